@@ -47,14 +47,20 @@ def targeting(system: Network) -> Iterator[Any]:
 
 
 def foreign_targets(system: Network) -> Iterator[Finding]:
-    """Find what acts or reads at blocks of other systems, or at joints."""
+    """Find what acts or reads at blocks of other systems, or at joints and blocks that stand for these."""
+    joints = {connection.joint.name for connection in system.connections}
+    advice = "take the body that the joint carries"
+    for loop in system.loops:
+        for ref in loop.named_ports:
+            if ref.block.name in joints:
+                yield Finding("not-a-body", loop.closure.name, ref.block, "a body", advice)
     for acting in targeting(system):
         block = acting.target.block
         if system.graph.nodes.get(block.name, {}).get("block") is not block:
             where = f"{acting.name}.target"
             yield Finding("foreign-target", where, str(acting.target), "a block of this system", "connect the block first")
-        elif isinstance(block, Joint):
-            yield Finding("not-a-body", f"{acting.name}.target", block, "a body", "take the body that the joint carries")
+        elif isinstance(block, Joint) or block.name in joints:
+            yield Finding("not-a-body", f"{acting.name}.target", block, "a body", advice)
 
 
 def loose_loops(system: Network) -> Iterator[Finding]:

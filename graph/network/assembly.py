@@ -17,7 +17,7 @@ from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.devices.actuators import Actuator, Motor
+from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
@@ -67,6 +67,24 @@ class Assembly:
         closures = (loop.closure for loop in self.loops)
         acting = (*self.gears, *self.limits, *self.loads, *self.actuators, *self.sensors)
         return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
+
+    @cached_property
+    def joined_by(self) -> dict[str, Connection]:
+        """The connection that each joint makes."""
+        return {connection.joint.name: connection for connection in self.connections}
+
+    @cached_property
+    def hung(self) -> dict[str, Connection]:
+        """The connection by which each body hangs."""
+        return {connection.child.block.name: connection for connection in self.connections}
+
+    @cached_property
+    def attached(self) -> frozenset[str]:
+        """Names of the ports to which something is attached, or by which bodies hang."""
+        refs = [ref for connection in self.connections for ref in (connection.parent, connection.child)]
+        refs += [ref for loop in self.loops for ref in loop.ports]
+        refs += [block.target for block in (*self.loads, *self.actuators) if isinstance(block, Load | PortActuator)]
+        return frozenset(map(str, refs))
 
     @cached_property
     def blocks_with_coordinates(self) -> tuple[Block, ...]:

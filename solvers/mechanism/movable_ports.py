@@ -21,20 +21,20 @@ from titop.graph.network.connections import Connection, Loop
 
 
 class Place(NamedTuple):
-    """What can be moved: a port of a body, the child port of a joint, or, without a port, where the joint itself stands."""
+    """What can be moved: a port of a block, or, without a port, a joint where it stands and a body where it hangs."""
 
     block: str
     port: str | None
 
     @property
     def body(self) -> str:
-        """Name of the body to which all is attached that was attached at the place."""
-        return f"{self.block}/{self.port or 'placement'}/moved"
+        """Name of a body at the place, which no block of a user's has."""
+        return f"{self.block}:{self.port or 'whole'}:moved"
 
     @property
     def joint(self) -> str:
         """Name of the joint that holds that body."""
-        return f"{self.body}/by"
+        return f"{self.body}:by"
 
 
 def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
@@ -62,16 +62,15 @@ def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
     made: list[range] = []
     for connection in assembly.connections:
         first = len(connections)
-        joint, parent, child = connection.joint, attached(connection.parent), connection.child
-        placement = connection.placement
+        joint, parent, child, placement = connection.joint, attached(connection.parent), connection.child, connection.placement
         if (place := Place(joint.name, None)) in places:
             parent, placement = movable(place, parent, placement), Pose()
-        if (place := Place(joint.name, CHILD_PORT)) in places:
-            carried = PortRef(RigidBody(place.body, mass=0.0), None)
-            connections.append(Connection(parent, carried, joint, placement))
-            connections.append(Connection(carried, child, Free(place.joint), Pose()))
-        else:
-            connections.append(Connection(parent, child, joint, placement))
+        for place in (Place(joint.name, CHILD_PORT), Place(child.block.name, None)):
+            if place in places:
+                carried = PortRef(RigidBody(place.body, mass=0.0), None)
+                connections.append(Connection(parent, carried, joint, placement))
+                parent, joint, placement = carried, Free(place.joint), Pose()
+        connections.append(Connection(parent, child, joint, placement))
         made.append(range(first, len(connections)))
         free_ports(child.block)
     order = dict.fromkeys(k for index in assembly.connect_order for k in made[index])

@@ -98,7 +98,7 @@ def look_at(
         block = assembly.blocks.get(name)
         if block is not None:
             own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
-            refused, found = _changed_block(block, own).check()
+            refused, found = changed_block(block, own).check()
             known = {str(finding) for finding in block.check()[1]} if found else set()
             errors += refused
             warnings += [finding for finding in found if str(finding) not in known]
@@ -146,7 +146,7 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         by_block.setdefault(owner_of(name), {})[entry_of(name)] = value
-    changed: dict[str, Any] = {name: _changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
+    changed: dict[str, Any] = {name: changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
     driven = {owner_of(motor.joint) for motor in actuators if isinstance(motor, Motor)}
     for name in (name for name in driven if isinstance(changed[name], Joint)):
@@ -175,7 +175,7 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     return result, findings
 
 
-def _changed_block(block: Block, entries: dict[str, Any]) -> Block:
+def changed_block(block: Block, entries: dict[str, Any]) -> Block:
     own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
     if not own:
         return block

@@ -132,9 +132,10 @@ class Identification(Resolved):
 
     @structural
     def _inertial_places(self) -> dict[str, int]:
-        """Row of `_derivatives_by_inertia` of every parameter that is a mass, a centre of mass or an inertia."""
-        names = (f"{body}.{name}" for body in self.inertial_bodies for name in OWN_NAMES)
-        return {name: row for row, name in enumerate(names)}
+        """Row of `_derivatives_by_inertia` of every parameter that is no more than a mass, a centre of mass or an inertia."""
+        beside = {own.name for loop in self.interactions for own in loop.closure.own_blocks}  # which change with their blocks
+        names = [(body, f"{body}.{name}") for body in self.inertial_bodies for name in OWN_NAMES]
+        return {name: row for row, (body, name) in enumerate(names) if body not in beside}
 
     def _rigid_body(self, name: str) -> RigidBody:
         block = self.assembly.blocks[name]

@@ -109,11 +109,12 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
     def _sensitivities(self, names: tuple[str, ...], wrenches: Mapping[str, Any] | None) -> Sensitivities:
         """Return the sensitivities of some names; kept, for states that follow."""
         kept, key = self._kept_sensitivities, (names, frozenset(wrenches if isinstance(wrenches, Mapping) else ()))
-        if key not in kept:
+        found = kept.get(key)
+        if found is None:
             if len(kept) >= _MOST_KEPT:
                 kept.clear()
-            kept[key] = Sensitivities(self, *key)
-        return kept[key]
+            kept[key] = found = Sensitivities(self, *key)
+        return found
 
     @cached_property
     def _kept_sensitivities(self) -> dict[Any, Sensitivities]:

@@ -61,8 +61,9 @@ class Resolved(ClosedLoops):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the kernels, which cannot be sent to another process: it loads its own."""
-        parts = {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_make_engine")}
+        """Leave out the kernels, which cannot be sent to another process, and what is found again: it loads its own."""
+        left = ("_calls", "_make_engine", "_kept_sensitivities")
+        parts = {name: part for name, part in self.__dict__.items() if name not in left}
         return parts | {"engine": self.engine}
 
     # -- what acts from outside ----------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Derivatives of the dynamics by parameters, inputs and wrenches on ports.
 
-A parameter belongs to one block, and all that it changes is there: the block's law, and where its ports stand. So nothing but
-that block is looked at once more; what follows for the system is known already, from its derivatives by its state.
+A parameter belongs to one block, and what it changes is there: the block's law, where its ports stand, what acts beside it.
+Only that is looked at once more; what follows for the system is known already, from its derivatives by its state.
 
-- `sensitive_model`: what of a model is known here; `state`: a state of it, and what is read there;
+- `sensitive_model`: what of a model is known here; `state`: a state of it, and what is read there; `stepped`: a system in
+  which a parameter has taken a step;
 - `effect`: what a parameter does before the system answers;
 - `changed_laws`: the parts of that which come from a block's law and ports; `changed_efforts`: from what acts on the system;
   `changed_closures`: from what closes its loops;

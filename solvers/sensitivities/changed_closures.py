@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.graph.network.assembly import Assembly
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.sensitivities.effect import Effect, Turn
 from titop.solvers.sensitivities.state import State
+from titop.solvers.sensitivities.stepped import Stepped
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,13 @@ class ChangedClosure:
 
     name: str
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def of(self, stepped: Stepped) -> RigidClosure:
+        """Return the closure."""
+        return stepped.block  # type: ignore[no-any-return]
+
+    def parts(self, closure: RigidClosure, state: State) -> list[Array]:
         """Return how fast both ports' twists open the loop (k x 12), and how fast it opens more at the state (k)."""
         loop = next(each for each in state.model.rigid_loops if each.closure.name == self.name)
-        closure: Any = assembly.blocks[self.name]
         one, two = (state.motion(str(ref)) for ref in loop.ports)
         pose = state.target_motion(loop)
         R, r = pose.R[1], pose.r[1]
@@ -48,9 +52,12 @@ class ChangedGear:
 
     name: str
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def of(self, stepped: Stepped) -> Gear:
+        """Return the gear."""
+        return stepped.block  # type: ignore[no-any-return]
+
+    def parts(self, gear: Gear, state: State) -> list[Array]:
         """Return the gear's row (1 x nv) of the constraints' Jacobian."""
-        gear: Any = assembly.blocks[self.name]
         return [GearConstraint.of(gear, state.model.assembly).jacobian(state.model.nv)]
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:

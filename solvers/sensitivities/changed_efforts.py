@@ -11,67 +11,64 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.graph.network.assembly import Assembly
+from titop.blocks.devices.loads import Load
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.joint import Joint
 from titop.solvers.mechanism.inputs import Inputs, own_efforts
 from titop.solvers.sensitivities.effect import Effect
 from titop.solvers.sensitivities.sensitive_model import SensitiveModel
 from titop.solvers.sensitivities.state import State
+from titop.solvers.sensitivities.stepped import Stepped
 
 
 class _Acting:
     """Common part: what acts."""
 
-    def efforts(self, assembly: Assembly, state: State) -> Array:
+    def of(self, stepped: Stepped) -> Any:
+        """Return the block that acts."""
+        return stepped.block
+
+    def efforts(self, acting: Any, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
         raise NotImplementedError
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def parts(self, acting: Any, state: State) -> list[Array]:
         """Return the efforts."""
-        return [self.efforts(assembly, state)]
+        return [self.efforts(acting, state)]
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
         """Add what `changes` of the efforts do to an effect."""
         effect.efforts -= changes[0]
 
 
-@dataclass(frozen=True)
 class ChangedLoad(_Acting):
     """A load."""
 
-    name: str
-
-    def efforts(self, assembly: Assembly, state: State) -> Array:
+    def efforts(self, load: Load, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
-        load: Any = assembly.blocks[self.name]
         port = str(load.target)
         return state.efforts_of(port, load.wrench(state.motion(port).rotation))
 
 
-@dataclass(frozen=True)
 class ChangedPassive(_Acting):
     """Spring, damper, friction and stops of a joint."""
 
-    name: str
-
-    def efforts(self, assembly: Assembly, state: State) -> Array:
+    def efforts(self, joint: Joint, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
-        in_q, in_v = state.own(self.name)
-        own = assembly.blocks[self.name].passive_efforts(state.q[in_q], state.v[in_v])
+        in_q, in_v = state.own(joint.name)
+        own = joint.passive_efforts(state.q[in_q], state.v[in_v])
         efforts = np.zeros(state.model.nv, own.dtype)
         efforts[in_v] = own
         return efforts
 
 
-@dataclass(frozen=True)
 class ChangedStops(_Acting):
     """Stops of a coordinate of a body."""
 
-    name: str
-
-    def efforts(self, assembly: Assembly, state: State) -> Array:
+    def efforts(self, limits: CoordinateLimits, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
-        limits: Any = assembly.blocks[self.name]
-        at_q, at_v = assembly.place(limits.joint)
+        at_q, at_v = state.model.assembly.place(limits.joint)
         effort = limits.effort(state.q[at_q], state.v[at_v])
         efforts = np.zeros(state.model.nv, np.result_type(effort, float))
         efforts[at_v] = effort
@@ -80,29 +77,37 @@ class ChangedStops(_Acting):
 
 @dataclass(frozen=True)
 class ChangedInteraction(_Acting):
-    """An interaction."""
+    """An interaction; the parameter may be that of a block that it was made with."""
 
     name: str
 
-    def efforts(self, assembly: Assembly, state: State) -> Array:
+    def of(self, stepped: Stepped) -> Interaction:
+        """Return the interaction."""
+        if stepped.block.name == self.name:
+            return stepped.block  # type: ignore[no-any-return]
+        return stepped.assembly.blocks[self.name]  # type: ignore[return-value]
+
+    def efforts(self, interaction: Interaction, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
-        loop = next(each for each in assembly.loops if each.closure.name == self.name)
-        wrenches, own = loop.closure.act(state.target_motion(loop))
+        loop = next(each for each in state.model.interactions if each.closure.name == self.name)
+        wrenches, own = interaction.act(state.target_motion(loop))
         total = np.zeros(state.model.nv, np.result_type(wrenches, own, float))
         for ref, wrench in zip(loop.ports, wrenches, strict=True):
             total += state.efforts_of(str(ref), wrench)
         for name, effort in zip(loop.coordinates, own, strict=True):
-            total[assembly.place(name)[1]] += effort
+            total[state.model.assembly.place(name)[1]] += effort
         return total
 
 
-@dataclass(frozen=True)
 class ChangedInputs(_Acting):
     """What the inputs of actuators and blocks do."""
 
-    def efforts(self, assembly: Assembly, state: State) -> Array:
+    def of(self, stepped: Stepped) -> Inputs:
+        """Return all inputs."""
+        return Inputs(stepped.assembly)
+
+    def efforts(self, inputs: Inputs, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
-        inputs = Inputs(assembly)
         total = inputs.motors @ state.u + own_efforts(inputs.own_pushes(state.u), state.q, state.model.nv)
         for (port, inertial), wrench in zip(inputs.places, inputs.wrenches(state.u), strict=True):
             if inertial:
@@ -119,12 +124,15 @@ class ChangedGravity:
         self._direction = np.eye(3)["xyz".index(axis)]
         self._weighing: SensitiveModel | None = None
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def of(self, stepped: Stepped) -> None:
+        """Return nothing."""
+
+    def parts(self, nothing: None, state: State) -> list[Array]:
         """Return nothing."""
         return []
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
         """Add what holds up against a unit of gravity to an effect."""
-        if self._weighing is None:
-            self._weighing = state.model.of(replace(state.model.assembly, gravity=self._direction))
-        effect.efforts += self._weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        weighing = self._weighing or state.model.of(replace(state.model.assembly, gravity=self._direction))
+        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        self._weighing = weighing

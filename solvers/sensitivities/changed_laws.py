@@ -15,12 +15,13 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, twist_cross
 from titop.blocks.contract import applied
 from titop.blocks.contract.block import Block
-from titop.blocks.joints.joint import CHILD_PORT, is_elementary
+from titop.blocks.joints.joint import is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.sensitivities.effect import Effect, Move
 from titop.solvers.sensitivities.state import State
+from titop.solvers.sensitivities.stepped import Stepped
 
 _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 
@@ -31,9 +32,13 @@ class ChangedLaw:
 
     name: str
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def of(self, stepped: Stepped) -> Block:
+        """Return the block."""
+        return stepped.block if stepped.block.name == self.name else stepped.assembly.blocks[self.name]
+
+    def parts(self, block: Block, state: State) -> list[Array]:
         """Return the block's part (6 + n) of inverse dynamics at a state."""
-        return [_force(assembly.blocks[self.name], state, assembly.gravity)]
+        return [_force(block, state, state.model.assembly.gravity)]
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
@@ -57,9 +62,12 @@ class ChangedPorts:
     name: str
     ports: tuple[str, ...]
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def of(self, stepped: Stepped) -> Block:
+        """Return the block."""
+        return stepped.block
+
+    def parts(self, block: Block, state: State) -> list[Array]:
         """Return of each port pose, S, and ``dS/dt v``."""
-        block = assembly.blocks[self.name]
         return [part for port in self.ports for part in _at_port(block, port, state)]
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
@@ -95,7 +103,7 @@ def _moves(block: Block, port: str, state: State, pose: Array, subspace: Array, 
     _, own = state.own(block.name)
     v, a = state.v[own], state.a[own]
     now, S, bent = _at_port(block, port, state)
-    eta = displacement_of(now, pose)
+    eta = _displacement_of(now, pose)
     by_own = subspace + twist_cross(eta) @ S
     faster = by_own @ v
     turning = rate + twist_cross(faster) @ S @ v + twist_cross(eta) @ bent
@@ -106,14 +114,12 @@ def _moves(block: Block, port: str, state: State, pose: Array, subspace: Array, 
 
 
 def _hanging_back(block: Block, port: str, state: State, eta: Array) -> list[Move]:
-    """Return how a body moves in the joint by whose child port it hangs, where it hangs by this port: back."""
-    hanging = next((each for each in state.model.assembly.connections if each.child.block is block), None)
-    if hanging is None or hanging.child.name != port:
-        return []
-    return [Move(Place(hanging.joint.name, CHILD_PORT), -eta, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0)))]
+    """Return how a body moves where it hangs, if it does so by this port: back."""
+    hanging = state.model.assembly.hung.get(block.name)
+    return [] if hanging is None or hanging.child.name != port else [Move.still(Place(block.name, None), -eta)]
 
 
-def displacement_of(pose: Array, change: Array) -> Array:
+def _displacement_of(pose: Array, change: Array) -> Array:
     """Return the small twist (6) of a frame whose pose, rotation above position (4 x 3), changes."""
     back = pose[:3].T
     spin = back @ change[:3]
@@ -126,18 +132,18 @@ class ChangedPlacement:
 
     joint: str
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
+    def of(self, stepped: Stepped) -> Pose:
         """Return the pose of the joint in its parent's port."""
-        return [_matrix(_placement(assembly, self.joint))]
+        return stepped.assembly.joined_by[self.joint].placement
+
+    def parts(self, placement: Pose, state: State) -> list[Array]:
+        """Return the pose as a matrix."""
+        return [_matrix(placement)]
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
-        eta = displacement_of(_matrix(_placement(state.model.assembly, self.joint)), changes[0])
-        effect.moves.append(Move(Place(self.joint, None), eta, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0))))
-
-
-def _placement(assembly: Assembly, joint: str) -> Pose:
-    return next(each.placement for each in assembly.connections if each.joint.name == joint)
+        eta = _displacement_of(_matrix(state.model.assembly.joined_by[self.joint].placement), changes[0])
+        effect.moves.append(Move.still(Place(self.joint, None), eta))
 
 
 def _matrix(pose: Pose) -> Array:
@@ -146,9 +152,6 @@ def _matrix(pose: Pose) -> Array:
 
 def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) -> tuple[str, ...]:
     """Return the ports of a block to which something is attached, or which are among those `pushed`, by their whole names."""
-    refs = [ref for each in assembly.connections for ref in (each.parent, each.child)]
-    refs += [ref for loop in assembly.loops for ref in loop.ports]
-    refs += [each.target for each in (*assembly.loads, *assembly.actuators) if hasattr(each, "target")]
-    used = {str(ref.name) for ref in refs if ref.block.name == block.name}
-    is_joint = any(each.joint is block for each in assembly.connections)
-    return tuple(port for port in block.ports if is_joint or port in used or f"{block.name}.{port}" in pushed)
+    if block.name in assembly.joined_by:
+        return block.ports
+    return tuple(port for port in block.ports if {f"{block.name}.{port}"} & (assembly.attached | set(pushed)))

@@ -33,6 +33,11 @@ class Move(NamedTuple):
     own: slice
     by_own: Array
 
+    @classmethod
+    def still(cls, place: Place, displacement: Array) -> Move:
+        """Return a displacement that does not change in the course of the motion."""
+        return cls(place, displacement, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0)))
+
 
 class Turn(NamedTuple):
     """How constraints change, a unit of the parameter.
@@ -66,8 +71,3 @@ class Effect:
     efforts: Array
     moves: list[Move] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
-
-    @classmethod
-    def none(cls, nv: int) -> Effect:
-        """Return what nothing does."""
-        return cls(np.zeros(nv))

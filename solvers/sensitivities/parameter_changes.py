@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cache, cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,14 +15,14 @@ from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
-from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.overrides import is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
-from titop.solvers.mechanism.parameters import perturbed_assembly
 from titop.solvers.sensitivities.changed_closures import ChangedClosure, ChangedGear
 from titop.solvers.sensitivities.changed_efforts import (
     ChangedGravity,
@@ -35,19 +35,23 @@ from titop.solvers.sensitivities.changed_efforts import (
 from titop.solvers.sensitivities.changed_laws import ChangedLaw, ChangedPlacement, ChangedPorts, attached_ports
 from titop.solvers.sensitivities.effect import Effect
 from titop.solvers.sensitivities.state import State
+from titop.solvers.sensitivities.stepped import Stepped
 
 _STEP = 1e-30
 #: Step over a parameter's value, for blocks whose parameters cannot be complex.
 _DIFFERENCE = 1e-3
-#: Systems with other values of a parameter that are kept: what differences ask for.
-_MOST_KEPT = 32
+#: Steps of which is kept what depends on them: as many as differences ask for.
+_MOST_STEPS = 32
 
 
 class Changed(Protocol):
     """A part of a system that changes."""
 
-    def parts(self, assembly: Assembly, state: State) -> list[Array]:
-        """Return the numbers at a state of the part of this assembly."""
+    def of(self, stepped: Stepped) -> Any:
+        """Return all of a system that the part depends on."""
+
+    def parts(self, part: Any, state: State) -> list[Array]:
+        """Return its numbers at a state."""
 
     def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
         """Add what their derivatives do to an effect."""
@@ -68,24 +72,24 @@ class ParameterChange:
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:
         self._assembly, self._name, self._value, self._pushed = assembly, name, value, pushed
-        self._kept: dict[complex, Assembly] = {}
+        self._kept: dict[complex, list[Any]] = {}
 
     def effect(self, state: State) -> Effect:
         """Return what a unit of the parameter does at a state."""
-        effect = Effect.none(state.model.nv)
-        for changed in self._changed:
-            changed.add(effect, state, self._derivatives(changed, state))
+        effect = Effect(np.zeros(state.model.nv))
+        for k, changed in enumerate(self._changed):
+            changed.add(effect, state, self._derivatives(k, state))
         return effect
 
     @cached_property
     def _changed(self) -> list[Changed]:
-        """What changes."""
-        name, entry = owner_of(self._name), entry_of(self._name)
+        """What changes: nothing for a sensor's."""
+        name, entry, assembly = owner_of(self._name), entry_of(self._name), self._assembly
         if entry.startswith("placement."):
             return [ChangedPlacement(name)]
-        if name not in self._assembly.blocks:
+        if name not in assembly.blocks:
             return [ChangedGravity(entry)]
-        block = self._assembly.blocks[name]
+        block = assembly.blocks[name]
         if isinstance(block, Motor):
             return [ChangedLaw(owner_of(block.joint)), ChangedInputs()]
         if isinstance(block, Actuator):
@@ -93,17 +97,25 @@ class ParameterChange:
         for kind, changed in _BY_KIND.items():
             if isinstance(block, kind):
                 return [changed(name)]
-        if not any(block in (each.joint, each.child.block) for each in self._assembly.connections) and name != "world":
-            return []  # a sensor
-        ports = ChangedPorts(name, attached_ports(self._assembly, block, self._pushed))
+        if name not in {"world", *assembly.joined_by, *assembly.hung}:
+            return []
+        inputs = [ChangedInputs()] if block.inputs else []
+        return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]
+
+    def _of_block(self, block: Block, entry: str) -> list[Changed]:
+        """Return what changes of a body or a joint itself."""
+        ports = ChangedPorts(block.name, attached_ports(self._assembly, block, self._pushed))
         if isinstance(block, Joint) and is_elementary(block):
             return [self._of_joint(block, entry, ports)]
         if is_rigid(block):
-            return [ports] if owner_of(entry) in block.ports else [ChangedLaw(name)]
-        loops = self._assembly.loops
-        beside = [loop.closure.name for loop in loops if name in (own.name for own in loop.closure.own_blocks)]
-        inputs = [ChangedInputs()] if block.inputs else []
-        return [ChangedLaw(name), ports, *map(ChangedInteraction, beside), *inputs]
+            return [ports] if owner_of(entry) in block.ports else [ChangedLaw(block.name)]
+        return [ChangedLaw(block.name), ports]
+
+    @cached_property
+    def _beside(self) -> list[str]:
+        """Names of the interactions that were made with the parameter's block."""
+        closures = (loop.closure for loop in self._assembly.loops)
+        return [closure.name for closure in closures if owner_of(self._name) in (own.name for own in closure.own_blocks)]
 
     @staticmethod
     def _of_joint(joint: Joint, entry: str, ports: ChangedPorts) -> Changed:
@@ -111,35 +123,40 @@ class ParameterChange:
         field, *_ = joint.parameter_fields()[entry]
         if field in joint.geometric_fields:
             return ports
-        return ChangedLaw(joint.name) if field == "armature" else ChangedPassive(joint.name)
+        return ChangedLaw(joint.name) if field == "armature" else ChangedPassive()
 
-    def _derivatives(self, changed: Changed, state: State) -> list[Array]:
-        """Return the derivatives of the numbers of a part by the parameter: complex steps, or sixth-order differences."""
+    def _derivatives(self, k: int, state: State) -> list[Array]:
+        """Return the derivatives of the k-th part's numbers by the parameter: complex steps, or sixth-order differences."""
+        changed = self._changed[k]
         if self._is_complex:
-            return [np.imag(part) / _STEP for part in changed.parts(self._at(1j * _STEP), state)]
+            return [np.imag(number) / _STEP for number in changed.parts(self._at(1j * _STEP)[k], state)]
 
         @cache
         def at(step: float) -> list[Array]:
-            return changed.parts(self._at(step), state)
+            return changed.parts(self._at(step)[k], state)
 
         step = _DIFFERENCE * abs(self._value) or settled_step(at, _DIFFERENCE) or _DIFFERENCE
-        return [derivative(_entry(at, k), step) for k in range(len(at(0.0)))]
+        return [derivative(_entry(at, number), step) for number in range(len(at(0.0)))]
 
-    def _at(self, step: complex) -> Assembly:
-        """Return the system with the parameter larger by a step."""
-        kept = self._kept
-        if step not in kept:
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[step] = perturbed_assembly(self._assembly, {self._name: self._value + step})
-        return kept[step]
+    def _at(self, step: complex) -> list[Any]:
+        """Return what the changing parts depend on, the parameter larger by a step; kept, for states that follow."""
+        found = self._kept.get(step)
+        if found is None:
+            stepped = Stepped(self._assembly, self._name, self._value + step)
+            found = [changed.of(stepped) for changed in self._changed]
+            if len(self._kept) < _MOST_STEPS:
+                self._kept[step] = found
+        return found
 
     @cached_property
     def _is_complex(self) -> bool:
-        """Whether the functions of the parameter's block keep imaginary parts; users' are tried."""
+        """Whether all functions that are called keep imaginary parts; those of the parameter's own block are tried."""
         entry, block = entry_of(self._name), self._assembly.blocks.get(owner_of(self._name))
         if block is None or not block.complex_parameters:
             return block is None
+        others = [*self._beside, *([owner_of(block.joint)] if isinstance(block, Motor) else [])]
+        if not all(is_titops_own(self._assembly.blocks[name]) for name in others):
+            return False
         return (
             not (overrides(block) or (block.nv and block.inputs))
             or entry not in block.parameters()
@@ -149,8 +166,8 @@ class ParameterChange:
 
 #: What changes of blocks that are neither bodies nor joints.
 _BY_KIND: dict[type, Callable[[str], Changed]] = {
-    Load: ChangedLoad,
-    CoordinateLimits: ChangedStops,
+    Load: lambda _: ChangedLoad(),
+    CoordinateLimits: lambda _: ChangedStops(),
     Interaction: ChangedInteraction,
     RigidClosure: ChangedClosure,
     Gear: ChangedGear,

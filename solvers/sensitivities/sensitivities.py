@@ -79,8 +79,8 @@ class Sensitivities:
         closed = self._closed(q, v, rank_near(model, q), needed, np.ones(model.nv, dtype=bool))
 
         def least(change: _Change) -> Array:
-            columns = change.needed.reshape(model.nv, -1)
-            return closed.shares.least(columns, change.turned.reshape(-1, columns.shape[1])).reshape(change.needed.shape)
+            found = closed.shares.least(_columns(change.needed), _columns(change.turned))
+            return found.reshape(change.needed.shape)
 
         return {name: least(change) for name, change in self._changes(state, closed).items()}
 
@@ -106,7 +106,9 @@ class Sensitivities:
     def _unconstrained(self, state: State) -> dict[str, Array]:
         """Return the derivatives of the accelerations where nothing constrains them: one elimination for all causes."""
         free, changes = np.zeros(self.model.nv, dtype=bool), self._changes(state, None)
-        needed = [change.needed.reshape(self.model.nv, -1) for change in changes.values()]
+        if not changes:
+            return {}
+        needed = [_columns(change.needed) for change in changes.values()]
         response = self.model.engine.dynamics.tree_response(state.q, -np.hstack(needed), free)
         ends = np.cumsum([part.shape[1] for part in needed])
         parts = np.split(response, ends[:-1], axis=1)
@@ -173,3 +175,8 @@ class Sensitivities:
         if cause.kind == Kind.INPUT:
             return self.model.actuation_matrix(state.q)[:, cause.entries[0]]
         return state.jacobian(cause.owner).T[:, list(cause.entries)]
+
+
+def _columns(change: Array) -> Array:
+    """Return a change, or several side by side, as a matrix."""
+    return change[:, None] if change.ndim == 1 else change

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.interactions.interaction import TargetMotion
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.mechanism.inputs import Push, acting_inputs
 from titop.solvers.mechanism.port_motion import PortMotion
@@ -47,7 +47,7 @@ class State:
 
     def parent_port(self, block: str) -> PortMotion:
         """Return how the parent port of a body or of a joint moves."""
-        if (joining := self._joining(block)) is None:
+        if (joining := self.model.assembly.joined_by.get(block)) is None:
             return self.motion(block)
         rotation, position, twist, acceleration = self.motion(str(joining.parent))
         placement = joining.placement
@@ -57,14 +57,10 @@ class State:
 
     def parent_jacobian(self, block: str) -> Array:
         """Return the Jacobian (6, nv) of the parent port of a body or of a joint, in its frame."""
-        if (joining := self._joining(block)) is None:
+        if (joining := self.model.assembly.joined_by.get(block)) is None:
             return self.jacobian(block)
         onto = twist_transport(joining.placement.rotation, joining.placement.position)
         return onto @ self.jacobian(str(joining.parent))
-
-    def _joining(self, block: str) -> Connection | None:
-        """Return the connection that a joint makes; None for a body."""
-        return next((each for each in self.model.assembly.connections if each.joint.name == block), None)
 
     def own(self, block: str) -> tuple[slice, slice]:
         """Return where the own coordinates of a block stand in q and in v."""

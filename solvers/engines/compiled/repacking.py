@@ -42,6 +42,7 @@ class Repacking:
         general = tables.general_names | {block.name for block in (*assembly.actuators, *assembly.sensors)}
         general |= {block.name for block, *_ in self._inputs.own}
         general |= {loop.closure.name for loop in assembly.loops} | {gear.name for gear in assembly.gears}
+        general |= {own.name for loop in assembly.loops for own in loop.closure.own_blocks}
         general -= {acting.block.name for acting in tables.interactions if has_own_numbers(acting.block)}
         index = {}
         for position, name in enumerate(tables.parameter_names):
