@@ -1,14 +1,20 @@
-"""Derivatives of the reference engine: complex steps through the resolution, which no formula of the compiled one enters."""
+"""Derivatives of the reference engine: complex steps through the resolution, which no formula of the compiled one enters.
+
+Where users' functions lose imaginary parts, differences.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.closed_dynamics import rank_of_free
@@ -24,6 +30,13 @@ class ReferenceDerivatives:
 
     def __init__(self, mechanism: NamedMechanism, dynamics: ReferenceDynamics, observations: ReferenceObservations) -> None:
         self._model, self._dynamics, self._observations, self._nv = mechanism, dynamics, observations, mechanism.nv
+
+    @cached_property
+    def _step(self) -> Any:
+        """How derivatives are taken: users' interactions are asked at every state, for they may differ from one to another."""
+        blocks = self._model.assembly.blocks.values()
+        known = (block.complex_safe and (is_titops_own(block) or not isinstance(block, Interaction)) for block in blocks)
+        return complex_step if all(known) else trusted_step
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         return self._stepped(lambda q, v, a: self._dynamics.tree_inverse(q, v, a, pushes), q, v, a)
@@ -53,7 +66,7 @@ class ReferenceDerivatives:
             dq, dv, dx = step.reshape(3, self._nv)
             return function(self._model.integrate(q, dq), v + dv, x + dx)
 
-        return _split_columns(complex_step(at, np.zeros(3 * self._nv)), 3)
+        return _split_columns(self._step(at, np.zeros(3 * self._nv)), 3)
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
         return closed_derivatives.with_closures(self._model, q, v, a, pushes, multipliers)
@@ -70,7 +83,7 @@ class ReferenceDerivatives:
 
         if not ports:
             return []
-        derivatives = [np.split(by_both, 2, axis=2) for by_both in complex_step(motions, np.zeros(2 * self._nv))]
+        derivatives = [np.split(by_both, 2, axis=2) for by_both in self._step(motions, np.zeros(2 * self._nv))]
         return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in derivatives]
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
@@ -84,7 +97,7 @@ class ReferenceDerivatives:
                 return np.array(closed_dynamics.hybrid(self._model, q_, v_, tau_, a_, mask, pushes, rank))
             return np.array(self._dynamics.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
 
-        by_each = complex_step(both, np.zeros(4 * self._nv))
+        by_each = self._step(both, np.zeros(4 * self._nv))
         return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))
 
 
