@@ -117,4 +117,4 @@ class Movable:
     def _port(self, name: str) -> str:
         """Return the name of the port that stands for one of the model's."""
         place = Place(*self._ports[name])
-        return place.body if place in self.places else name
+        return place.body if place.port and place in self.places else name

@@ -155,3 +155,15 @@ def test_what_was_found_is_not_pickled_and_not_kept_for_other_values() -> None:
     m.inverse_dynamics_sensitivities([0.1], [0.2], [0.3], ["hinge.axis.x"])
     again = pickle.loads(pickle.dumps(m)).inverse_dynamics_sensitivities([0.1], [0.2], [0.3], ["hinge.axis.x"])
     assert np.abs(again["hinge.axis.x"]).max() > 0
+
+
+def test_a_wrench_on_the_reference_frame_of_a_body_that_hangs_by_a_port() -> None:
+    """It stays where it is in the body, however the body hangs."""
+    s = tt.System("hung")
+    body = tt.RigidBody("body", 1.0, [0.1, 0, 0], 0.1, {"end": [0.3, 0.1, 0.2]})
+    s.connect("world", body.port("end"), tt.Universal("joint"))
+    m, wrenches = s.resolve(), {"body": np.arange(1.0, 7.0)}
+    state = tuple(x[:2] for x in STATE)
+    found = m.inverse_dynamics_sensitivities(*state, ["body.end.position.y"], wrenches)["body.end.position.y"]
+    expected = by_parameter(m, "body.end.position.y", efforts(m, *state, wrenches, np.zeros(0)))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=EXACT * np.abs(expected).max())

@@ -112,9 +112,10 @@ def one_of_each(m: tt.Model, most: int = 40) -> list[str]:
 
 
 def pushed(m: tt.Model) -> dict[str, Array]:
-    """Return wrenches on two ports."""
+    """Return wrenches on two ports and a body's reference frame."""
     ports = [port for port in m.port_names if "." in port and not port.startswith("world")] or list(m.port_names)
-    return {ports[-1]: rng(7).normal(size=6), ports[len(ports) // 2]: rng(8).normal(size=6)}
+    at = ports[-1], ports[len(ports) // 2], m.body_names[-1]
+    return {port: rng(7 + k).normal(size=6) for k, port in enumerate(at)}
 
 
 def assert_same(m: tt.Model, name: str, found: Array, expected: Array, size: float) -> None:
