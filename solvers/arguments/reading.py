@@ -193,22 +193,6 @@ def read_wrench(port: str, value: Any) -> Array:
     return wrench
 
 
-def read_names(argument: str, names: Any, expected: str = "names") -> tuple[str, ...]:
-    """Return names given as a list, or one alone.
-
-    Raises
-    ------
-    ModelError
-        For what is neither.
-    """
-    if isinstance(names, str):
-        return (names,)
-    read = tuple(names) if isinstance(names, Iterable) else (names,)
-    if not all(isinstance(name, str) for name in read):
-        raise ModelError(Finding("wrong-type", argument, names, expected, 'write ["hinge"]'))
-    return read
-
-
 def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "prescribed") -> Array:
     """Return a mask (nv) that is true for the chosen coordinates.
 

@@ -212,14 +212,15 @@ class Inputs:
 
     def matrix(self, model: Ports, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
-        matrix = self.motors.copy()
+        own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
+        matrix = self.motors.astype(np.result_type(self.motors, self.units_at_places, *(part for *_, part in own)))
         for (port, inertial), wrench, k in zip(self.places, self.units_at_places, self.columns, strict=True):
             if inertial:
                 back = model.pose(port, q)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             matrix[:, k] += model.jacobian(port, q).T @ wrench
-        for block, at_q, at_v, columns in self.own:
-            matrix[at_v, columns] = block.input_matrix(q[at_q])
+        for at_v, columns, part in own:
+            matrix[at_v, columns] = part
         return matrix
 
 

@@ -176,6 +176,7 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
 
 
 def changed_block(block: Block, entries: dict[str, Any]) -> Block:
+    """Return a block with other values of some parameters, real or complex, unchecked; a joint's placement is not its own."""
     own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
     if not own:
         return block

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.named_rows import NamedRows
-from titop.solvers.arguments.reading import read_names, read_wrenches
+from titop.solvers.arguments.reading import read_wrenches
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.model.changes import Changes
 from titop.solvers.model.derivatives import Derivatives
@@ -51,7 +52,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         ModelError
             For unknown names and unusable states.
         """
-        names = read_names("names", names, "names of parameters, inputs or ports")
+        names = self._read_names(names)
         if wrenches is None and u is None and not self.is_constrained:
             inertial = self._inertial_rows(names)
             if inertial is not None:
@@ -84,7 +85,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         mapping of str to array
             (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
         """
-        names = read_names("names", names, "names of parameters, inputs or ports")
+        names = self._read_names(names)
         if not self.is_constrained:
             inertial = self._inertial_rows(names)
             if inertial is not None:
@@ -100,6 +101,18 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         """Return chosen sensitivities of the accelerations of forward dynamics."""
         state = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
         return sensitivities.of_accelerations(*state, *self._acting(wrenches, u))
+
+    def _read_names(self, names: Any) -> tuple[str, ...]:
+        """Return names given as any number of them, or one alone; those that were asked for before are not looked at again."""
+        read = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+        try:
+            met = read in self._rows_met
+        except TypeError:  # not even to be looked up
+            met = False
+        if not met and not all(isinstance(name, str) for name in read):
+            expected = "names of parameters, inputs or ports"
+            raise ModelError(Finding("wrong-type", "names", read, expected, 'write ["hub.mass"]'))
+        return read
 
     def _acting(self, wrenches: Mapping[str, Any] | None, u: Any) -> tuple[dict[str, Array], Array]:
         """Return wrenches by port, and inputs (nu), as they were read; zeros where none are given."""
@@ -118,4 +131,5 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
 
     @cached_property
     def _kept_sensitivities(self) -> dict[Any, Sensitivities]:
+        """The `Sensitivities` by names and ports on which wrenches act."""
         return {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.solvers.constraints.gear_constraint import GearConstraint
@@ -29,8 +30,7 @@ class ChangedClosure:
         """Return how fast both ports' twists open the loop (k x 12), and how fast it opens more at the state (k)."""
         loop = next(each for each in state.model.rigid_loops if each.closure.name == self.name)
         one, two = (state.motion(str(ref)) for ref in loop.ports)
-        pose = state.target_motion(loop)
-        R, r = pose.R[1], pose.r[1]
+        R, r = relative_pose((one.rotation, one.position), (two.rotation, two.position))
         rates = np.hstack(closure.jacobians(R, r))
         return [rates, rates @ np.concatenate([one.acceleration, two.acceleration]) + closure.bias(R, r, one.twist, two.twist)]
 

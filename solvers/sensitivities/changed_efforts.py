@@ -15,7 +15,8 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.solvers.mechanism.inputs import Inputs, own_efforts
+from titop.solvers.constraints.interaction_loads import interaction_efforts
+from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.sensitivities.effect import Effect
 from titop.solvers.sensitivities.sensitive_model import SensitiveModel
 from titop.solvers.sensitivities.state import State
@@ -90,13 +91,8 @@ class ChangedInteraction(_Acting):
     def efforts(self, interaction: Interaction, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
         loop = next(each for each in state.model.interactions if each.closure.name == self.name)
-        wrenches, own = interaction.act(state.target_motion(loop))
-        total = np.zeros(state.model.nv, np.result_type(wrenches, own, float))
-        for ref, wrench in zip(loop.ports, wrenches, strict=True):
-            total += state.efforts_of(str(ref), wrench)
-        for name, effort in zip(loop.coordinates, own, strict=True):
-            total[state.model.assembly.place(name)[1]] += effort
-        return total
+        u = acting_inputs(state.pushes).get(self.name)
+        return interaction_efforts(state.model, replace(loop, closure=interaction), state.q, state.v, u)
 
 
 class ChangedInputs(_Acting):
@@ -108,13 +104,8 @@ class ChangedInputs(_Acting):
 
     def efforts(self, inputs: Inputs, state: State) -> Array:
         """Return the efforts (nv) that act at a state."""
-        total = inputs.motors @ state.u + own_efforts(inputs.own_pushes(state.u), state.q, state.model.nv)
-        for (port, inertial), wrench in zip(inputs.places, inputs.wrenches(state.u), strict=True):
-            if inertial:
-                back = state.motion(port).rotation.T
-                wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
-            total = total + state.efforts_of(port, wrench)
-        return total
+        efforts: Array = inputs.matrix(state.model, state.q) @ state.u
+        return efforts
 
 
 class ChangedGravity:

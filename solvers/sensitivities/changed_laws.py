@@ -154,4 +154,5 @@ def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) ->
     """Return the ports of a block to which something is attached, or which are among those `pushed`, by their whole names."""
     if block.name in assembly.joined_by:
         return block.ports
-    return tuple(port for port in block.ports if {f"{block.name}.{port}"} & (assembly.attached | set(pushed)))
+    names = {port: f"{block.name}.{port}" for port in block.ports}
+    return tuple(port for port, name in names.items() if name in assembly.attached or name in pushed)

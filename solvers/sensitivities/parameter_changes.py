@@ -19,6 +19,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
+from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
@@ -97,7 +98,7 @@ class ParameterChange:
         for kind, changed in _BY_KIND.items():
             if isinstance(block, kind):
                 return [changed(name)]
-        if name not in {"world", *assembly.joined_by, *assembly.hung}:
+        if isinstance(block, Sensor):
             return []
         inputs = [ChangedInputs()] if block.inputs else []
         return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, twist_transport
-from titop.blocks.interactions.interaction import TargetMotion
-from titop.graph.network.connections import Loop
-from titop.solvers.constraints.interaction_loads import target_motion
-from titop.solvers.mechanism.inputs import Push, acting_inputs
+from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.sensitivities.sensitive_model import SensitiveModel
 
@@ -66,10 +63,6 @@ class State:
         """Return where the own coordinates of a block stand in q and in v."""
         nothing, assembly = slice(0, 0), self.model.assembly
         return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)
-
-    def target_motion(self, loop: Loop) -> TargetMotion:
-        """Return the motion of what an interaction acts on, and its inputs."""
-        return target_motion(self.model, loop, self.q, self.v, acting_inputs(self.pushes).get(loop.closure.name))
 
     def efforts_of(self, port: str, wrench: Array) -> Array:
         """Return the efforts (nv) on the coordinates of a wrench on a port, in its frame."""

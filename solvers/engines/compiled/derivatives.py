@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.spatial import Array, twist_transport
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import is_open
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -194,6 +194,6 @@ class CompiledDerivatives:
 
 def _carried(pose: Array, twist: Array) -> Array:
     """Return a twist of a frame at a pose (12) as that of the frame in which the pose is given."""
-    rotation = pose[:9].reshape(3, 3)
-    linear, angular = rotation @ twist[:3], rotation @ twist[3:]
-    return np.concatenate([linear + cross(pose[9:], angular), angular])
+    back = pose[:9].reshape(3, 3).T
+    carried: Array = twist_transport(back, -back @ pose[9:]) @ twist
+    return carried
