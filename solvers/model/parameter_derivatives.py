@@ -111,7 +111,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
             met = False
         if not met and not all(isinstance(name, str) for name in read):
             expected = "names of parameters, inputs or ports"
-            raise ModelError(Finding("wrong-type", "names", read, expected, 'write ["hub.mass"]'))
+            raise ModelError(Finding("wrong-type", "names", names, expected, 'write ["hub.mass"]'))
         return read
 
     def _acting(self, wrenches: Mapping[str, Any] | None, u: Any) -> tuple[dict[str, Array], Array]:

@@ -167,3 +167,19 @@ def test_a_wrench_on_the_reference_frame_of_a_body_that_hangs_by_a_port() -> Non
     found = m.inverse_dynamics_sensitivities(*state, ["body.end.position.y"], wrenches)["body.end.position.y"]
     expected = by_parameter(m, "body.end.position.y", efforts(m, *state, wrenches, np.zeros(0)))
     np.testing.assert_allclose(found, expected, rtol=0, atol=EXACT * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("names", [5, None, [3], [["hub.mass"]], {"one.mass", 3}])
+def test_names_that_are_none_are_refused(names: Any) -> None:
+    m = pair(lambda a, b, _: (b,)).resolve()
+    for function in (m.inverse_dynamics_sensitivities, m.forward_dynamics_sensitivities):
+        with refusal("wrong-type", "names"):
+            function(*STATE, names)
+
+
+def test_coriolis_matrices_know_nothing_of_interactions() -> None:
+    """Beside an interaction as without: inertia alone makes them."""
+    m = pair(lambda a, b, _: (b,)).resolve()
+    reference = pair(lambda a, b, _: (b,)).resolve("reference")
+    expected = reference.coriolis_matrix(*STATE[:2])
+    np.testing.assert_allclose(m.coriolis_matrix(*STATE[:2]), expected, rtol=0, atol=EXACT * np.abs(expected).max())
