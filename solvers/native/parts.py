@@ -16,13 +16,14 @@ from unittest.mock import patch
 
 import llvmlite.binding as llvm
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import cgutils, typed_passes, types, untyped_passes
+from numba.core import cgutils, config, lowering, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, _LowerResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 
-from titop.solvers.native.optimising import optimise
+from titop.solvers.native.lowering import KernelLowering, calling
+from titop.solvers.native.optimising import optimise, prepare
 from titop.solvers.native.sharing import stub
 
 #: A place for the address of machine code that is never made.
@@ -37,7 +38,8 @@ class Part(JITCodeLibrary):
 
     def add_ir_module(self, ir_module: Any) -> None:
         self.text = llvm.parse_assembly(cgutils.normalize_ir_text(str(ir_module)))
-        self._optimize_functions(self.text)
+        self.text.data_layout = self._codegen._data_layout
+        prepare(self.text, self._codegen._tm)
 
     def add_linking_library(self, library: Any) -> None:
         self._linking_libraries.append(library)
@@ -70,6 +72,10 @@ class Writing(typed_passes.NativeLowering):
 
     _name = "titop_writing"
 
+    @property
+    def lowering_class(self) -> type[lowering.Lower]:
+        return lowering.Lower if config.BOUNDSCHECK or config.DEBUGINFO_DEFAULT else KernelLowering
+
     def run_pass(self, state: Any) -> bool:
         state.flags.no_compile = True
         super().run_pass(state)
@@ -77,7 +83,7 @@ class Writing(typed_passes.NativeLowering):
         name = written.fndesc.qualname
         state.library.function = written.fndesc
         key = _dynfunc.make_function(written.fndesc.lookup_module(), name, "", _NOWHERE, written.env, (state.library,))
-        state.targetctx.insert_user_function(key, written.fndesc, [state.library])
+        state.targetctx.insert_func_defn([(calling(written.fndesc, state.library), key, written.fndesc.argtypes)])
         state["cr"] = _LowerResult(written.fndesc, written.call_helper, cfunc=key, env=written.env)
         return True
 
