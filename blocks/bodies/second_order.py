@@ -22,8 +22,6 @@ from titop.blocks.basics.spatial import Array
 LOADS = {"acceleration": 3, "angular_acceleration": 3, "spin": 6}
 #: The products of spins, in their order.
 SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-#: So many of the body's matrices are multiplied by the rates of the coordinates: not the products.
-_FOR_RATES = 15
 #: Each axis with the two that follow it.
 CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
@@ -78,18 +76,19 @@ class SecondOrder:
         """
         n = self.first.shape[2]
         products = np.array([(self.second[i, j] + self.second[j, i]) / 2 for i, j in SPINS])
-        own = np.concatenate([self.shortening.reshape(12, n, n), self.stirred, products])
-        groups = [_group(matrices) for matrices in (own, *self.ports.values())]
+        halves = 2 if self.first[2:].any() or self.shortening[2:].any() else 1
+        own = np.concatenate([self.stirred, self.shortening.reshape(12, n, n)[: 6 * halves], products])
+        groups = [_group(own, 3 + 6 * halves), *(_group(matrices, 6) for matrices in self.ports.values())]
         sizes = [len(group) for group in groups]
-        starts = first + 36 + 12 * n + len(groups) + np.cumsum([0, *sizes[:-1]])
-        return np.concatenate([np.ravel(inverse), np.ravel(self.first), starts, *groups])
+        starts = first + 36 + 12 * n + 1 + len(groups) + np.cumsum([0, *sizes[:-1]])
+        return np.concatenate([np.ravel(inverse), np.ravel(self.first), [halves], starts, *groups])
 
 
-def _group(matrices: Array) -> Array:
-    """Return a group of matrices (k, n, n) as the compiled law has it."""
+def _group(matrices: Array, before: int) -> Array:
+    """Return a group of matrices (k, n, n) as the compiled law has it, of which it asks for those `before` a place alone."""
     kept = np.array([matrix.any() for matrix in matrices])
     places = np.where(kept, np.cumsum(kept) - 1, -1)
-    return np.concatenate([[kept.sum(), kept[:_FOR_RATES].sum()], places, np.ravel(matrices[kept].swapaxes(0, 1))])
+    return np.concatenate([[kept.sum(), kept[:before].sum()], places, np.ravel(matrices[kept].swapaxes(0, 1))])
 
 
 def shortening_of(stiffness: Mapping[str, Array], n: int) -> Array:

@@ -68,12 +68,28 @@ def add_pulled(modes, at, n, w, t, o):
 
 @helper
 def add_times(modes, at, n, x, t, o):
-    """Add the product of the symmetric n x n matrix at `at` and x to ``t[0]`` from `o`: row by row, entries side by side."""
-    result = part_of(t, o, (n,))
-    for r in range(n):
-        y, row = x[r], part_of(modes, at + r * n, (n,))
-        for j in range(n):
-            result[j] += row[j] * y
+    """Add the product of the symmetric n x n matrix at `at` and x to ``t[0]`` from `o`."""
+    add_rows_times(modes, at, n, n, n, x, t, o)
+
+
+@helper
+def add_rows_times(modes, at, stride, width, n, x, t, o):
+    """Add to ``t[0]`` from `o` the sum of n rows of `width` numbers, `stride` apart from `at`, times the numbers of x.
+
+    Entries are side by side, four rows at a time: what they are added to is read and written once.
+    """
+    result, fours = part_of(t, o, (width,)), n // 4
+    for g in range(fours):
+        r, row = 4 * g, at + 4 * g * stride
+        y0, y1, y2, y3 = x[r], x[r + 1], x[r + 2], x[r + 3]
+        r0, r1 = part_of(modes, row, (width,)), part_of(modes, row + stride, (width,))
+        r2, r3 = part_of(modes, row + 2 * stride, (width,)), part_of(modes, row + 3 * stride, (width,))
+        for k in range(width):
+            result[k] += r0[k] * y0 + r1[k] * y1 + r2[k] * y2 + r3[k] * y3
+    for r in range(4 * fours, n):
+        y, last = x[r], part_of(modes, at + r * stride, (width,))
+        for k in range(width):
+            result[k] += last[k] * y
 
 
 @helper

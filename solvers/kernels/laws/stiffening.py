@@ -1,9 +1,10 @@
 """The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order_inertia`.
 
-Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), and where groups of matrices
-(n x n) begin: that of the body, of H of the moments (12), ``int Phi x Phi dm`` (3), ``int Phi_k^T Phi_l dm`` (6: xx, yy, zz,
-xy, xz, yz); then one of H (6) for each port. Those that are not zero are kept: a group says how many it keeps, how many of its
-first 15, and of each matrix which of the kept it is, or -1; then come the first rows of all that it keeps, side by side, then
+Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), how many halves of them are
+not zero, theirs and their H's (1 for a thin body along x, else 2), and where groups of matrices (n x n) begin: that of the
+body, of ``int Phi x Phi dm`` (3), H of the moments (6 for each half), ``int Phi_k^T Phi_l dm`` (6: xx, yy, zz, xy, xz, yz);
+then one of H (6) for each port. Those that are not zero are kept: a group says how many it keeps, how many of those before the
+products, and of each matrix which of the kept it is, or -1; then come the first rows of all that it keeps, side by side, then
 the second ones, and so on. Most of what there is to do is multiplying these by q and v, in long loops: what comes of it, a row
 (n) for each matrix, is called a table. All else goes by few numbers (`stiffening_body`) and weights of these rows.
 
@@ -18,6 +19,7 @@ from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
     add_pulled,
+    add_rows_times,
     add_times,
     mass_at,
     moved,
@@ -50,10 +52,9 @@ from titop.solvers.kernels.laws.stiffening_body import (
 from titop.solvers.kernels.spatial.algebra import dot, full_times, plus, put_six, scaled, six
 from titop.solvers.native.kernel import helper, shared
 
-#: Rows of a table: of the moments' H (12), of ``int Phi x Phi dm`` (3), of the products (6).
-SHORTENING = 0
-STIRRING = 12
-OWN = 15
+#: Rows of a table: of ``int Phi x Phi dm`` (3), and of the moments' H; `own_row` is that of the products. The most there are.
+STIRRING = 0
+SHORTENING = 3
 TABLE = 21
 
 
@@ -70,9 +71,21 @@ def moments_at(n, ports):
 
 
 @helper
+def halves_of(modes, n, ports):
+    """Return how many halves of the moments are not zero."""
+    return int(modes[0, moments_at(n, ports) + 12 * n])
+
+
+@helper
+def own_row(modes, n, ports):
+    """Return the row of a table where the products begin: six, the last."""
+    return SHORTENING + 6 * halves_of(modes, n, ports)
+
+
+@helper
 def group_at(modes, n, ports, k):
     """Return where the matrices of the body stand (k = 0), or those of port k - 1."""
-    return int(modes[0, moments_at(n, ports) + 12 * n + k])
+    return int(modes[0, moments_at(n, ports) + 12 * n + 1 + k])
 
 
 @helper
@@ -83,10 +96,7 @@ def write_table(modes, group, matrices, count, n, x, t, o):
     products = part_of(t, o, (width,))
     for k in range(width):
         products[k] = 0.0
-    for r in range(n):
-        y, row = x[r], part_of(modes, first + r * stride, (width,))
-        for k in range(width):
-            products[k] += row[k] * y
+    add_rows_times(modes, first, stride, width, n, x, t, o)
     for back in range(1, count + 1):  # none stands behind its place: from the last to the first
         k = count - back
         kept, place = int(modes[0, group + 2 + k]), part_of(t, o + k * n, (n,))
@@ -100,6 +110,14 @@ def write_table(modes, group, matrices, count, n, x, t, o):
 
 
 @helper
+def write_tables(modes, n, ports, q, v, by_q, by_v):
+    """Write the body's table of q, and that of v but for the products."""
+    group, own = group_at(modes, n, ports, 0), own_row(modes, n, ports)
+    write_table(modes, group, own + 6, own + 6, n, q, by_q, 0)
+    write_table(modes, group, own + 6, own, n, v, by_v, 0)
+
+
+@helper
 def add_row(weight, t, o, n, target, to):
     """Add a row (n) times its weight to ``target[0]`` from `to`."""
     row, result = part_of(t, o, (n,)), part_of(target, to, (n,))
@@ -107,12 +125,23 @@ def add_row(weight, t, o, n, target, to):
         result[j] += weight * row[j]
 
 
+@helper
+def add_three(t, o, n, x, y, z, target, to):
+    """Add three rows (n) side by side, times their weights, to ``target[0]`` from `to`."""
+    for j in range(n):
+        target[0, to + j] += x * t[0, o + j] + y * t[0, o + n + j] + z * t[0, o + 2 * n + j]
+
+
 @shared
 def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     """Write the numbers of `stiffening_body`; `by_q` and `by_v` are tables."""
-    rates, moments = moved(modes, PARTICIPATION, n, v), moments_at(n, ports)
-    for k in range(2):  # six rows at a time: sums side by side
-        row, first = 6 * k * n, moments + 6 * k * n
+    rates, moments, halves = moved(modes, PARTICIPATION, n, v), moments_at(n, ports), halves_of(modes, n, ports)
+    for k in range(M1, FIRST_SECOND):
+        f[0, k] = 0.0
+    for k in range(M2_SECOND, STIRRED_RATE):
+        f[0, k] = 0.0
+    for k in range(halves):  # six rows at a time: sums side by side
+        row, first = (SHORTENING + 6 * k) * n, moments + 6 * k * n
         put_six(f, 0, M1 + 6 * k, moved(modes, first, n, q))
         put_six(f, 0, M1_RATE + 6 * k, moved(modes, first, n, v))
         put_six(f, 0, M2 + 6 * k, scaled(-0.5, moved(by_q, row, n, q)))
@@ -122,8 +151,9 @@ def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     for k in range(3):
         f[0, SPUN_RATE + k] = rates[3 + k]
         f[0, STIRRED + k], f[0, STIRRED_RATE + k] = stirred[k], stirred_rate[k]
-    put_six(f, 0, PRODUCTS, moved(by_q, OWN * n, n, q))
-    put_six(f, 0, PRODUCTS_RATE, scaled(2.0, moved(by_q, OWN * n, n, v)))
+    own = own_row(modes, n, ports) * n
+    put_six(f, 0, PRODUCTS, moved(by_q, own, n, q))
+    put_six(f, 0, PRODUCTS_RATE, scaled(2.0, moved(by_q, own, n, v)))
     put_six(f, 0, FIRST_SECOND, moved(modes, PARTICIPATION, n, a))
     put_six(f, 0, TWIST, twist)
     put_six(f, 0, ACCELERATION, acceleration)
@@ -133,12 +163,18 @@ def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
 def add_taken(modes, n, ports, by_q, taken, t, o):
     """Add the efforts that `taken` stands for, but for those of ``int Phi x Phi dm``, to ``t[0]`` from `o`."""
     add_pulled(modes, PARTICIPATION, n, six(taken, 0, BY_FIRST), t, o)
-    for k in range(9):
-        add_row(taken[0, BY_MOMENTS + k], modes, moments_at(n, ports) + (3 + k) * n, n, t, o)
-    for k in range(12):
-        add_row(-taken[0, BY_SECOND + k], by_q, k * n, n, t, o)
-    for k in range(6):
-        add_row(taken[0, BY_PRODUCTS + k], by_q, (OWN + k) * n, n, t, o)
+    for half in range(halves_of(modes, n, ports)):
+        add_pulled(modes, moments_at(n, ports) + 6 * half * n, n, moments_part(taken, half), t, o)
+        add_pulled(by_q, (SHORTENING + 6 * half) * n, n, scaled(-1.0, six(taken, 0, BY_SECOND + 6 * half)), t, o)
+    add_pulled(by_q, own_row(modes, n, ports) * n, n, six(taken, 0, BY_PRODUCTS), t, o)
+
+
+@helper
+def moments_part(taken, half):
+    """Return what half the moments of first order turn into efforts (6); their first three rows take no part."""
+    if half == 0:
+        return 0.0, 0.0, 0.0, taken[0, BY_MOMENTS], taken[0, BY_MOMENTS + 1], taken[0, BY_MOMENTS + 2]
+    return six(taken, 0, BY_MOMENTS + 3)
 
 
 @helper
@@ -150,9 +186,8 @@ def write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, t, o):
     for j in range(n):
         t[0, first + j] = 0.0
     add_taken(modes, n, ports, by_q, taken, t, first)
-    for k in range(3):
-        add_row(f[0, ACCELERATION + 3 + k], by_q, (STIRRING + k) * n, n, t, first)
-        add_row(2.0 * f[0, TWIST + 3 + k], by_v, (STIRRING + k) * n, n, t, first)
+    add_three(by_q, STIRRING * n, n, f[0, ACCELERATION + 3], f[0, ACCELERATION + 4], f[0, ACCELERATION + 5], t, first)
+    add_three(by_v, STIRRING * n, n, 2.0 * f[0, TWIST + 3], 2.0 * f[0, TWIST + 4], 2.0 * f[0, TWIST + 5], t, first)
     add_times(modes, mass_at(n), n, a, t, first)
     if passive:
         add_times(modes, mass_at(n) + n * n, n, q, t, first)
@@ -184,9 +219,8 @@ def curved(modes, n, ports, p, v, room):
 @helper
 def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f, taken, law):
     """Write the law of a body with n modes; see `stages`. Tables and few numbers are room for it, `still` are n zeros."""
-    x, h, own = six(twist, 0, 0), bias_at(n), group_at(modes, n, ports, 0)
-    write_table(modes, own, TABLE, TABLE, n, q, by_q, 0)
-    write_table(modes, own, TABLE, OWN, n, v, by_v, 0)
+    x, h = six(twist, 0, 0), bias_at(n)
+    write_tables(modes, n, ports, q, v, by_q, by_v)
     write_few(modes, n, ports, q, v, still, x, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), by_q, by_v, f)
     write_alone(modes, n, ports, passive, q, v, still, f, by_q, by_v, taken, law, h)
     write_inertia(modes, n, ports, by_q, f, by_v, law)
@@ -205,7 +239,7 @@ def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f,
 @shared
 def write_inertia(modes, n, ports, by_q, f, columns, law):
     """Write M, from the table of q and the numbers of `stiffening_body`; the row `columns` is room for it."""
-    size, inverse = 6 + n, inverse_at(n, ports)
+    size, inverse, halves = 6 + n, inverse_at(n, ports), halves_of(modes, n, ports)
     e0, e1, e2 = _turned(modes, inverse, f, M2, 0), _turned(modes, inverse, f, M2, 1), _turned(modes, inverse, f, M2, 2)
     z0 = plus(e0, _turned(modes, inverse, f, M1, 0))
     z1, z2 = plus(e1, _turned(modes, inverse, f, M1, 1)), plus(e2, _turned(modes, inverse, f, M1, 2))
@@ -213,7 +247,7 @@ def write_inertia(modes, n, ports, by_q, f, columns, law):
     for j in range(n):
         p, row = PARTICIPATION + j, (6 + j) * size
         first = modes[0, p], modes[0, p + n], modes[0, p + 2 * n], modes[0, p + 3 * n], modes[0, p + 4 * n], modes[0, p + 5 * n]
-        more = scaled(-1.0, _momentum_column(by_q, n, j))
+        more = scaled(-1.0, _momentum_column(by_q, n, halves, j))
         put_six(columns, 0, 12 * j, more)
         put_six(columns, 0, 12 * j + 6, full_times(modes, 0, inverse, plus(first, scaled(0.5, more))))
         put_six(law, 0, row, plus(first, more))
@@ -231,16 +265,13 @@ def write_inertia(modes, n, ports, by_q, f, columns, law):
 
 
 @helper
-def _momentum_column(t, n, j):
-    """Return ``mu`` of column j of the table's first rows."""
-    return (
-        t[0, j],
-        t[0, n + j],
-        t[0, 2 * n + j],
-        t[0, 8 * n + j] - t[0, 10 * n + j],
-        t[0, 9 * n + j] - t[0, 5 * n + j],
-        t[0, 4 * n + j] - t[0, 6 * n + j],
-    )
+def _momentum_column(t, n, halves, j):
+    """Return ``mu`` of column j of the table's rows of the moments."""
+    o = SHORTENING * n + j
+    x, y, z = t[0, o], t[0, o + n], t[0, o + 2 * n]
+    if halves == 1:
+        return x, y, z, 0.0, -t[0, o + 5 * n], t[0, o + 4 * n]
+    return x, y, z, t[0, o + 8 * n] - t[0, o + 10 * n], t[0, o + 9 * n] - t[0, o + 5 * n], t[0, o + 4 * n] - t[0, o + 6 * n]
 
 
 @helper

@@ -41,7 +41,7 @@ from titop.solvers.kernels.laws.modal_stages import (
 )
 from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of
 from titop.solvers.kernels.laws.stiffening import (
-    OWN,
+    SHORTENING,
     STIRRING,
     TABLE,
     add_row,
@@ -49,14 +49,17 @@ from titop.solvers.kernels.laws.stiffening import (
     curved,
     displaced,
     group_at,
+    halves_of,
     inverse_at,
     moments_at,
+    own_row,
     write_alone,
     write_few,
     write_inertia,
     write_law,
     write_shape,
     write_table,
+    write_tables,
 )
 from titop.solvers.kernels.laws.stiffening_body import (
     BY_FIRST,
@@ -146,12 +149,11 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
         row_at(room, _room(n, ports, number_count)),
     )
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
+    x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
     few = room + 8 * _few_at(n, ports)
     f, taken, by_q = row_at(few, FEW), row_at(few + 8 * FEW, TAKEN), row_at(few + 8 * (FEW + TAKEN), TABLE * n)
     by_v = row_at(few + 8 * (FEW + TAKEN + TABLE * n), TABLE * n)
-    write_table(modes, own, TABLE, TABLE, n, own_q, by_q, 0)
-    write_table(modes, own, TABLE, OWN, n, own_v, by_v, 0)
+    write_tables(modes, n, ports, own_q, own_v, by_q, by_v)
     write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
     write_alone(modes, n, ports, passive, own_q, own_v, own_a, f, by_q, by_v, taken, alone, 0)
     for p in range(ports):
@@ -182,15 +184,16 @@ def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v,
 def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y, own = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
+    x, y, group = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
+    own = own_row(modes, n, ports)
     size = slopes_size(n, ports)
     result, f, taken = row_at(slopes, size), np.empty((1, FEW), np.float64), np.empty((1, TAKEN), np.float64)
     by_q, by_v, by_a = np.empty((1, TABLE * n)), np.empty((1, TABLE * n)), np.empty((1, TABLE * n))
     for k in range(size):
         result[0, k] = 0.0
-    write_table(modes, own, TABLE, TABLE, n, own_q, by_q, 0)
-    write_table(modes, own, TABLE, TABLE, n, own_v, by_v, 0)
-    write_table(modes, own, TABLE, OWN, n, own_a, by_a, 0)
+    write_table(modes, group, own + 6, own + 6, n, own_q, by_q, 0)
+    write_table(modes, group, own + 6, own + 6, n, own_v, by_v, 0)
+    write_table(modes, group, own + 6, own, n, own_a, by_a, 0)
     write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
     take_alone(modes, inverse_at(n, ports), f, taken)
     stepped, response = np.empty((1, FEW), np.complex128), np.empty((1, TAKEN), np.complex128)
@@ -198,7 +201,7 @@ def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     small = np.empty((1, _CHANGES + _WEIGHTS * n))
     _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
     _add_turns(modes, n, ports, f, by_q, by_v, stepped, response, small, result)
-    _add_curvature(modes, n, own, x, y, taken, result)
+    _add_curvature(modes, n, ports, x, y, taken, result)
     if passive:
         for k in range(n * n):
             result[0, 6 * n + k] += modes[0, mass_at(n) + n * n + k]
@@ -230,13 +233,15 @@ def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slop
             for r in range(_WEIGHTS):  # the moments' first three rows take no part
                 at = BY_FIRST + r if r < 6 else BY_MOMENTS + r - 9
                 room[0, _CHANGES + r * n + j] = 0.0 if 6 <= r < 9 else room[0, at]
+        halves, moments = halves_of(modes, n, ports), moments_at(n, ports)
         for i in range(n):
-            row, moments = begin + (6 + i) * n, moments_at(n, ports)
+            row = begin + (6 + i) * n
             add_rows(slopes, row, column_of(modes, PARTICIPATION, n, i), room, _CHANGES, n, n)
-            for half in range(2):
+            for half in range(halves):
                 first, second = _CHANGES + (6 + 6 * half) * n, _CHANGES + (18 + 6 * half) * n
                 add_rows(slopes, row, column_of(modes, moments + 6 * half * n, n, i), room, first, n, n)
-                add_rows(slopes, row, scaled(-1.0, column_of(by_q, 6 * half * n, n, i)), room, second, n, n)
+                bent = column_of(by_q, (SHORTENING + 6 * half) * n, n, i)
+                add_rows(slopes, row, scaled(-1.0, bent), room, second, n, n)
 
 
 @helper
@@ -273,46 +278,49 @@ def _put_changed(changed, n, slopes, begin, columns, column):
 @helper
 def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
     """Add the change of the few numbers with the j-th coordinate."""
-    moments = moments_at(n, ports)
+    moments, own = moments_at(n, ports), own_row(modes, n, ports)
     for k in range(3):
         f[0, STIRRED + k] -= by_v[0, (STIRRING + k) * n + j]
         f[0, STIRRED_RATE + k] -= by_a[0, (STIRRING + k) * n + j]
-    for k in range(12):
+    for k in range(own - SHORTENING):
+        row = (SHORTENING + k) * n + j
         f[0, M1 + k] += modes[0, moments + k * n + j]
-        f[0, M2 + k] -= by_q[0, k * n + j]
-        f[0, M2_RATE + k] -= by_v[0, k * n + j]
-        f[0, M2_SECOND + k] -= by_a[0, k * n + j]
+        f[0, M2 + k] -= by_q[0, row]
+        f[0, M2_RATE + k] -= by_v[0, row]
+        f[0, M2_SECOND + k] -= by_a[0, row]
     for k in range(6):
-        f[0, PRODUCTS + k] += 2.0 * by_q[0, (OWN + k) * n + j]
-        f[0, PRODUCTS_RATE + k] += 2.0 * by_v[0, (OWN + k) * n + j]
+        f[0, PRODUCTS + k] += 2.0 * by_q[0, (own + k) * n + j]
+        f[0, PRODUCTS_RATE + k] += 2.0 * by_v[0, (own + k) * n + j]
 
 
 @helper
 def _step_rate(modes, n, ports, j, by_q, by_v, f):
     """Add the change of the few numbers with the j-th rate."""
-    moments = moments_at(n, ports)
+    moments, own = moments_at(n, ports), own_row(modes, n, ports)
     for k in range(3):
         f[0, SPUN_RATE + k] += modes[0, PARTICIPATION + (3 + k) * n + j]
         f[0, STIRRED + k] += by_q[0, (STIRRING + k) * n + j]
-    for k in range(12):
+    for k in range(own - SHORTENING):
+        row = (SHORTENING + k) * n + j
         f[0, M1_RATE + k] += modes[0, moments + k * n + j]
-        f[0, M2_RATE + k] -= by_q[0, k * n + j]
-        f[0, M2_SECOND + k] -= 2.0 * by_v[0, k * n + j]
+        f[0, M2_RATE + k] -= by_q[0, row]
+        f[0, M2_SECOND + k] -= 2.0 * by_v[0, row]
     for k in range(6):
-        f[0, PRODUCTS_RATE + k] += 2.0 * by_q[0, (OWN + k) * n + j]
+        f[0, PRODUCTS_RATE + k] += 2.0 * by_q[0, (own + k) * n + j]
 
 
 @helper
-def _add_curvature(modes, n, own, x, y, taken, slopes):
+def _add_curvature(modes, n, ports, x, y, taken, slopes):
     """Add the changes of the tables with the coordinates and their rates, what they are multiplied by held."""
     by_q, by_v = 6 * n, by_rate_at(n) + 6 * n
-    for k in range(12):
-        _add_matrix(-taken[0, BY_SECOND + k], modes, own, TABLE, k, n, slopes, by_q)
+    group, own = group_at(modes, n, ports, 0), own_row(modes, n, ports)
+    for k in range(own - SHORTENING):
+        _add_matrix(-taken[0, BY_SECOND + k], modes, group, own + 6, SHORTENING + k, n, slopes, by_q)
     for k in range(6):
-        _add_matrix(taken[0, BY_PRODUCTS + k], modes, own, TABLE, OWN + k, n, slopes, by_q)
+        _add_matrix(taken[0, BY_PRODUCTS + k], modes, group, own + 6, own + k, n, slopes, by_q)
     for k in range(3):  # antisymmetric: rows for columns is a change of sign
-        _add_matrix(-entry_of(y, 3 + k), modes, own, TABLE, STIRRING + k, n, slopes, by_q)
-        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, own, TABLE, STIRRING + k, n, slopes, by_v)
+        _add_matrix(-entry_of(y, 3 + k), modes, group, own + 6, STIRRING + k, n, slopes, by_q)
+        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, group, own + 6, STIRRING + k, n, slopes, by_v)
 
 
 @helper
