@@ -31,11 +31,27 @@ def rowwise(function: Method) -> Method:
         q = arguments[place] if len(arguments) > place else named.get("q")
         if getattr(q, "ndim", 0) == 1 or q is None or np.ndim(q) != 2:
             return function(self, *arguments, **named)
-        given = signature.bind(self, *arguments, **named).arguments
+        given = bound(function, signature, (self, *arguments), named).arguments
         del given["self"]
         return at_rows(function, self, given)
 
     return cast(Method, of_any)
+
+
+def bound(
+    function: Callable[..., Any], signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]
+) -> inspect.BoundArguments:
+    """Return what a function is given, by the names of its arguments.
+
+    Raises
+    ------
+    TypeError
+        Where these are not its own; as Python says it, with the function's name.
+    """
+    try:
+        return signature.bind(*given, **named)
+    except TypeError as error:
+        raise TypeError(f"{function.__qualname__}() {error}") from None
 
 
 def at_rows(function: Callable[..., Any], model: Any, given: dict[str, Any]) -> Any:

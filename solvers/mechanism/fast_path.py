@@ -17,6 +17,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import check_stacks
+from titop.solvers.arguments.rowwise import bound
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -77,11 +78,8 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Method], Method]:
                         return result
             except UNREADY:
                 pass
-            state = signature.bind(self, *state, **named).args[1:]
-            shape = self._shapes[sizes]
-            if kernel is None:
-                return at_states(self, functools.partial(method, self), state, shape)
-            return asked_of_kernel(self, kernel, state, shape, self._stills[still])
+            state = bound(method, signature, (self, *state), named).args[1:]
+            return with_care(self, kernel, functools.partial(method, self), state, self._shapes[sizes], self._stills[still])
 
         return cast(Method, call)
 
@@ -147,43 +145,40 @@ def derivatives_between(method: Method) -> Method:
     return cast(Method, call)
 
 
-def at_states(model: Any, one: Callable[..., Any], given: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
+def with_care(
+    model: Any,
+    kernel: Any,
+    one: Callable[..., Array],
+    given: tuple[Any, ...],
+    shape: tuple[int, ...],
+    still: tuple[Array, ...] = (),
+) -> Array:
     """Return a function of a state (q; q and v; q, v and a) at what is `given`, which is read with care; stacked if that is.
 
     Parameters
     ----------
     model : Mechanism
+    kernel : callable or None
+        Takes a state, `still` and an array for the result, and returns a status.
     one : callable
+        The function of one state, where there is no kernel.
     given : tuple of array_like
     shape : tuple of int
         Of the function's result.
+    still : tuple of arrays
 
     Raises
     ------
     ModelError
-        For unusable states, and whatever the function refuses.
+        For unusable states, for complex ones if there is a kernel, and whatever the function refuses.
     """
     states = read_given(model, given)
-    if states[0].ndim == 1:
-        result: Array = one(*states)
-        return result
-    return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
-
-
-def asked_of_kernel(
-    model: Any, kernel: Any, given: tuple[Any, ...], shape: tuple[int, ...], still: tuple[Array, ...] = ()
-) -> Array:
-    """Return what a kernel says of a state at what is `given`, as `at_states` does; it takes `still` behind the state.
-
-    Raises
-    ------
-    ModelError
-        For unusable and complex states, and whatever the kernel refuses.
-    """
+    if kernel is None:
+        if states[0].ndim == 1:
+            return one(*states)
+        return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
     model.engine.raise_pending()
-    states = [
-        np.ascontiguousarray(real_only(x, name), float) for x, name in zip(read_given(model, given), _NAMES, strict=False)
-    ]
+    states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
     if states[0].ndim == 1:
         result = np.empty(shape)
         model.engine.raise_for(kernel(*states, *still, result))

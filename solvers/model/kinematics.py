@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
 from titop.solvers.arguments.reading import is_world
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, asked_of_kernel, at_states
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, with_care
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.resolved import Resolved
 
@@ -122,27 +122,23 @@ class PortKinematics(Resolved):
             pass
         port = self.read_port(port)
         kernel = getattr(self._calls.at_ports[port], name)
-        if kernel is not None:
-            return asked_of_kernel(self, kernel, (q,), (6, self.nv))
 
         def one(q: Array) -> Array:
             jacobian = self.engine.observations.jacobian(port, q)
             return jacobian if frame == "port" else np.kron(np.eye(2), self.pose(port, q)[0]) @ jacobian
 
-        return at_states(self, one, (q,), (6, self.nv))
+        return with_care(self, kernel, one, (q,), (6, self.nv))
 
     def _at_port(self, port: str, name: str, one: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
         """Return what a kernel of a port, or without it `one` of the port's motion, says of arguments to be read with care."""
         port = self.read_port(port)
         kernel, still = getattr(self._calls.at_ports[port], name), self._stills[1][0]
-        if kernel is not None:
-            return asked_of_kernel(self, kernel, given, (1, *shape))[..., 0, :]
 
         def at(q: Array, v: Array = still, a: Array = still) -> Array:
             result: Array = one(self.engine.observations.port_motion(port, q, v, a))
-            return result
+            return result[None]
 
-        return at_states(self, at, given, shape)
+        return with_care(self, kernel, at, given, (1, *shape))[..., 0, :]
 
 
 def _turned(rotation: Array, x: Array) -> Array:

@@ -14,7 +14,7 @@ from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state
+from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state, with_care
 from titop.solvers.mechanism.inputs import Push, acting_inputs
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.resolved import Resolved
@@ -208,18 +208,15 @@ class Readings(Resolved):
 
     def energy(self, q: Any, v: Any) -> Energy:
         """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them."""
+        kernel = self._calls.energies
         try:
             energies = np.empty(3)
-            if self._calls.energies(q, v, energies) == DONE:
+            if kernel(q, v, energies) == DONE:
                 return Energy(*energies.tolist())
         except UNREADY:
             pass
-        self.engine.raise_pending()
-        return self._energy(q, v)
-
-    @rowwise
-    def _energy(self, q: Any, v: Any) -> Energy:
-        return Energy(*self.engine.observations.energy(self._read_q(q), self._read_v("v", v)))
+        found = with_care(self, kernel, lambda *state: np.array(self.engine.observations.energy(*state)), (q, v), (3,))
+        return Energy(*(found if found.ndim == 1 else found.T.copy()))
 
     @of_state(6)
     def momentum(self, q: Any, v: Any) -> Array:

@@ -129,23 +129,22 @@ class CompiledDynamics:
         q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
         system, tau = self._system.pushed(pushes), np.empty(v.shape)
         if actuated is not None:
-            for state in _rows(q, v, a, tau):
-                self._write_shared(system, state, pushes, motors, actuated)
+            self._write_shared(system, (q, v, a, tau), pushes, motors, actuated)
             return tau
         pair = dynamics_entries.inverse_dynamics if q.ndim == 1 else dynamics_entries.inverse_batch
         system.raise_for(system.kernel(pair)(*system.arrays, q, v, a, tau))
         return tau - (motors + own_efforts(pushes, q, self._nv))
 
     def _write_shared(
-        self, system: PackedSystem, state: tuple[Array, ...], pushes: list[Push], motors: Any, actuated: Array
+        self, system: PackedSystem, states: tuple[Array, ...], pushes: list[Push], motors: Any, actuated: Array
     ) -> None:
-        """Write the least efforts on actuated coordinates at a state q, v and a into the array that stands behind it."""
-        q, v, a, tau = state
-        driven = np.zeros(self._nv) + motors + own_efforts(pushes, q, self._nv)
+        """Write the least efforts on actuated coordinates at states q, v and a into the array that stands behind them."""
         kernel, loops = system.kernel(closure_entries.constrained_inverse).compiled, system.loops(self._model.generic_rank)
-        if kernel(loops, actuated, driven, *system.arrays, q, v, a, tau) != layout.OK:
-            raise_pending()
-            tau[:] = closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated)
+        driven = np.zeros(states[-1].shape) + motors + own_efforts(pushes, states[0], self._nv)
+        for drive, q, v, a, tau in _rows(driven, *states):
+            if kernel(loops, actuated, drive, *system.arrays, q, v, a, tau) != layout.OK:
+                raise_pending()
+                tau[:] = closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated)
 
     def mass_inverse(
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
