@@ -44,7 +44,7 @@ from titop.solvers.kernels.laws.modal_ports import (
     write_subspace,
 )
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, put_six, six
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Numbers of a 6x6 matrix.
 _FULL = 36
@@ -198,7 +198,7 @@ def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
     add_between(small, PULLED_BY_PLACE, modes, o + SHAPE, n, slopes, 6 * n)
 
 
-@helper
+@shared
 def add_through(small, m, modes, at, n, t, o):
     """Add to the 6 x n matrix at ``t[0, o]`` the product of the 6 x 6 at ``small[0, m]`` and the 6 x n at ``modes[0, at]``."""
     for r in range(6):
@@ -208,7 +208,7 @@ def add_through(small, m, modes, at, n, t, o):
                 result[j] += y * row[j]
 
 
-@helper
+@shared
 def add_between(small, m, modes, at, n, t, o):
     """Add to the n x n matrix at ``t[0, o]`` that product with the transposed of the 6 x n matrix before it."""
     room = PORT_SLOPES

@@ -6,11 +6,12 @@ then A row by row) of the displacements of first and second order::
     b1 = [s1'; L1'] + B(m1) w    b2 = mu(m2') + B(m2) w    B(m) w = [w x s; tr(A) w - A^T w]    mu(m) = [s; axial(A)]
     T = V^T D V / 2 + V . (b1 + b2) + b2^T D^-1 (b1 + b2 / 2) + w . n + w^T C(c) w / 2 + q'^T M q' / 2
 
-The numbers stand in one row, of floats or complex ones: `M1` to `ACCELERATION`.
+The numbers stand in one row: `M1` to `ACCELERATION`.
 """
 
 from __future__ import annotations
 
+from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.spatial.algebra import cross, full_times, plus, put_six, rigid_momentum, six
 from titop.solvers.native.kernel import helper, shared
 
@@ -37,7 +38,8 @@ BY_MOMENTS = 12  # the derivatives of A of first order (9)
 BY_SECOND = 21  # those of m2 (12)
 BY_PRODUCTS = 33  # and half those of c (6)
 BY_MOMENTA = 39  # and the derivatives of T by b1 and b2, and their rates (6 each)
-TAKEN = 63
+MOMENTUM = 63  # of the body (6)
+TAKEN = 69
 
 
 @shared
@@ -61,12 +63,13 @@ def take_alone(modes, inverse, f, taken):
     rate = plus(plus(rigid_momentum(modes, 0, 0, y), both_rate), _turning(_spun_momentum(f, r1, r2), (u0, u1, u2)))
     momentum = plus(momentum, _turning(_three(f, STIRRED), (0.0, 0.0, 0.0)))
     rate = plus(rate, _spun_momentum_change(f, w, y1, y2))
+    put_six(taken, 0, MOMENTUM, momentum)
     _put_taken(taken, x, momentum, rate, y1, y2, r1, r2)
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     put_six(taken, 0, BY_PRODUCTS, (-yy - zz, -xx - zz, -xx - yy, 2 * w[0] * w[1], 2 * w[0] * w[2], 2 * w[1] * w[2]))
 
 
-@helper
+@shared
 def take_change(modes, inverse, f, taken, d, changed):
     """Write by how much what `take_alone` has taken changes if the numbers do by ``d[0]``, the parent port's motion held."""
     x, dw = six(f, 0, TWIST), _three(f, ACCELERATION + 3)
@@ -82,6 +85,32 @@ def take_change(modes, inverse, f, taken, d, changed):
     rate = plus(rate, plus(_spun_momentum_change(d, w, y1, y2), _spun_rates(f, e1, e2)))
     _put_taken(changed, x, momentum, rate, e1, e2, s1, s2)
     put_six(changed, 0, BY_PRODUCTS, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+
+@shared
+def take_turn(modes, inverse, f, taken, dx, changed):
+    """Write by how much what `take_alone` has taken changes if the twist does by dx; ``changed[0]`` has room for it twice."""
+    x, v = six(f, 0, TWIST), (dx[3], dx[4], dx[5])
+    w, still = (x[3], x[4], x[5]), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    own, more = spun(f, M1, v), spun(f, M2, v)
+    own_rate, more_rate = spun(f, M1_RATE, v), spun(f, M2_RATE, v)
+    both, both_rate = plus(own, more), plus(own_rate, more_rate)
+    y1, r1 = plus(dx, full_times(modes, 0, inverse, more)), full_times(modes, 0, inverse, more_rate)
+    y2, r2 = plus(dx, full_times(modes, 0, inverse, both)), full_times(modes, 0, inverse, both_rate)
+    momentum = plus(rigid_momentum(modes, 0, 0, dx), both)
+    momentum = plus(momentum, _turning(_spun_momentum(f, y1, y2), own_times(f, PRODUCTS, v)))
+    rate = plus(both_rate, _turning(_spun_momentum(f, r1, r2), (0.0, 0.0, 0.0)))
+    rate = plus(rate, plus(_spun_rates(f, y1, y2), _turning(own_times(f, PRODUCTS_RATE, v), (0.0, 0.0, 0.0))))
+    _put_taken(changed, x, momentum, rate, y1, y2, r1, r2)
+    other = part_of(changed, TAKEN, (1, TAKEN))
+    _put_taken(
+        other, dx, six(taken, 0, MOMENTUM), still, six(taken, 0, BY_MOMENTA), six(taken, 0, BY_MOMENTA + 6), still, still
+    )
+    for k in range(BY_PRODUCTS):
+        changed[0, k] += other[0, k]
+    xx, yy, zz = 2.0 * w[0] * v[0], 2.0 * w[1] * v[1], 2.0 * w[2] * v[2]
+    xy, xz, yz = w[0] * v[1] + v[0] * w[1], w[0] * v[2] + v[0] * w[2], w[1] * v[2] + v[1] * w[2]
+    put_six(changed, 0, BY_PRODUCTS, (-yy - zz, -xx - zz, -xx - yy, 2.0 * xy, 2.0 * xz, 2.0 * yz))
 
 
 @helper
@@ -124,8 +153,7 @@ def _three(f, o):
 @helper
 def _turning(s, t):
     """Return the sum of two moments as six numbers."""
-    nothing = 0.0 * s[0]
-    return nothing, nothing, nothing, s[0] + t[0], s[1] + t[1], s[2] + t[2]
+    return 0.0, 0.0, 0.0, s[0] + t[0], s[1] + t[1], s[2] + t[2]
 
 
 @helper

@@ -1,7 +1,7 @@
 """The stages of flexible bodies with second order: inverse dynamics without mass matrix, and the linearised law.
 
 The few numbers of `stiffening_body` change with the coordinates and their rates by the tables of `stiffening`, and what the
-body takes by products of the two. For the twist they take complex steps, as six numbers each of ports' motions do.
+body takes by products of the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import STEP, CompiledLaw, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, put_column
 from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, moved, numbers_at
 from titop.solvers.kernels.laws.modal_port_slopes import (
     CARRIED_BY_PLACE,
@@ -78,16 +78,17 @@ from titop.solvers.kernels.laws.stiffening_body import (
     STIRRED,
     STIRRED_RATE,
     TAKEN,
-    TWIST,
     WRENCH,
     take_alone,
     take_change,
+    take_turn,
 )
 from titop.solvers.kernels.spatial.algebra import (
     entry_of,
     plus,
     scaled,
     six,
+    unit,
 )
 from titop.solvers.native.kernel import helper
 
@@ -196,11 +197,10 @@ def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     write_table(modes, group, own + 6, own, n, own_a, by_a, 0)
     write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
     take_alone(modes, inverse_at(n, ports), f, taken)
-    stepped, response = np.empty((1, FEW), np.complex128), np.empty((1, TAKEN), np.complex128)
     change = np.empty((1, FEW), np.float64)
     small = np.empty((1, _CHANGES + _WEIGHTS * n))
     _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
-    _add_turns(modes, n, ports, f, by_q, by_v, stepped, response, small, result)
+    _add_turns(modes, n, ports, f, taken, by_q, by_v, small, result)
     _add_curvature(modes, n, ports, x, y, taken, result)
     if passive:
         for k in range(n * n):
@@ -245,34 +245,18 @@ def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slop
 
 
 @helper
-def _add_turns(modes, n, ports, f, by_q, by_v, stepped, taken, changed, slopes):
-    """Add the changes with the twist; the rows `stepped`, `taken` and `changed` are room for it."""
+def _add_turns(modes, n, ports, f, taken, by_q, by_v, changed, slopes):
+    """Add the changes with the twist; the row `changed` is room for it."""
     for j in range(6):
-        for k in range(FEW):
-            stepped[0, k] = f[0, k]
-        stepped[0, TWIST + j] += 1j * STEP
-        take_alone(modes, inverse_at(n, ports), stepped, taken)
-        for k in range(TAKEN):
-            changed[0, k] = taken[0, k].imag / STEP
-        _clear_efforts(n, changed)
+        take_turn(modes, inverse_at(n, ports), f, taken, unit(j), changed)
+        put_column(slopes, by_twist_at(n), 6, j, six(changed, 0, WRENCH))
+        for i in range(n):
+            changed[0, TAKEN + i] = 0.0
         add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
         if j >= 3:
             add_row(2.0, by_v, (STIRRING + j - 3) * n, n, changed, TAKEN)
-        _put_changed(changed, n, slopes, by_twist_at(n), 6, j)
-
-
-@helper
-def _clear_efforts(n, changed):
-    for i in range(n):
-        changed[0, TAKEN + i] = 0.0
-
-
-@helper
-def _put_changed(changed, n, slopes, begin, columns, column):
-    """Write wrench and efforts into a column."""
-    put_column(slopes, begin, columns, column, six(changed, 0, WRENCH))
-    for i in range(n):
-        slopes[0, begin + (6 + i) * columns + column] = changed[0, TAKEN + i]
+        for i in range(n):
+            slopes[0, by_twist_at(n) + (6 + i) * 6 + j] = changed[0, TAKEN + i]
 
 
 @helper
