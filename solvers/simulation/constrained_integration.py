@@ -24,6 +24,10 @@ from titop.solvers.simulation.reached import Found, Reached
 Watched = Callable[[float, Array], float]
 
 
+#: Into how many parts a step is split where events are looked for: the longest are about a quarter of a period.
+_PARTS = 8
+
+
 class Stepper(Protocol):
     """An integrator as `integrate_steps` sees it: time t (s) and state y that it has reached."""
 
@@ -90,7 +94,7 @@ def integrate_steps(
         closed = follow_branch(plant, solver.t, solver.step(-math.inf if every else watch))
         if events or watch <= solver.t:
             step = _Step(plant, solver.begin, solver, closed.y, values)
-            end = step.find(events, reached.found)
+            end = step.find(events, times, reached.found)
             last = solver.t if end is None else end
             while len(reached.outputs) < len(times) and times[len(reached.outputs)] <= last:
                 reached.outputs.append(step.state(times[len(reached.outputs)]))
@@ -119,14 +123,32 @@ class _Step:
             self._dense = self.solver.dense_output()
         return project(self.plant, t, self._dense(t)).y
 
-    def find(self, events: Sequence[Watched], found: list[Found]) -> float | None:
-        """Add the events within the step to what is found; return the time of the first terminal one."""
-        old, self.values = self.values, [event(self.after, self.last) for event in events]
+    def find(self, events: Sequence[Watched], times: Array, found: list[Found]) -> float | None:
+        """Add the events within the step to what is found; return the time of the first terminal one.
+
+        They are looked for between its ends, the output `times` in it, and places that split it into equal parts.
+        """
+        within = times[np.searchsorted(times, self.before, "right") : np.searchsorted(times, self.after)]
+        split = np.linspace(self.before, self.after, _PARTS + 1)
+        places = np.unique([*within, *split[1:-1]]).tolist() if events else []
+        t = self.before
+        for then in (*places, self.after):
+            state = self.state(then)
+            old, self.values = self.values, [event(then, state) for event in events]
+            if (end := self._between(events, old, (t, then), found)) is not None:
+                return end
+            t = then
+        return None
+
+    def _between(
+        self, events: Sequence[Watched], old: list[float], span: tuple[float, float], found: list[Found]
+    ) -> float | None:
+        """Do so for a part of the step, at whose beginning the events have the `old` values."""
         zeros: list[tuple[float, int]] = []
         for k, (event, value, new) in enumerate(zip(events, old, self.values, strict=True)):
             direction = event.direction  # type: ignore[attr-defined]
             if (value < 0 <= new and direction >= 0) or (value > 0 >= new and direction <= 0):
-                zeros.append((self._zero(event, value), k))
+                zeros.append((self._zero(event, value, span), k))
         for t, k in sorted(zeros):
             found[k].times.append(t)
             found[k].states.append(self.state(t))
@@ -134,9 +156,9 @@ class _Step:
                 return t
         return None
 
-    def _zero(self, event: Watched, value: float) -> float:
+    def _zero(self, event: Watched, value: float, span: tuple[float, float]) -> float:
         def along(t: float) -> float:
-            return value if t == self.before else event(t, self.state(t))
+            return value if t == span[0] else event(t, self.state(t))
 
-        zero: float = brentq(along, self.before, self.after, xtol=4 * np.finfo(float).eps, rtol=4 * np.finfo(float).eps)
+        zero: float = brentq(along, *span, xtol=4 * np.finfo(float).eps, rtol=4 * np.finfo(float).eps)
         return zero

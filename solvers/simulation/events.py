@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, check_switch
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.simulation.driven_model import DrivenModel
 
@@ -31,6 +31,11 @@ class Event:
         Whether the simulation ends there.
     direction : {-1, 0, 1}
         Count only falling, all, or only rising zeros.
+
+    Notes
+    -----
+    Changes of sign are looked for between output times and eighths of the integrator's steps, the longest of which are some
+    quarter of a period. What begins and ends within less is missed: more output times, or ``max_step``, look more closely.
     """
 
     function: Callable[[float, Array, Array], float]
@@ -51,7 +56,12 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
     for event in given:
         if not isinstance(event, Event):
             raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
-        check_function(f"event {event.name!r}", event.function, "t, q, v")
+        where = f"event {event.name!r}"
+        check_function(where, event.function, "t, q, v")
+        check_switch(f"{where}, terminal", event.terminal)
+        if not any(event.direction is way for way in (-1, 0, 1)):
+            advice = "take 0 for all zeros, 1 for rising and -1 for falling ones"
+            raise ModelError(Finding("bad-direction", f"{where}, direction", event.direction, "-1, 0 or 1", advice))
     names = [event.name for event in given]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))

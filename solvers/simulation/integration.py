@@ -1,7 +1,7 @@
 """Integrating a driven model from one time to another.
 
 Explicit methods are CyRK's, in compiled code; the others go step by step (`stepping`): implicit ones, which take the exact
-Jacobian of what is integrated, and all where loops have to stay closed.
+Jacobian of what is integrated, and all where loops have to stay closed or events are watched for, within steps too.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
-
-import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
@@ -71,9 +69,9 @@ def integrate(
                 bar.update(t - times[0] - bar.n)
 
         looked_at = not plant.model.is_constrained and not plant.has_stages
-        goes_through = plant.loop is None or not plant.loop.sampled
+        goes_through = not events and (plant.loop is None or not plant.loop.sampled)
         if method in _EXPLICIT and goes_through and (plant.is_plain or looked_at):
-            return _explicit(plant, times, y0, events, method, tolerances, advance)
+            return _explicit(plant, times, y0, method, tolerances, advance)
         from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
         return integrate_stepwise(plant, times, y0, events, method, tolerances, advance)
@@ -110,7 +108,6 @@ def _explicit(
     plant: DrivenModel,
     times: Array,
     y0: Array,
-    events: Sequence[Watched],
     method: str,
     tolerances: dict[str, float],
     advance: Callable[[float, Array], None],
@@ -128,13 +125,13 @@ def _explicit(
             method=method,
             args=arguments or None,
             t_eval=times,
-            events=(*events, every_step),
+            events=(every_step,),
             pass_dy_as_arg=True,
             solution_reuse=solver,
             **tolerances,
         )
     except KeyboardInterrupt:
-        raise stopped(every_step.last, span[1], _solution(solver, times, y0, len(events))) from None
+        raise stopped(every_step.last, span[1], _solution(solver, times, y0)) from None
     if not solver.success:
         t, state = every_step.last
         plant.dynamics(t, *plant.split(t, state))  # raises what is wrong with the model there
@@ -143,12 +140,10 @@ def _explicit(
             'perhaps a stiff system: try method="Radau"'
         )
     plant.count({"steps": solver.steps_taken})  # CyRK counts nothing else
-    return _solution(solver, times, y0, len(events))
+    return _solution(solver, times, y0)
 
 
-def _solution(solver: Any, times: Array, y0: Array, events: int) -> SimpleNamespace:
+def _solution(solver: Any, times: Array, y0: Array) -> SimpleNamespace:
     """Return what CyRK has computed, perhaps of a solution that was interrupted, even before its first step."""
     t, y = (solver.t, solver.y) if solver.size else (times[:1], y0[:, None])
-    none: list[Array] = [np.zeros(0)] * events
-    found, states = ((kept or none)[:events] for kept in (solver.t_events, solver.y_events))
-    return SimpleNamespace(t=t, y=y, t_events=found, y_events=states, event_terminated=solver.event_terminated)
+    return SimpleNamespace(t=t, y=y, t_events=[], y_events=[], event_terminated=False)

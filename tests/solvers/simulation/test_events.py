@@ -10,6 +10,7 @@ import pytest
 import titop as tt
 from tests.solvers.simulation.simulated_models import largest, slider
 from tests.tolerances import TIGHT
+from titop.solvers.simulation import constrained_integration
 
 
 def oscillator(events: Any, tau: Any = None, end: float = 10.0) -> tt.Trajectory:
@@ -61,3 +62,31 @@ def test_events_that_are_not_a_number_are_refused(method: str) -> None:
     root = tt.Event(lambda t, q, v: np.sqrt(np.float64(0.5 - t)), name="root")
     with pytest.raises(tt.ModelError, match=r"event 'root' at t = .*not-finite"), np.errstate(invalid="ignore"):
         tt.simulate(slider(), [0, 1], [0.0], [1.0], events=root, method=method)
+
+
+def crossings(method: str, times: np.ndarray) -> int:
+    """Return how often ``cos t`` is found to pass 0.99 in 100 s: at both ends of some 0.28 s in a period."""
+    gate = tt.Event(lambda t, q, v: q[0] - 0.99, "gate", terminal=False)
+    given = {"method": method, "rtol": 1e-6, "atol": 1e-8}
+    trajectory = tt.simulate(slider(1.0, stiffness=1.0), times, [1.0], [0.0], events=gate, **given)
+    return len(trajectory.events["gate"])
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "LSODA", "BDF"])
+def test_events_that_begin_and_end_within_a_step_are_found(method: str) -> None:
+    assert crossings(method, np.array([0.0, 100.0])) == 31  # once at the start, twice a period
+
+
+def test_they_are_missed_where_nobody_looks_within_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: steps of a second are too long for what lasts a quarter; output times find it again."""
+    monkeypatch.setattr(constrained_integration, "_PARTS", 1)
+    assert crossings("DOP853", np.array([0.0, 100.0])) < 31
+    assert crossings("DOP853", np.linspace(0, 100, 1001)) == 31
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"direction": 5}, {"direction": "up"}, {"direction": None}, {"direction": True}, {"terminal": "no"}]
+)
+def test_what_events_count_is_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(tt.ModelError, match=f"event 'event', {next(iter(wrong))}"):
+        tt.simulate(slider(), [0, 1], [0.0], [0.0], events=tt.Event(lambda t, q, v: q[0], **wrong))

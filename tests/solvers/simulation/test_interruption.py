@@ -160,13 +160,10 @@ def test_the_first_moment_of_all_is_no_exception(monkeypatch: pytest.MonkeyPatch
     from titop.solvers.simulation.integration import _EveryStep
 
     interrupted_at(monkeypatch, _EveryStep, "__call__", 1)
-    event = tt.Event(lambda t, q, v: q[0] - 0.9, "past", terminal=False)
     with pytest.raises(tt.SimulationInterrupt) as caught:
-        tt.simulate(pendulum(), np.linspace(0, 10, 11), [1.0], [0.0], events=event)
+        tt.simulate(pendulum(), np.linspace(0, 10, 11), [1.0], [0.0])
     monkeypatch.undo()
-    run = caught.value.trajectory
-    assert run.t.tolist() == [0.0]
-    assert len(run.events["past"]) == 0
+    assert caught.value.trajectory.t.tolist() == [0.0]
 
 
 def test_a_controller_may_be_what_takes_long() -> None:
