@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.motions import Motion, read_motion
+
+#: Where in its time a motion is looked at, and by how much of that time to both sides.
+_LOOKED_AT, _PART = np.array([0.11, 0.29, 0.53, 0.71, 0.89]), 1e-5
+#: By how much velocities and accelerations may disagree with the changes of positions and velocities: of what they are.
+_DISAGREEMENT = 1e-2
+
+
+def _change(model: Model, order: int, begin: Array, end: Array) -> Array:
+    """Return by how much the configuration (`order` 1) or the velocities (2) of a row change up to another."""
+    if order == 1:
+        return model.difference(begin[: model.nq], end[: model.nq])
+    moving = slice(model.nq, model.nq + model.nv)
+    return np.asarray(end[moving] - begin[moving])
 
 
 class PrescribedMotion:
@@ -55,6 +68,40 @@ class PrescribedMotion:
             own = np.concatenate([columns[self._in_q][q], columns[self._in_v][v], columns[self._in_a][v]])
             self._parts.append((motion, own))
         self._time, self._row = math.nan, np.zeros((1, len(columns)))
+        warn(self._contradictions(model, span))
+
+    def _contradictions(self, model: Model, span: tuple[float, float]) -> Iterator[Finding]:
+        """Yield velocities and accelerations that are not the derivatives of what comes before them, at most of some times."""
+        length = span[1] - span[0]
+        if not self.names or length <= 0:
+            return
+        times, step = span[0] + length * _LOOKED_AT, _PART * length
+        before, near_before, at, near_after, after = (self._all_at(model, times + k * step) for k in (-1, -0.5, 0, 0.5, 1))
+        for order, what in ((1, "velocity"), (2, "acceleration")):
+            wide, narrow = (
+                np.array([_change(model, order, *pair) for pair in zip(*ends, strict=True)]) / width
+                for ends, width in (((before, after), 2 * step), ((near_before, near_after), step))
+            )
+            given = at[:, self._in_v if order == 1 else self._in_a]
+            allowed = _DISAGREEMENT * np.maximum(np.abs(narrow), np.abs(given)) + 10 * np.abs(wide - narrow)
+            off = np.abs(narrow - given) > allowed
+            for k in np.flatnonzero(self.mask & (off.sum(axis=0) > len(times) // 2)):
+                row = int(np.argmax(off[:, k]))
+                found = (
+                    f"{what} {given[row, k]:.6g} at t = {times[row]:.6g} s, where its integral changes at {narrow[row, k]:.6g}"
+                )
+                where, advice = (
+                    f"prescribed motion of {model.coordinate_names[k]}",
+                    "correct the function, or give a scipy spline",
+                )
+                yield Finding("contradictory-motion", where, found, "the derivative of what comes before it", advice)
+
+    def _all_at(self, model: Model, times: Array) -> Array:
+        """Return configurations, velocities and accelerations at some times, neutral where nothing is prescribed."""
+        rows = np.zeros((len(times), self._in_a.stop))
+        rows[:, self._in_q] = model.neutral()
+        self.write(times.tolist(), rows)
+        return rows
 
     @staticmethod
     def _where(model: Model, name: str) -> tuple[slice, slice]:

@@ -13,6 +13,7 @@ from scipy.interpolate import make_interp_spline
 import titop as tt
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, cart, largest, moving, shaken, single_body
 from tests.tolerances import ACCURACY, TIGHT
+from titop.solvers.simulation.prescribed import PrescribedMotion
 
 
 def assert_efforts_are_those_of_the_motion(trajectory: tt.Trajectory, prescribed: slice) -> None:
@@ -111,3 +112,50 @@ def test_splines_are_not_extrapolated() -> None:
         tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], prescribed={"track": spline})
         with pytest.raises(tt.ModelError, match="short-spline"):
             tt.simulate(cart(), [0, 2], [0.0, 0.4], [0.0, 0.0], prescribed={"track": spline})
+
+
+class TestContradictions:
+    """Velocities and accelerations that are not the derivatives of what is returned before them."""
+
+    @pytest.mark.parametrize(
+        ("motion", "what"),
+        [
+            (lambda t: (np.sin(t), 0.0, 0.0), "velocity 0 at"),
+            (lambda t: (np.sin(t), np.cos(t), np.sin(t)), "acceleration 0.1"),
+            (lambda t: (np.sin(t), 1.03 * np.cos(t), -1.03 * np.sin(t)), "velocity 1.0"),
+        ],
+    )
+    def test_give_a_warning(self, motion: Callable[[float], Any], what: str) -> None:
+        with pytest.warns(tt.ModelWarning, match=f"prescribed motion of track: got {what}.*contradictory-motion"):
+            tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], prescribed={"track": motion})
+
+    @pytest.mark.parametrize(
+        "motion",
+        [
+            lambda t: (0.5, 0.0, 0.0),
+            lambda t: (1e-3 * np.sin(3e3 * t), 3 * np.cos(3e3 * t), -9e3 * np.sin(3e3 * t)),
+            lambda t: (min(t, 0.5), 1.0 * (t < 0.5), 0.0),
+            lambda t: (1e6 + t * t, 2 * t, 2.0),
+        ],
+        ids=["rest", "fast", "kink", "far"],
+    )
+    def test_are_not_seen_where_there_are_none(self, motion: Callable[[float], Any]) -> None:
+        PrescribedMotion(cart(), {"track": motion}, (0.0, 1.0))  # warnings are errors in these tests
+
+    def test_of_turning_bases(self) -> None:
+        model = single_body(tt.RigidBody("hub", 2.0, inertia=0.1), tt.Free("base"))
+        turn = 0.7
+
+        def spinning(t: float, rate: float) -> tuple[list[float], list[float], list[float]]:
+            pose = [np.sin(t), 0.0, 0.0, 0.0, 0.0, np.sin(turn * t / 2), np.cos(turn * t / 2)]
+            across = [np.cos(t) * np.cos(turn * t), -np.cos(t) * np.sin(turn * t), 0.0]
+            rates = [
+                -np.sin(t) * np.cos(turn * t) - turn * np.cos(t) * np.sin(turn * t),
+                np.sin(t) * np.sin(turn * t) - turn * np.cos(t) * np.cos(turn * t),
+                0.0,
+            ]
+            return pose, [*across, 0.0, 0.0, rate], [*rates, 0.0, 0.0, 0.0]
+
+        PrescribedMotion(model, {"base": lambda t: spinning(t, turn)}, (0.0, 1.0))
+        with pytest.warns(tt.ModelWarning, match="velocity -0.7"):
+            PrescribedMotion(model, {"base": lambda t: spinning(t, -turn)}, (0.0, 1.0))

@@ -17,3 +17,15 @@ def test_violations_name_the_worst_instant() -> None:
     assert [finding.where for finding in trajectory.violations()] == ["rail velocity", "motor input"]
     assert "t = 1 s" in str(trajectory.violations()[0])
     assert tt.simulate(m, [0, 0.1], [0], [0]).violations() == []
+
+
+def test_motors_count_towards_the_efforts_of_their_joint() -> None:
+    s = tt.System("drive", gravity=[0, 0, 0])
+    panel = tt.RigidBody("panel", 5.0, com=[1, 0, 0], inertia=[0.1, 1, 1])
+    s.connect("world", panel, tt.Revolute("sada", axis=[1, 0, 0], limits=tt.Limits(effort=0.3)))
+    s.add_actuator(tt.Motor("drive", "sada", gear=5.0, effort_limit=0.2))
+    m = s.resolve()
+    for acting in ({"tau": [0.75]}, {"u": {"drive": 0.15}}, {"tau": [0.25], "u": {"drive": 0.1}}):
+        (finding,) = tt.simulate(m, [0, 1], [0.0], [0.0], **acting).violations()
+        assert (finding.where, finding.value) == ("sada effort", "0.75 N m at t = 0 s")
+    assert tt.simulate(m, [0, 1], [0.0], [0.0], tau=[-0.5], u={"drive": 0.15}).violations() == []
