@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.hermitian import Unknowns, images, traces
@@ -169,7 +169,7 @@ class Centres:
     def _slopes(self, factors: _Factors, at: _Barrier) -> tuple[Array, Array]:
         """Return gradient and Hessian of the barrier."""
         n = len(at.F)
-        inner = solve_triangular(at.F, factors.all.conj().T, lower=True, check_finite=False)
+        inner = np.linalg.solve(at.F, factors.all.conj().T)  # LAPACK's for triangles wakes threads for two rows
         rows, begin = [], 0
         for r, (P, Q) in zip(self.unknowns.sizes, factors.pairs, strict=True):
             middle, end = begin + len(P), begin + len(P) + len(Q)

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from titop.blocks.basics.spatial import Array
 
@@ -57,7 +56,7 @@ class Unknowns:
         n = self.places[-1].stop
         gradient, hessian = np.empty(n), np.zeros((n, n))
         for r, place, L in zip(self.sizes, self.places, factors, strict=True):
-            V = images(solve_triangular(L, np.eye(r), lower=True, check_finite=False)).reshape(r * r, r * r)
+            V = images(np.linalg.inv(L)).reshape(r * r, r * r)
             gradient[place], hessian[place, place] = -traces(V, r), V @ V.T
         return gradient, hessian
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import matrix_balance, solve_continuous_lyapunov, solve_triangular
+from scipy.linalg import matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.state_space import Matrices
@@ -33,7 +33,7 @@ def decrease(A: Array) -> Array:
 
 def in_coordinates(A: Array, T: Array) -> Array:
     """Return ``T A T^-1`` (..., n, n, 1/s) of one matrix or a stack."""
-    result: Array = T @ A @ solve_triangular(T, np.eye(len(T)))
+    result: Array = T @ A @ np.linalg.inv(T)
     return result
 
 
@@ -42,10 +42,10 @@ def scaled_loop(system: Matrices, structure: Structure) -> tuple[Matrices, Array
     T = lyapunov_coordinates(system.A)
     w, z = _channel_scales(system, structure)
     A = in_coordinates(system.A, T)
-    B, C = T @ system.B * w, (system.C / z[:, None]) @ solve_triangular(T, np.eye(len(T)))
+    B, C = T @ system.B * w, (system.C / z[:, None]) @ np.linalg.inv(T)
     root = np.linalg.cholesky(decrease(A))
-    into = np.linalg.norm(solve_triangular(root, B, lower=True), 2)
-    out = np.linalg.norm(solve_triangular(root, C.T, lower=True), 2)
+    into = np.linalg.norm(np.linalg.solve(root, B), 2)
+    out = np.linalg.norm(np.linalg.solve(root, C.T), 2)
     size = np.sqrt(out / into) if into and out else 1.0
     return Matrices(A, B * size, C / size, system.D * w / z[:, None]), T
 
