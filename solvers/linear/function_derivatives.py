@@ -32,7 +32,11 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
     ModelError
         If it is none.
     """
-    returned = function(q, v, a, u)
+    try:
+        returned = function(q, v, a, u)
+    except Exception as error:
+        error.add_note(f"in the function of outputs[{name!r}]")
+        raise
     try:
         value = np.atleast_1d(np.asarray(returned, dtype=float))
     except (TypeError, ValueError):
@@ -57,7 +61,10 @@ def function_derivatives(
     state = (at.q, at.v, at.a, at.inputs)
 
     def along(column: int, step: Any) -> list[Array]:
-        return [x + step * dx[:, column] for x, dx in zip(state, changes, strict=True)]
+        q, *others = (x + step * dx[:, column] for x, dx in zip(state, changes, strict=True))
+        if not isinstance(step, complex):  # quaternions stay unit ones, as the model's functions want them
+            q = at.model.integrate(at.q, step * change.q[:, column])
+        return [q, *others]
 
     sizes = np.concatenate([reaches(at.model, at.q), *(np.abs(x) for x in state[1:])])
     moved = np.abs(np.vstack([change.q, *changes[1:]]))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, warn
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
-from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
+from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal, exported, state_signals, table_of
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -124,7 +124,7 @@ def linearize(
     """
     at = read_point(model, point)
     system_inputs = SystemInputs(at.model, inputs, hold)
-    system_outputs = read_outputs(at.model, outputs, system_inputs)
+    system_outputs = read_outputs(at.model, outputs, system_inputs, state_of(at))
     omitted = read_omitted(at.model, omit)
     wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
     points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if at.u is None else at.u[None], wrenches)
@@ -169,6 +169,9 @@ def named_system(
     """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time."""
     import control
 
+    if not inputs and 1 in (len(states), len(outputs)):
+        got, expected = f"{len(states)} states, {len(outputs)} outputs and no inputs", "what python-control can hold"
+        raise ModelError(Finding("no-inputs", "inputs", got, expected, "name an input, or take another state or output along"))
     system = control.StateSpace(
         *(matrix + 0.0 for matrix in matrices),  # no negative zeros
         *((period,) if period else ()),

@@ -16,7 +16,7 @@ from titop.solvers.linear.linear_equations import Points, linear_equations, near
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, WholePoint, bare
 from titop.solvers.linear.lpv_results import Results
-from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
+from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -58,7 +58,9 @@ class Family:
         self.guess, self.recipe = guess, recipe
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
         self.system_inputs = SystemInputs(guess.model, recipe.inputs, recipe.hold)
-        self.system_outputs: tuple[SystemOutputs, ...] = read_outputs(guess.model, recipe.outputs, self.system_inputs)
+        self.system_outputs: tuple[SystemOutputs, ...] = read_outputs(
+            guess.model, recipe.outputs, self.system_inputs, state_of(guess)
+        )
 
     # -- members -------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linear_equations import Points, motions
 from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.system_outputs import read_outputs
+from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
@@ -94,7 +94,7 @@ class Plant:
         self.states = tuple(states[k] for k in (*self._chosen, *(self.model.nv + self._chosen)))
         if outputs is None:
             outputs = [signal.path for signal in self.states]
-        self.system_outputs = read_outputs(self.model, outputs, self.system_inputs)
+        self.system_outputs = read_outputs(self.model, outputs, self.system_inputs, state_of(point))
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
         self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]

@@ -49,7 +49,8 @@ class _Slopes(NamedTuple):
 
 def read(tree: Tree, moving: Moving, output: Any, system_inputs: SystemInputs) -> tuple[SystemOutputs, Signal, bool]:
     """Return what an output stands for, its signals, and whether their dependence on uncertain numbers is known to be exact."""
-    groups = read_outputs(tree.state.model, [output], system_inputs)
+    state = tree.state
+    groups = read_outputs(state.model, [output], system_inputs, lambda: (state.q, state.v, state.a, state.inputs))
     if isinstance(output, str):
         of = read_name(tree.state.model, OUTPUT, output)
         if (reading := READINGS.get(of.kind)) is not None:

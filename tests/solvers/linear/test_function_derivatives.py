@@ -61,3 +61,53 @@ def test_held_coordinates_of_a_body_that_spins_slowly(units: Units) -> None:
     assert len(tt.linearize(m, point, hold=["free.x"]).state_labels) == 10
     with refusal("held-moves", "free.y turns with a body that spins"):
         tt.linearize(m, point, hold=["free.y"])
+
+
+class TestFunctionsThatAskTheModel:
+    def test_of_a_body_that_turns_freely(self) -> None:
+        """Its momentum: quaternions are stepped along, not off, the unit sphere."""
+        s = tt.System("satellite", gravity=[0, 0, 0])
+        s.connect("world", tt.RigidBody("hub", 10.0, inertia=[1, 2, 2.5]), tt.Free("base"))
+        m = s.resolve()
+        at = tt.OperatingPoint(m, m.neutral(), m.velocity({"base": [0, 0, 0, 0.1, 0.2, 2.0]}))
+        with pytest.warns(tt.ModelWarning):
+            system = tt.linearize(m, at, inputs=["base"], outputs=[("p", lambda q, v, a, u: m.momentum(q, v))])
+        w, J = np.array([0.1, 0.2, 2.0]), np.diag([1, 2, 2.5])
+        turned = np.cross(np.eye(3), J @ w)  # by a turn e_j: e_j x (J w)
+        np.testing.assert_allclose(system.C[3:, 3:6], turned.T, atol=1e-8)
+        np.testing.assert_allclose(system.C[3:, 9:], J, atol=1e-8)
+        np.testing.assert_allclose(system.C[:3, 6:9], 10 * np.eye(3), atol=1e-8)
+
+    def test_they_are_asked_at_the_point_alone(self) -> None:
+        """A number of the loop, which the neutral configuration does not close, and one that has no value there."""
+        s = tt.System("four bars", gravity=[0, -9.81, 0])
+        s.world.add_port("ground", [1, 0, 0])
+        before: tt.PortRef | str = "world"
+        for k, length in enumerate((0.3, 0.9, 0.7)):
+            bar = tt.RigidBody(f"bar{k}", 1.0, [length / 2, 0, 0], [0, length**2 / 12, length**2 / 12], {"end": [length, 0, 0]})
+            s.connect(before, bar, tt.Revolute(f"joint{k}", axis=[0, 0, 1]))
+            before = bar.port("end")
+        s.close_loop(s.world.port("ground"), before, tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+        m = s.resolve()
+        q = m.assemble([1.0, -1.0, -1.0], fixed=["joint0"])
+        tau = m.inverse_dynamics(q, np.zeros(3), np.zeros(3), actuated=["joint0"])
+        at = tt.OperatingPoint(m, q, tau=tau)
+        outputs = [
+            ("pin", lambda q, v, a, u: m.reaction("pin", q, v, a)),
+            ("inverse", lambda q, v, a, u: 1 / np.linalg.norm(q)),
+            ("weight", lambda q, v, a, u: m.energy(q, v).gravity),
+        ]
+        system = tt.linearize(m, at, inputs=["joint0"], outputs=outputs, independent=["joint0"])
+        assert system.noutputs == 8
+        assert system.C[7, 0] == pytest.approx(
+            tau[0], rel=1e-7
+        )  # what holds a mechanism is the slope of its energy; differences
+
+    def test_other_functions_are_refused_by_name(self) -> None:
+        m = pendulum_on_a_slider(SI)
+        at = tt.OperatingPoint(m, m.neutral())
+        with pytest.raises(tt.ModelError, match=r"outputs\['f'\].*wrong-signature"):
+            tt.linearize(m, at, outputs=[("f", lambda q, v: q)])
+        with pytest.raises(IndexError) as raised:
+            tt.linearize(m, at, outputs=[("f", lambda q, v, a, u: q[7])])
+        assert raised.value.__notes__ == ["in the function of outputs['f']"]

@@ -278,3 +278,13 @@ def test_parameters_of_a_point_are_those_of_its_model() -> None:
     point = tt.trim(model, ["lower", "upper"], parameters={"second.mass": 0.6})
     system = tt.linearize(model, point)
     assert np.array_equal(system.A, tt.linear_matrices(model.with_parameters({"second.mass": 0.6}), point.q)[0])
+
+
+def test_what_python_control_cannot_hold_is_said() -> None:
+    """It takes a matrix of one row and no columns for one of none."""
+    s = tt.System("slide", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("block", 1.0), tt.Prismatic("rail"))
+    m = s.resolve()
+    assert tt.linearize(m, m.neutral(), outputs=["rail.q", "rail.v"]).D.shape == (2, 0)
+    with pytest.raises(tt.ModelError, match=r"name an input.*no-inputs"):
+        tt.linearize(m, m.neutral(), outputs=["rail.q"])
