@@ -72,6 +72,19 @@ def real_array(value: Any) -> Array | None:
         return None
 
 
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Return the shape of what a user gave; none of lists whose rows are unequally long, which whoever reads them refuses."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return ()
+
+
+def axes_of(value: Any) -> int:
+    """Return how many axes it has."""
+    return len(shape_of(value))
+
+
 def is_finite(array: Array) -> bool:
     """Tell whether all numbers of an array of floats are finite; of few numbers faster than NumPy does."""
     return all(map(math.isfinite, array.ravel().tolist())) if array.size <= _FEW else bool(np.isfinite(array).all())

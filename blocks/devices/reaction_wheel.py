@@ -12,6 +12,7 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.joints.joint import unit_vector
+from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Revolute
 
 
@@ -32,6 +33,7 @@ class ReactionWheel:
         About the spin axis; about the others half of it (a thin disc).
     mass : float, kg
     torque_limit : float, N m
+        The motor keeps within it; efforts that are given to the bearing itself, as `name`, do not, and are violations.
     friction : Friction, optional
         Of the bearing.
     """
@@ -47,9 +49,10 @@ class ReactionWheel:
         friction: Any = None,
     ) -> None:
         self.name, self.target = name, target
-        self.bearing = Revolute(name, axis=axis, friction=friction)
+        self.motor = Motor(f"{name}/motor", name, effort_limit=torque_limit)
+        self.bearing = Revolute(name, axis=axis, friction=friction, limits=Limits(effort=self.motor.upper))
         usable = not self.bearing.reader.findings and self.bearing.axis.any()
         spin = unit_vector(self.bearing.axis) if usable else np.array([0.0, 0.0, 1.0])
+        inertia = self.bearing.reader.scalar("inertia", inertia)
         self.rotor = RigidBody(f"{name}/rotor", mass, inertia=inertia / 2 * (np.eye(3) + np.outer(spin, spin)))
-        self.motor = Motor(f"{name}/motor", self.bearing, effort_limit=torque_limit)
         self.momentum = WheelMomentum(f"{name}/momentum", self.bearing, inertia)

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import shape_of
 from titop.graph.network.assembly import Assembly
 
 #: How far a quaternion's norm may be from 1 before it is refused.
@@ -98,7 +99,7 @@ def store(result: Array, out: Array | None) -> Array:
         return result
     fits = isinstance(out, np.ndarray) and out.shape == result.shape and out.flags.writeable
     if not fits or out.dtype != result.dtype:
-        found = f"{type(out).__name__} of shape {np.shape(out)} and type {getattr(out, 'dtype', 'none')}"
+        found = f"{type(out).__name__} of shape {shape_of(out)} and type {getattr(out, 'dtype', 'none')}"
         expected = f"a writable array of shape {result.shape} and type {result.dtype}"
         raise ModelError(Finding("wrong-length", "out", found, expected, "make it with np.empty"))
     out[...] = result

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.stacked_loads import each_row
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -29,7 +30,7 @@ def rowwise(function: Method) -> Method:
     @functools.wraps(function)
     def of_any(self: Any, *arguments: Any, **named: Any) -> Any:
         q = arguments[place] if len(arguments) > place else named.get("q")
-        if getattr(q, "ndim", 0) == 1 or q is None or np.ndim(q) != 2:
+        if getattr(q, "ndim", 0) == 1 or q is None or axes_of(q) != 2:
             return function(self, *arguments, **named)
         given = bound(function, signature, (self, *arguments), named).arguments
         del given["self"]

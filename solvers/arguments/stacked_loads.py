@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import check_stacks, read_state, store
 
 
@@ -24,10 +25,10 @@ class States(Protocol):
 
 def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
     """Tell whether wrenches or inputs of stacked states are given by row: as arrays of two axes."""
-    if np.ndim(q) != 2:
+    if axes_of(q) != 2:
         return False
     given = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
-    return any(isinstance(each, np.ndarray | list | tuple) and np.ndim(each) == 2 for each in (*given, u))
+    return any(isinstance(each, np.ndarray | list | tuple) and axes_of(each) == 2 for each in (*given, u))
 
 
 def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
@@ -65,8 +66,8 @@ def each_row(
         For unusable arguments and unequal numbers of rows.
     """
     arrays = read_states(model, states, stacked=True)
-    own = {} if wrenches is None else {port: np.asarray(wrench) for port, wrench in wrenches.items() if np.ndim(wrench) == 2}
-    driven = not isinstance(u, Mapping) and np.ndim(u) == 2
+    own = {} if wrenches is None else {port: np.asarray(wrench) for port, wrench in wrenches.items() if axes_of(wrench) == 2}
+    driven = not isinstance(u, Mapping) and axes_of(u) == 2
     inputs = read_state("u", u, model.input_names, stacked=True) if driven else None
     by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
     check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({} if inputs is None else {"u": inputs})})
@@ -103,7 +104,7 @@ def by_row(
         For unequal numbers of rows, and whatever the function refuses.
     """
     q, v, x = arguments
-    states = {"q": q, "v": v, name: np.zeros(np.shape(v)) if x is None else x}
+    states = {"q": q, "v": v, name: np.zeros(shape_of(v)) if x is None else x}
     rows = each_row(model, states, loads["wrenches"], loads["u"])
     result = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in rows]
     return store(np.array(result).reshape(-1, model.nv), loads["out"])

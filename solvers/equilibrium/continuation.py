@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.equations import equation_derivatives
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.trim import read_guess, search
+from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
@@ -78,7 +78,7 @@ def trim_along(
     >>> [round(float(point.q[0]), 4) for point in points]
     [0.0, 0.2577, 0.5348, 0.8703]
     """
-    targets = _read_values(values, steps)
+    targets, tolerance = _read_values(values, steps), read_tolerance(tolerance)
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     varied = Unknowns(guess, [name])
     if len(varied.entries) != 1:

@@ -12,7 +12,7 @@ from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
 from titop.blocks.basics.user_input import FieldReader
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.grammar import read_entries
 
 #: How exactly the minimum is found, in parts of coordinates, sum of squares and derivative.
@@ -80,8 +80,7 @@ def fit_shape(
     >>> round(float(fit.q[0]), 3)  # rad from the base to the tip
     1.0
     """
-    if not isinstance(model, Model):
-        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    read_model(model)
     if model.is_constrained:
         expected, advice = "a model without closed loops and gears", "fit the tree, then close it by model.assemble"
         raise ModelError(Finding("constrained", "model", model.name, expected, advice))

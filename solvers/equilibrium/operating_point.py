@@ -11,8 +11,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
@@ -70,8 +71,7 @@ class OperatingPoint:
 
     def __post_init__(self) -> None:
         model = self.model
-        if not isinstance(model, Model):
-            raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+        read_model(model)
         q = read_state("q", self.q, model.configuration_names)
         check_quaternions(q, model.quaternions, model.configuration_names)
         values: dict[str, Any] = {"q": model.unit_configuration(q)}
@@ -218,8 +218,7 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
     ModelError
         If it is none, or of a model with other coordinates.
     """
-    if not isinstance(model, Model):
-        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    read_model(model)
     if isinstance(point, OperatingPoint):
         if point.model.coordinate_names != model.coordinate_names:
             found = f"a point of {point.model.name!r}"
@@ -228,9 +227,9 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
         if changed is point.model:
             return point
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters)
-    if isinstance(point, tuple | list) and len(point) in (2, 3) and all(np.ndim(part) == 1 for part in point):
+    if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
-    if np.ndim(point) == 1:
+    if axes_of(point) == 1:
         return OperatingPoint(model, point)
     raise ModelError(
         Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")

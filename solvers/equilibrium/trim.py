@@ -22,7 +22,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, newton, trust_region
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.signals.quantities import Kind
 
@@ -317,8 +317,7 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
     ModelError
         For unusable values.
     """
-    if not isinstance(model, Model):
-        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    read_model(model)
     changes = dict(read_mapping("parameters", parameters or {}))
     if changes:
         model = model.with_parameters(changes)

@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.signals.exported import Signal, exported
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
@@ -119,7 +120,7 @@ class LPVModel:
         return {name: numbers[name] for name in _TRIMS}
 
     def _interpolated(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
-        point = self._read_values({**(rho or {}), **values})
+        point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
         row = self._interpolator(point[None])[0]
         if not np.isfinite(row).all():
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.parameters, point, strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.block import Block, PortRef, overrides_method
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
@@ -373,6 +373,9 @@ class Configurations:
         ModelError
             If the model has no such port.
         """
+        if isinstance(port, PortRef | Block):
+            name = port.name if isinstance(port, Block) else str(port)
+            raise ModelError(Finding("wrong-type", "port", repr(port), "the name of a port", f'write "{name}"'))
         if not isinstance(port, str) or port not in self.ports:
             raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
         return port

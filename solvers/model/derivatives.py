@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import store
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
@@ -90,7 +91,7 @@ class Derivatives(Dynamics):
             pass
         self.engine.raise_pending()
         states = {"q": q, "v": v, "a": a}
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             one = partial(self.inverse_dynamics_derivatives, actuated=actuated)
             return self._derivatives_by_row(one, states, wrenches, u, out)
         (q, v, a), pushes, mask = read_states(self, states), self.external_pushes(wrenches, u), self._actuated(actuated)
@@ -128,8 +129,8 @@ class Derivatives(Dynamics):
         except UNREADY:
             pass
         self.engine.raise_pending()
-        states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
-        if np.ndim(q) == 2:
+        states = {"q": q, "v": v, "tau": np.zeros(shape_of(v)) if tau is None else tau}
+        if axes_of(q) == 2:
             return self._derivatives_by_row(self.forward_dynamics_derivatives, states, wrenches, u, out)
         (q, v, tau), pushes = read_states(self, states), self.external_pushes(wrenches, u)
         return _three(store(self.engine.derivatives.forward(q, v, tau + self.motor_efforts(u), pushes), out))
@@ -233,7 +234,7 @@ class Derivatives(Dynamics):
                 rows = _rows(q, v, driven_by(tau, driven), len(by_tau))
                 status = acting.run(self._calls.adjoint, wrenches, given, *rows, by_tau, by_q, by_v)
             if status == DONE:
-                return (by_q[0], by_v[0], by_tau[0]) if np.ndim(weights) == 1 else (by_q, by_v, by_tau)
+                return (by_q[0], by_v[0], by_tau[0]) if axes_of(weights) == 1 else (by_q, by_v, by_tau)
         except UNREADY:
             pass
         self.engine.raise_pending()
@@ -295,7 +296,7 @@ class Derivatives(Dynamics):
             pass
         self.engine.raise_pending()
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             rows = each_row(self, states, wrenches, u)
             one = partial(self.hybrid_dynamics_derivatives, prescribed=prescribed)
             derivatives = [one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
@@ -374,7 +375,7 @@ def _rows(q: Array, v: Array, tau: Array, count: int) -> tuple[Array, Array, Arr
 
 def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, Any]:
     """Return a single state as often as there are directions, if these are stacked."""
-    if np.ndim(q) != 1 or np.ndim(direction) != 2:
+    if axes_of(q) != 1 or axes_of(direction) != 2:
         return q, v, tau
     q, v, tau = (x if x is None else np.repeat(np.asarray(x)[None], len(direction), 0) for x in (q, v, tau))
     return q, v, tau

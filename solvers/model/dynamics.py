@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import store
 from titop.solvers.arguments.stacked_loads import are_stacked, by_row, each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
@@ -75,7 +76,7 @@ class Dynamics(Resolved):
         self.engine.raise_pending()
         if are_stacked(q, wrenches, u):
             return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
-        states = {"q": q, "v": v, "tau": np.zeros(np.shape(v)) if tau is None else tau}
+        states = {"q": q, "v": v, "tau": np.zeros(shape_of(v)) if tau is None else tau}
         (q, v, tau), pushes = read_states(self, states, stacked=True), self.external_pushes(wrenches, u)
         return store(self.engine.dynamics.forward(q, v, tau + self.motor_efforts(u), pushes), out)
 
@@ -191,7 +192,7 @@ class Dynamics(Resolved):
             pass
         self.engine.raise_pending()
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             rows, one = each_row(self, states, wrenches, u), partial(self.hybrid_dynamics, prescribed=prescribed)
             stacked: Array = np.array([one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]).reshape(-1, 2, self.nv)
             return stacked[:, 0].copy(), stacked[:, 1].copy()

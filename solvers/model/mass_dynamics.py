@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import store
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
@@ -72,7 +74,7 @@ class MassDynamics(Resolved):
         >>> tau.tolist(), M.tolist()
         ([6.0], [[2.0]])
         """
-        tau, mass = (np.empty(self.nv), np.empty(self._shapes["nv", "nv"])) if out is None else out
+        tau, mass = (np.empty(self.nv), np.empty(self._shapes["nv", "nv"])) if out is None else _pair(out)
         try:
             calls = self._calls
             inverse, shared = calls.mass_inverse if actuated is None else calls.mass_inverse_on[names_key(actuated)]
@@ -90,7 +92,7 @@ class MassDynamics(Resolved):
             pass
         self.engine.raise_pending()
         states = {"q": q, "v": v, "a": a}
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             one: Callable[..., tuple[Array, Array]] = partial(self.mass_inverse_dynamics, actuated=actuated)
             rows = each_row(self, states, wrenches, u)
             return _stored([one(*row, wrenches=own, u=inputs) for row, own, inputs in rows], self.nv, out)
@@ -123,7 +125,7 @@ class MassDynamics(Resolved):
         ModelError
             For unusable arguments.
         """
-        tau, mass = (np.empty(self.nv), np.empty(self._shapes["nv", "nv"])) if out is None else out
+        tau, mass = (np.empty(self.nv), np.empty(self._shapes["nv", "nv"])) if out is None else _pair(out)
         try:
             if self._calls.mass_inertial_inverse_dynamics(q, v, a, tau, mass) == DONE:
                 return tau, mass
@@ -131,11 +133,24 @@ class MassDynamics(Resolved):
             pass
         self.engine.raise_pending()
         states = {"q": q, "v": v, "a": a}
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             one: Callable[..., tuple[Array, Array]] = self.mass_inertial_inverse_dynamics
             return _stored([one(*row) for row, _, _ in each_row(self, states, None, None)], self.nv, out)
         tau, mass = self.engine.dynamics.mass_inertial_inverse(*read_states(self, states))
         return (tau, mass) if out is None else (store(tau, out[0]), store(mass, out[1]))
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    """Return two arrays to write into.
+
+    Raises
+    ------
+    ModelError
+        If there are not two.
+    """
+    if not isinstance(out, tuple | list) or len(out) != 2:
+        raise ModelError(Finding("wrong-type", "out", out, "two arrays, (nv,) and (nv, nv)", "make both with np.empty"))
+    return out[0], out[1]
 
 
 def _stored(rows: list[tuple[Array, Array]], nv: int, out: tuple[Array, Array] | None) -> tuple[Array, Array]:

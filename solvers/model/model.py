@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.model.outputs import Outputs
 from titop.solvers.model.parameter_derivatives import ParameterDerivatives
 
@@ -70,3 +71,16 @@ class Model(Outputs, ParameterDerivatives):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"
+
+
+def read_model(model: Any) -> Model:
+    """Return a model.
+
+    Raises
+    ------
+    ModelError
+        If it is something else, such as a system that was not resolved.
+    """
+    if not isinstance(model, Model):
+        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    return model

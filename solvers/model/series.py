@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import store
 from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
@@ -100,7 +101,7 @@ class DynamicsSeries(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             one = partial(self.inverse_dynamics_series, order=order, actuated=actuated, twists=twists)
             return store(at_states(self, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u}), out)
         motion = _read_rows(self, "v_series", v_series, None if order is None else _read_order(order) + 2, 2)
@@ -149,7 +150,7 @@ class DynamicsSeries(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             one = partial(self.forward_dynamics_series, twists=twists)
             states = {"q": q, "v": v, "tau_series": tau_series}
             return store(at_states(self, one, states, {"wrenches": wrenches, "u": u}), out)
@@ -205,7 +206,7 @@ class DynamicsSeries(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
             states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
             a, tau = at_states(self, one, states, {"wrenches": wrenches, "u": u})
@@ -271,7 +272,7 @@ class DynamicsSeries(Resolved):
         -----
         Key L, Proposition 1 and Lemma 1, from Jacobians of all blocks: independent of the recursions, and O(N nv^2).
         """
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             loads = {"wrenches": wrenches, "u": u}
             stacked: EquationSeries = at_states(self, self.equation_series, {"q": q, "v_series": v_series}, loads)
             return stacked
@@ -298,7 +299,7 @@ class DynamicsSeries(Resolved):
         ModelError
             For unusable arguments, and blocks that give no derivatives.
         """
-        if np.ndim(q) == 2:
+        if axes_of(q) == 2:
             stacked: MotionSeries = at_states(
                 self, partial(self.motion_series, port, twists=twists), {"q": q, "v_series": v_series}
             )

@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import all_finite, read_state, read_wrench
 from titop.solvers.model.model import Model
 from titop.solvers.support.interpolated import Interpolated
@@ -104,7 +105,7 @@ def read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, A
         return Asked(u, lambda value: _real("u", read(value)), model.nu, only_motors)
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return lambda t, q, v: _real("u", read({name: x(t, q, v) if callable(x) else x for name, x in u.items()}))
-    if not isinstance(u, Mapping) and np.ndim(u) == 2:
+    if not isinstance(u, Mapping) and axes_of(u) == 2:
         return _sampled(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
     return Constant(_real("u", read(u)))
 

@@ -18,7 +18,7 @@ from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.spinning import spin_findings
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
@@ -149,8 +149,7 @@ def simulate(
     >>> round(float(trajectory.q[-1, 0]), 9)
     -5.0
     """
-    if not isinstance(model, Model):
-        raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
+    read_model(model)
     times = _read_times(t)
     scheme = _read_method(method)
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)

@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
 from titop.solvers.simulation.violations import violations
@@ -226,6 +226,7 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     ModelError
         If the file is of another format, too large, or of a model with other coordinates.
     """
+    read_model(model)
     archive = Archive(path, "Trajectory.save", max_bytes)
     archive.check_format(_FORMAT)
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}

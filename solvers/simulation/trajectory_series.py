@@ -15,7 +15,7 @@ from titop.blocks.basics.user_input import real_array, sequence_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.model.model import Model
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.simulation.function_series import function_derivatives
 from titop.solvers.simulation.rotation_series import angular_velocity, body_velocity, quaternions, rotation_coefficients
 
@@ -70,6 +70,7 @@ def trajectory_series(
     >>> q.tolist(), v_series.tolist()
     ([0.0], [[1.0], [0.0], [-4.0]])
     """
+    m = read_model(m)
     times, highest = _read_times(t), _read_order(order) + 2
     if findings := sequence_findings("sequence", sequence):
         raise ModelError(findings)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import at_rows
 from titop.solvers.arguments.stacked_loads import are_stacked, read_states
 from titop.solvers.constraints import closed_dynamics
@@ -79,7 +80,7 @@ class Reading:
         except UNREADY:
             pass
         raise_pending()
-        if np.ndim(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
+        if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
             given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
             return np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))

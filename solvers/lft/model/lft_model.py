@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.connections.closing import closed_loop, read_closing
 from titop.solvers.lft.connections.labels import signals_of
@@ -90,7 +91,7 @@ class LFTModel:
             For unknown names, complex blocks that are not zero, and values at which the system has no response (a mass matrix
             that is singular).
         """
-        given = {**(values or {}), **named}
+        given = {**read_mapping("values", {} if values is None else values), **named}
         refuse_complex("at", given, self.blocks)
         return self.closed_by(self.deltas(given))
 
