@@ -61,11 +61,12 @@ class _Estimate(NamedTuple):
 def derivative(function: Callable[[float], Any], step: float) -> Array:
     """Return the derivative of ``function(s)`` (numbers of any shape) at zero, of sixth order.
 
-    The step is shortened where the function bends too much for it, and lengthened where all is lost in rounding.
+    The step is shortened where the function bends too much for it, and lengthened where all is lost in rounding. What the
+    function returns may be overwritten when it is called again.
     """
 
     def at(step: float) -> _Estimate:
-        return _estimate([(np.asarray(function(k * step)), np.asarray(function(-k * step))) for k, *_ in _STENCIL], step)
+        return _estimate([(np.array(function(k * step)), np.array(function(-k * step))) for k, *_ in _STENCIL], step)
 
     best, vain, shorter = at(step), 0, step
     while best.bends and vain < _PATIENCE:
@@ -117,18 +118,23 @@ def _disagreement(functions: Callable[[float], Sequence[Any]], step: float) -> f
     """Return the largest disagreement of the functions' estimates over their changes; None if nothing changes."""
     try:
         with np.errstate(all="ignore"):
-            rows = [[functions((_AWAY + side * k) * step) for side in (1, -1)] for k, *_ in _STENCIL]
+            rows = [[_kept(functions((_AWAY + side * k) * step)) for side in (1, -1)] for k, *_ in _STENCIL]
     except Exception:  # a user's function may refuse in any way what is far out
         return np.inf
     found = None
     for part in range(len(rows[0][0])):
         with np.errstate(all="ignore"):
-            estimate = _estimate([(np.asarray(ahead[part]), np.asarray(behind[part])) for ahead, behind in rows], step)
+            estimate = _estimate([(ahead[part], behind[part]) for ahead, behind in rows], step)
         if not estimate.error < np.inf:
             return np.inf
         if estimate.moves:
             found = max(found or 0.0, estimate.doubt)
     return found
+
+
+def _kept(values: Sequence[Any]) -> list[Array]:
+    """Return copies of what functions return, which they may use again."""
+    return [np.array(value) for value in values]
 
 
 def _estimate(pairs: Sequence[tuple[Array, Array]], step: float) -> _Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import ORTHOGONALITY, is_name, real_array
 from titop.blocks.checking.surroundings_check import surroundings_findings
 from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.law import Law
+from titop.blocks.contract.block_law import BlockLaw
+from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.law import Law, LawTerms
 
 #: Relative error of a matrix's symmetry or definiteness that rounding explains.
 _ROUNDING = 1e-9
@@ -34,11 +36,19 @@ def law_findings(block: Block) -> Iterator[Finding]:
         expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
         yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
         return
+    if wrong := [*_name_findings(block, "coordinates"), *_name_findings(block, "ports")]:
+        yield from wrong
+        return
     if len(block.units) not in (0, block.nv):
         yield Finding("bad-units", f"{block.name}.units", block.units, f"{block.nv} units, or none", "one each")
         return
     if block.compiled_law is not None and (wrong := list(own_law_findings(block))):
         yield from wrong
+        return
+    try:
+        block.parameters()
+    except Exception as error:
+        yield _failure(f"{block.name}.parameter_units", error, "names of attributes that are numbers")
         return
     size, n = 6 + block.nv, block.nv
     q: Array = np.zeros(0)
@@ -55,6 +65,19 @@ def law_findings(block: Block) -> Iterator[Finding]:
     for port in block.ports:
         calls.append((f"pose({port!r})[0]", partial(_part_of_pose, block, port, q, 0), (3, 3)))
         calls.append((f"pose({port!r})[1]", partial(_part_of_pose, block, port, q, 1), (3,)))
+    if redefines(block, "law", BlockLaw) and (wrong := list(_law_findings(block, q))):
+        yield from wrong
+        return
+    wrong = list(_call_findings(block, q, calls))
+    yield from wrong or _call_findings(block, q, _overridden(block, q))
+    yield from input_findings(block)
+    yield from surroundings_findings(block)
+
+
+def _call_findings(
+    block: Block, q: Array, calls: Iterable[tuple[str, Callable[[], Any], tuple[int, ...]]]
+) -> Iterator[Finding]:
+    """Yield what is wrong with what functions of a block return: names, calls and shapes of results."""
     for name, call, shape in calls:
         where = f"{block.name}.{name}"
         try:
@@ -71,8 +94,45 @@ def law_findings(block: Block) -> Iterator[Finding]:
             yield from inertia_findings(where, value)
         elif shape == (3, 3):
             yield from _rotation_findings(where, value)
-    yield from input_findings(block)
-    yield from surroundings_findings(block)
+
+
+def _name_findings(block: Block, field: str) -> Iterator[Finding]:
+    """Yield what is wrong with the names of coordinates or ports."""
+    names, where = getattr(block, field), f"{block.name}.{field}"
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        yield Finding("wrong-type", where, names, "a tuple of names", f'write {field} = ("{names}",)')
+        return
+    for k, name in enumerate(names):
+        if not is_name(name):
+            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename it")
+        elif name in names[:k] or (field == "ports" and name in (*_SIGNALS, *block.coordinates)):
+            expected = "a name that is no signal's, no coordinate's and no other's"
+            yield Finding("duplicate-name", where, name, expected, "rename it")
+
+
+def _law_findings(block: Block, q: Array) -> Iterator[Finding]:
+    """Yield what is wrong with a ``law`` of one's own."""
+    sizes, where = block.displacement_sizes(q), f"{block.name}.law"
+    try:
+        returned = block.law(q, sizes[6:], sizes[:6])
+    except Exception as error:
+        yield _failure(where, error, "the block's LawTerms")
+        return
+    if not isinstance(returned, LawTerms):
+        advice = "return LawTerms, or leave it out: titop derives it"
+        yield Finding("wrong-type", where, returned, "titop.blocks.contract.law.LawTerms", advice)
+
+
+def _overridden(block: Block, q: Array) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
+    """Yield what a block has in place of what titop derives: names, calls and shapes."""
+    n, sizes = block.nv, block.displacement_sizes(q)
+    if redefines(block, "passive_efforts", BlockLaw):
+        yield "passive_efforts", lambda: block.passive_efforts(q, sizes[6:]), (n,)
+    if redefines(block, "gyroscopic", BlockLaw):
+        yield "gyroscopic", lambda: block.gyroscopic(q, sizes[6:], sizes[:6]), (6 + n,)
+    if redefines(block, "motion_subspace", BlockLaw):
+        for port in block.ports:
+            yield f"motion_subspace({port!r})", partial(block.motion_subspace, port, q), (6, n)
 
 
 #: What stands after a block's name for something else than an input.

@@ -15,12 +15,17 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.checking.surroundings_check import moved_place, some_place
 from titop.blocks.contract.applied import Place, is_acted_on
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import BlockLaw
+from titop.blocks.contract.coordinates import redefines
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, displaced, random_motion
 
 #: Relative error of a matrix's symmetry or definiteness that rounding explains.
 _ROUNDING = 1e-9
 #: Relative disagreement of complex steps and differences; the latter are good to about 1e-10 of what they are taken of.
 _TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
+
+#: How many of its coordinates' scales away a block is looked at again: there other branches of its functions may count.
+_FAR = (3.0, -3.0)
 
 
 def is_complex_safe(block: Block) -> bool:
@@ -33,6 +38,22 @@ def is_complex_safe(block: Block) -> bool:
         return True
     rng = np.random.default_rng(0)
     q, scales = block.random_configuration(rng), block.steps / REAL_STEP
+    near = _is_safe_at(block, q, scales, rng)
+    return near and all(_is_safe_far_out(block, block.integrate(q, s * scales), scales, rng) for s in _FAR)
+
+
+def _is_safe_far_out(block: Block, q: Array, scales: Array, rng: np.random.Generator) -> bool:
+    """Tell the same of a configuration that the block may refuse, or know nothing of: then it says nothing."""
+    try:
+        with np.errstate(all="ignore"):
+            values = [np.abs(part).max(initial=0.0) for part in block.law_parts(q, block.inertia_weights())]
+            return not np.isfinite(values).all() or _is_safe_at(block, q, scales, rng)
+    except Exception:  # a user's function may refuse in any way what is far out
+        return True
+
+
+def _is_safe_at(block: Block, q: Array, scales: Array, rng: np.random.Generator) -> bool:
+    """Tell whether complex steps at a configuration give the derivatives that differences give."""
     v, direction = rng.normal(size=block.nv) * scales, np.linspace(0.3, 1.0, block.nv) * scales
     weights = block.inertia_weights()
 
@@ -54,12 +75,24 @@ def is_complex_safe(block: Block) -> bool:
         subspace, bias = terms.subspace * np.outer(turns, sizes[6:]), terms.bias * turns
         return [inertia, efforts, terms.passive * sizes[6:], terms.rotation, terms.position * turns[:3], subspace, bias]
 
+    def overridden(s: Any) -> list[Any]:
+        state = block.integrate(q, s * direction), v + s * direction, twist + s * sizes[:6]
+        parts = []
+        if redefines(block, "motion_subspace", BlockLaw):
+            parts += [block.motion_subspace(port, state[0]) * np.outer(turns, sizes[6:]) for port in block.ports]
+        if redefines(block, "passive_efforts", BlockLaw):
+            parts.append(block.passive_efforts(*state[:2]) * sizes[6:])
+        if redefines(block, "gyroscopic", BlockLaw):
+            parts.append(block.gyroscopic(*state) * sizes)
+        return parts
+
     def driven(s: Any) -> list[Any]:
         return [block.input_matrix(block.integrate(q, s * direction))]
 
     functions = (
         _takes_complex(moved, step=REAL_STEP) and _takes_complex(faster) and (not block.inputs or _takes_complex(driven))
     )
+    functions = functions and (not overridden(0.0) or _takes_complex(overridden, step=REAL_STEP))
     return functions and (block.compiled_law is None or _takes_complex(by_law, step=REAL_STEP))
 
 

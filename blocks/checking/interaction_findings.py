@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.differences import derivative
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.user_input import is_name
@@ -44,7 +44,7 @@ def interaction_findings(
     wrong = [*_input_findings(interaction), *(own_law_findings(interaction) if interaction.compiled_law is not None else ())]
     yield from ((True, finding) for finding in wrong)
     motion = random_motion(interaction, np.random.default_rng(seed), p, n)
-    if wrong or not (loads := _loads(interaction, motion)):
+    if wrong or (yield from _unusable(interaction, motion)) or not (loads := _loads(interaction, motion)):
         return
     for what, part, shape in zip(("wrenches", "efforts"), loads, ((p, 6), (n,)), strict=True):
         if np.shape(part) != shape:
@@ -111,6 +111,26 @@ def _power(interaction: Interaction, acting: TargetMotion, motion: TargetMotion)
     """Return the power along `motion` of what acts at another one."""
     wrenches, efforts = interaction.act(acting)
     return float(np.sum(np.asarray(wrenches) * motion.V) + np.dot(efforts, motion.v))
+
+
+def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple[bool, Finding], None, bool]:
+    """Yield what no other motion would mend: functions that are not there, or return other things; return whether there are."""
+    name, found = interaction.name, list[Finding]()
+    try:
+        interaction.act(motion)
+        energy = interaction.stored(motion)
+        if energy is None or np.shape(energy):
+            where, advice = f"{name}.stored", "return a number, from energy or stored"
+            found.append(Finding("wrong-shape", where, energy, "an energy (J)", advice))
+    except ModelError as error:
+        found += error.findings
+    except NotImplementedError:
+        advice = "define wrenches(R, r, V1, V2) between two ports, act(motion) on any ports and coordinates"
+        found.append(Finding("no-law", name, type(interaction).__name__, "a class that says what acts", advice))
+    except Exception:  # it may be defined elsewhere
+        pass
+    yield from ((True, finding) for finding in found)
+    return bool(found)
 
 
 def _loads(interaction: Interaction, motion: TargetMotion) -> tuple[Array, Array] | None:

@@ -47,7 +47,7 @@ def surroundings_findings(block: Block) -> Iterator[Finding]:
     calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
         ("applied_efforts", lambda: block.applied_efforts(*at), (6 + block.nv,)),
         ("applied_energy", lambda: block.applied_energy(at.q, *pose), ()),
-        ("weight", lambda: np.hstack(block.weight(at.q)), (4,)),
+        ("weight", lambda: _mass_and_moment(block.weight(at.q)), (4,)),
     ]
     for name, call, shape in calls:
         where = f"{block.name}.{name}"
@@ -62,6 +62,12 @@ def surroundings_findings(block: Block) -> Iterator[Finding]:
             yield Finding("wrong-shape", where, f"shape {value.shape}", expected, f"see help(titop.Block.{name})")
         elif not np.isfinite(value).all():
             yield Finding("not-finite", where, value, "finite numbers", "check the block's parameters and function")
+
+
+def _mass_and_moment(weight: Any) -> Array:
+    """Return a mass and a first moment (3) as four numbers."""
+    mass, moment = weight
+    return np.concatenate([np.reshape(mass, 1), np.reshape(moment, 3)])
 
 
 def weight_findings(block: Block) -> Iterator[Finding]:

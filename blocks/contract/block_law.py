@@ -95,7 +95,7 @@ class BlockLaw(OwnCoordinates, Surrounded):
     def _inertia_and_gyroscopic(self, q: Array) -> tuple[Array, Callable[[Array, Array], Array]]:
         """Return M, and h as a function of v and the parent port's twist."""
         if redefines(self, "gyroscopic", BlockLaw):
-            return self.mass_matrix(q), lambda v, twist: self.gyroscopic(q, v, twist)
+            return np.array(self.mass_matrix(q)), lambda v, twist: self.gyroscopic(q, v, twist)
         M, changes = self._inertia_and_derivatives(q)
         return M, lambda v, twist: self._gyroscopic_of(M, changes, v, twist)
 

@@ -115,9 +115,10 @@ class OwnCoordinates:
     def _with_slopes(self, function: Callable[[Array], Array], q: Array) -> tuple[Array, Array]:
         """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
         if self.complex_safe and not is_complex(q):  # the value is the real part of any of its complex steps
-            stepped = np.array([function(self.integrate(q, 1j * COMPLEX_STEP * direction)) for direction in np.eye(self.nv)])
+            steps = (self.integrate(q, 1j * COMPLEX_STEP * direction) for direction in np.eye(self.nv))
+            stepped = np.array([np.array(function(moved)) for moved in steps])  # copied: functions may use their arrays again
             return real_part(stepped[0]), imaginary_part(stepped) / COMPLEX_STEP
-        return function(q), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
+        return np.array(function(q)), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
 
     @property
     def steps(self) -> Array:

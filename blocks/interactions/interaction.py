@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.constraints.closure import Closure
 
@@ -147,7 +148,15 @@ class Interaction(Closure):
             loads = TargetLoads(np.zeros((len(motion.R), 6), kind), np.zeros(len(motion.q), kind))
             self.compiled_law.function(numbers, motion, loads)
             return loads
-        return np.array(self.wrenches(motion.R[1], motion.r[1], motion.V[0], motion.V[1])), np.zeros(0)
+        returned = self.wrenches(motion.R[1], motion.r[1], motion.V[0], motion.V[1])
+        try:
+            wrenches = np.array(returned)
+        except ValueError:  # of unequal lengths
+            wrenches = np.zeros(0)
+        if wrenches.shape != (2, 6):
+            expected, advice = "two wrenches of six numbers", "return what acts on both ports, each in its port's frame"
+            raise ModelError(Finding("wrong-shape", f"{self.name}.wrenches", returned, expected, advice))
+        return wrenches, np.zeros(0)
 
     def stored(self, motion: TargetMotion) -> Any:
         """Return the stored energy (J), which depends on poses and coordinates alone.

@@ -304,6 +304,11 @@ class Network:
         return None
 
     def _add_block(self, block: Block, new: bool) -> None:
+        if not hasattr(block, "reader"):
+            advice = "call super().__init__(name) first in __init__"
+            raise ModelError(
+                Finding("no-name", type(block).__name__, "no name", "a block that Block.__init__ has named", advice)
+            )
         known = self.graph.nodes.get(block.name)
         if known is None:
             self.graph.add_node(block.name, block=block)

@@ -178,7 +178,7 @@ class CompiledCalls:
     @cached_property
     def linear_matrices(self) -> Any:
         system, tables = self._system, self._system.tables
-        if self._model.is_constrained:
+        if self._model.is_constrained or moving_otherwise(system):
             return None
         return partial(system.bound(derivative_entries.linear_matrices), tables.tree, tables.paths)
 

@@ -123,7 +123,7 @@ class Passes:
                     V=twist,
                     B=onto @ np.hstack([to_port, subspace]),
                     gamma=onto @ gamma,
-                    M=node.block.mass_matrix(q[node.q]),
+                    M=np.array(node.block.mass_matrix(q[node.q])),  # a copy: it may be returned again
                     h=node.block.gyroscopic(q[node.q], v[node.v], twist),
                 )
             )

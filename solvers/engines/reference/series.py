@@ -58,7 +58,7 @@ class ReferenceSeries:
             node, block = passes.nodes[k], blocks[k]
             own_q, own_v = at_q[node.q], at_v[node.v]
             with _asking(node.block):
-                M, h = node.block.mass_matrix(own_q), node.block.gyroscopic(own_q, own_v, block.V)
+                M, h = np.array(node.block.mass_matrix(own_q)), node.block.gyroscopic(own_q, own_v, block.V)
                 passive = node.block.passive_efforts(own_q, own_v) if node.block.nv else np.zeros(0)
             wrench = M @ np.concatenate([block.A, at_a[node.v]]) + h - pressing[k]
             tau[node.v] = tau[node.v] + wrench[6:] - passive
@@ -82,7 +82,10 @@ class ReferenceSeries:
             jacobians.append(block.onto @ np.vstack([jacobians[node.parent], parent]))
             moved = np.vstack([jacobians[-1], own])  # twist and rates of the block a unit of each coordinate
             with _asking(node.block):
-                M, h = node.block.mass_matrix(at_q[node.q]), node.block.gyroscopic(at_q[node.q], at_v[node.v], block.V)
+                M, h = (
+                    np.array(node.block.mass_matrix(at_q[node.q])),
+                    node.block.gyroscopic(at_q[node.q], at_v[node.v], block.V),
+                )
                 if node.block.nv:
                     external[node.v] = external[node.v] - node.block.passive_efforts(at_q[node.q], at_v[node.v])
             mass = mass + moved.T @ M @ moved

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
+from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_derivatives
 from titop.graph.network.connections import Loop as Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
@@ -84,8 +85,9 @@ def interactions(state: State, u: Array | None, uncertainty: Uncertainty) -> tup
 
         def loads(values: Mapping[str, float], motion=motion, changing=changing, relative=relative) -> Array:  # type: ignore[no-untyped-def]
             own = changing.at(values)
-            slopes = load_derivatives(own, motion, complex_step)
-            driven = complex_step(lambda x: _loads(own, motion._replace(u=x)), motion.u)
+            step = complex_step if is_titops_own(own) else trusted_step
+            slopes = load_derivatives(own, motion, step)
+            driven = step(lambda x: _loads(own, motion._replace(u=x)), motion.u)
             still = _loads(own, motion)[:, None]
             return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.refusals import ENGINES
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 
 
@@ -66,3 +67,24 @@ def test_wrenches_from_outside_are_told_unless_they_are_meant() -> None:
     assert finding.where == "lift"
     assert not between(Outside("lift"), "one").check()
     assert not between(Lifting("lift"), "world").check()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"wrenches": lambda *_: (np.zeros(5), np.zeros(6))}, r"pull.wrenches.*two wrenches of six numbers"),
+        ({"wrenches": lambda *_: None}, r"pull.wrenches.*two wrenches of six numbers"),
+        ({"wrenches": lambda *_: np.zeros((2, 6)), "energy": lambda *_: None}, r"pull.stored.*return a number"),
+        ({"wrenches": lambda *_: np.zeros((2, 6)), "energy": lambda *_: np.zeros(3)}, r"pull.stored.*return a number"),
+        ({}, r"pull: got Mine.*define wrenches"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_functions_that_return_other_things_are_told_by_name(fields: dict[str, Any], said: str, engine: str) -> None:
+    s = tt.System("two", gravity=[0, 0, 0])
+    for k in range(2):
+        s.connect("world", tt.RigidBody(f"body{k}", 1.0, inertia=1.0), tt.Prismatic(f"slide{k}"))
+    pull = type("Mine", (tt.Interaction,), fields)("pull")
+    s.close_loop(s["body0"], s["body1"], pull)
+    with pytest.raises(tt.ModelError, match=said):
+        s.resolve(engine)

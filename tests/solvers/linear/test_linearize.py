@@ -288,3 +288,26 @@ def test_what_python_control_cannot_hold_is_said() -> None:
     assert tt.linearize(m, m.neutral(), outputs=["rail.q", "rail.v"]).D.shape == (2, 0)
     with pytest.raises(tt.ModelError, match=r"name an input.*no-inputs"):
         tt.linearize(m, m.neutral(), outputs=["rail.q"])
+
+
+def test_subclasses_of_spherical_joints_turn_along_as_they_do() -> None:
+    """About a spin v displacements change by ``-v x dq`` too: in both engines, whoever computes the efforts."""
+
+    class Damped(tt.Spherical):
+        def damping_efforts(self, q, v):
+            return -0.2 * v * np.sqrt(v @ v + 1e-4)
+
+        def passive_efforts(self, q, v):
+            return self.damping_efforts(q, v)
+
+    s = tt.System("ball", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("body", 1.0, inertia=[0.1, 0.2, 0.3]), Damped("joint"))
+    v = np.array([1.0, 2.0, 3.0])
+    expected = -np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    found = []
+    for engine in ("compiled", "reference"):
+        m = s.resolve(engine)
+        A, *_ = tt.linear_matrices(m, (m.neutral(), v, m.inverse_dynamics(m.neutral(), v, 0 * v)))
+        np.testing.assert_allclose(A[:3, :3], expected, atol=1e-15)
+        found.append(A)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-12)

@@ -97,3 +97,25 @@ def test_what_gears_and_motors_carry(name: str) -> None:
     assert model.check(3) < EXACT
     member = model.operating_point({name: 1.2 * value})
     assert np.abs(member.residual).max() < 1e-9  # rad/s^2, beside ten of the weight
+
+
+def test_an_interaction_that_loses_imaginary_parts() -> None:
+    """Its derivatives are differences then, as those of linear models are."""
+
+    class Magnet(tt.Interaction):
+        def wrenches(self, R, r, V1, V2):
+            f = 3.0 * r * np.linalg.norm(r)
+            return np.concatenate([f, 0 * f]), np.concatenate([-R.T @ f, 0 * f])
+
+    s = tt.System("magnet", gravity=[0, 0, -9.81])
+    puck = tt.RigidBody("puck", 2.0, com=[0, 0.1, 0.3], inertia=0.5, ports={"edge": [0, 0.2, 0.6]})
+    s.connect("world", tt.RigidBody("ground", 1.0), tt.Weld("glue"), placement=tt.Pose([0.1, 0.5, 0.2]))
+    s.connect("world", puck, tt.Revolute("hinge", axis=[1, 0, 0]))
+    s.close_loop(s["ground"], puck.port("edge"), Magnet("magnet"))
+    m, q = s.resolve(), np.array([0.3])
+    point = tt.OperatingPoint(m, q, tau=m.inverse_dynamics(q, 0 * q, 0 * q))
+    model = tt.lft(m, point, {"puck.mass": tt.percent(20)}, ["hinge"], ["hinge.q"])
+    step = 1e-4  # of differences of the accelerations: errors of 1e-8
+    around = [m.forward_dynamics(q + side * step, 0 * q, point.tau)[0] for side in (1, -1)]
+    assert model.at({}).A[1, 0] == pytest.approx((around[0] - around[1]) / (2 * step), rel=1e-6)
+    assert model.check(3) < 1e-8  # two ways of differences
