@@ -7,6 +7,7 @@ NaN of the right shape, so that construction goes on and one report shows all th
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection
 from pathlib import PurePath
 from typing import Any
@@ -34,6 +35,8 @@ def check_suffix(path: Any, known: Collection[str]) -> None:
     ModelError
         That lists them.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ModelError(Finding("wrong-type", "path", path, "the name of a file", f'write "name.{next(iter(known))}"'))
     suffix = PurePath(path).suffix
     if suffix.lower().lstrip(".") not in known:
         listed = ", ".join(f".{entry}" for entry in sorted(known))

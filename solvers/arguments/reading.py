@@ -64,7 +64,7 @@ def is_world(frame: Any) -> bool:
     ModelError
         If `frame` is neither.
     """
-    if frame not in ("port", "world"):
+    if not isinstance(frame, str) or frame not in ("port", "world"):
         raise ModelError(Finding("bad-frame", "frame", frame, "port or world", "choose one of the two"))
     return bool(frame == "world")
 

@@ -53,6 +53,9 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     """
     import control
 
+    if not hasattr(system, "input_labels"):
+        advice = "pass what tt.linearize or tt.block_system returns"
+        raise ModelError(Finding("wrong-type", "system", system, "a linear model with named signals", advice))
     pairs = [pair for channel in read_names("channels", channels) for pair in _pairs(system, channel)]
     ins, outs = (np.array([labels.index(pair[k]) for pair in pairs], dtype=int) for k, labels in enumerate(_labels(system)))
     for side, positions, labels in zip(("input", "output"), (ins, outs), _labels(system), strict=True):

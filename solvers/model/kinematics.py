@@ -46,7 +46,8 @@ class PortKinematics(Resolved):
 
     def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
         """Return the twist (6, m/s and rad/s) of a port, velocity of its origin first, in the axes that `jacobian` knows."""
-        name = "twist_in_world" if frame != "port" and is_world(frame) else "twist"
+        in_port = type(frame) is str and frame == "port"
+        name = "twist_in_world" if not in_port and is_world(frame) else "twist"
         try:
             twist = np.empty((1, 6))
             if getattr(self._calls.at_ports[port], name)(q, v, twist) == DONE:
@@ -77,7 +78,8 @@ class PortKinematics(Resolved):
         ModelError
             For unusable states, unknown ports and other frames.
         """
-        name = _ACCELERATIONS[frame != "port" and is_world(frame), bool(classical)]
+        in_port = type(frame) is str and frame == "port"
+        name = _ACCELERATIONS[not in_port and is_world(frame), bool(classical)]
         try:
             acceleration = np.empty((1, 6))
             if getattr(self._calls.at_ports[port], name)(q, v, a, acceleration) == DONE:
@@ -114,7 +116,8 @@ class PortKinematics(Resolved):
         ModelError
             For unusable states, unknown ports and other frames.
         """
-        name = "jacobian_in_world" if frame != "port" and is_world(frame) else "jacobian"
+        in_port = type(frame) is str and frame == "port"
+        name = "jacobian_in_world" if not in_port and is_world(frame) else "jacobian"
         try:
             jacobian = np.empty((6, self.nv))
             if getattr(self._calls.at_ports[port], name)(q, jacobian) == DONE:
@@ -126,7 +129,7 @@ class PortKinematics(Resolved):
 
         def one(q: Array) -> Array:
             jacobian = self.engine.observations.jacobian(port, q)
-            return jacobian if frame == "port" else np.kron(np.eye(2), self.pose(port, q)[0]) @ jacobian
+            return jacobian if name == "jacobian" else np.kron(np.eye(2), self.pose(port, q)[0]) @ jacobian
 
         return with_care(self, kernel, one, (q,), (6, self.nv))
 

@@ -50,6 +50,10 @@ def percent(lower: float, upper: float | None = None) -> Percent:
     >>> tt.percent(15)
     Percent(lower=-15, upper=15)
     """
+    for name, value in (("lower", lower), ("upper", 0.0 if upper is None else upper)):
+        number = real_array(value)
+        if number is None or number.shape or not np.isfinite(number):
+            raise ModelError(Finding("wrong-type", f"percent, {name}", value, "a number", "write percent(15)"))
     return Percent(-abs(lower), abs(lower)) if upper is None else Percent(lower, upper)
 
 
