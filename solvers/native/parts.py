@@ -74,6 +74,7 @@ class Writing(typed_passes.NativeLowering):
 
     @property
     def lowering_class(self) -> type[lowering.Lower]:
+        """Numba's own where indices are to be looked at, or debuggers to find their way; else the short one."""
         return lowering.Lower if config.BOUNDSCHECK or config.DEBUGINFO_DEFAULT else KernelLowering
 
     def run_pass(self, state: Any) -> bool:
