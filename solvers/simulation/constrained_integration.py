@@ -1,4 +1,4 @@
-"""Integrating systems with rigid closures in time, step by step.
+"""Integrating in time step by step: systems with rigid closures, and all in which events are watched for.
 
 Accelerations keep the loops closed to second order only (index 1), so that errors of the integrator would open them. After
 every step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
@@ -22,7 +22,6 @@ from titop.solvers.simulation.reached import Found, Reached
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.
 Watched = Callable[[float, Array], float]
-
 
 #: Into how many parts a step is split where events are looked for: the longest are about a quarter of a period.
 _PARTS = 8
