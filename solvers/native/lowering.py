@@ -88,7 +88,7 @@ class KernelLowering(lowering.Lower):
     def _varying(self, index: Any) -> list[Any] | None:
         """Return the integers that a variable holds."""
         kind = self.typeof(index.name)
-        kinds = list(kind) if isinstance(kind, types.BaseTuple) else [kind]
+        kinds = list(kind) if isinstance(kind, types.BaseTuple) else [kind]  # type: ignore[call-overload]
         if not all(isinstance(one, types.Integer) for one in kinds):
             return None
         value = self.loadvar(index.name)

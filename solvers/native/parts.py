@@ -75,7 +75,8 @@ class Writing(typed_passes.NativeLowering):
     @property
     def lowering_class(self) -> type[lowering.Lower]:
         """Numba's own where indices are to be looked at, or debuggers to find their way; else the short one."""
-        return lowering.Lower if config.BOUNDSCHECK or config.DEBUGINFO_DEFAULT else KernelLowering
+        settings: Any = config
+        return lowering.Lower if settings.BOUNDSCHECK or settings.DEBUGINFO_DEFAULT else KernelLowering
 
     def run_pass(self, state: Any) -> bool:
         state.flags.no_compile = True

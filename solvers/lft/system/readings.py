@@ -50,7 +50,7 @@ class _Slopes(NamedTuple):
 def read(tree: Tree, moving: Moving, output: Any, system_inputs: SystemInputs) -> tuple[SystemOutputs, Signal, bool]:
     """Return what an output stands for, its signals, and whether their dependence on uncertain numbers is known to be exact."""
     state = tree.state
-    groups = read_outputs(state.model, [output], system_inputs, lambda: (state.q, state.v, state.a, state.inputs))
+    groups = read_outputs(state.model, [output], system_inputs, lambda: (state.q, state.v, state.a, np.zeros(state.model.nu)))
     if isinstance(output, str):
         of = read_name(tree.state.model, OUTPUT, output)
         if (reading := READINGS.get(of.kind)) is not None:
