@@ -119,3 +119,12 @@ def test_an_interaction_that_loses_imaginary_parts() -> None:
     around = [m.forward_dynamics(q + side * step, 0 * q, point.tau)[0] for side in (1, -1)]
     assert model.at({}).A[1, 0] == pytest.approx((around[0] - around[1]) / (2 * step), rel=1e-6)
     assert model.check(3) < 1e-8  # two ways of differences
+
+
+def test_functions_of_the_state_are_asked_at_the_point() -> None:
+    """As outputs: here one that has no value where the configuration is zero."""
+    m, point = four_bar()
+    outputs = ["j1.q", ("inverse", lambda q, v, a, u: 1 / q[0])]
+    model = tt.lft(m, point, {"b.mass": tt.percent(20)}, ["j1"], outputs)
+    assert model.at({}).C[1] == pytest.approx(-model.at({}).C[0] / point[0][0] ** 2, rel=1e-8)  # differences
+    assert model.check(3) < 1e-8
