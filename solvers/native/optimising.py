@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 
 
 def prepare(module: llvm.ModuleRef, target: llvm.TargetMachine) -> None:
-    """Let LLVM make one function small, before it is put into others: six of seven lines of its text go."""
+    """Let LLVM make one function small, before it is put into others: more than half of its text goes."""
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()

@@ -87,14 +87,9 @@ class PrescribedMotion:
             off = np.abs(narrow - given) > allowed
             for k in np.flatnonzero(self.mask & (off.sum(axis=0) > len(times) // 2)):
                 row = int(np.argmax(off[:, k]))
-                found = (
-                    f"{what} {given[row, k]:.6g} at t = {times[row]:.6g} s, where its integral changes at {narrow[row, k]:.6g}"
-                )
-                where, advice = (
-                    f"prescribed motion of {model.coordinate_names[k]}",
-                    "correct the function, or give a scipy spline",
-                )
-                yield Finding("contradictory-motion", where, found, "the derivative of what comes before it", advice)
+                found, where = f"{what} {given[row, k]:.6g}", f"prescribed motion of {model.coordinate_names[k]}"
+                expected = f"{narrow[row, k]:.6g} at t = {times[row]:.6g} s, the derivative of what comes before it"
+                yield Finding("contradictory-motion", where, found, expected, "correct the function, or give a scipy spline")
 
     def _all_at(self, model: Model, times: Array) -> Array:
         """Return configurations, velocities and accelerations at some times, neutral where nothing is prescribed."""

@@ -120,7 +120,7 @@ class TestContradictions:
     @pytest.mark.parametrize(
         ("motion", "what"),
         [
-            (lambda t: (np.sin(t), 0.0, 0.0), "velocity 0 at"),
+            (lambda t: (np.sin(t), 0.0, 0.0), "velocity 0;"),
             (lambda t: (np.sin(t), np.cos(t), np.sin(t)), "acceleration 0.1"),
             (lambda t: (np.sin(t), 1.03 * np.cos(t), -1.03 * np.sin(t)), "velocity 1.0"),
         ],
