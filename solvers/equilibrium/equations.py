@@ -22,6 +22,9 @@ from titop.solvers.signals.quantities import Kind
 #: Step of central differences, in the unknowns' scale.
 _STEP = 1e-5
 
+#: How far from a point, in coordinates' sizes, its slopes are compared with those around it.
+_AROUND = 1e-4
+
 
 class Equations(NamedTuple):
     """Residuals of the equilibrium's equations over what counts as one; that; what they are: ``"an opening of pin.x"``."""
@@ -122,6 +125,34 @@ def central_differences(unknowns: Unknowns, x: Array, moving: bool) -> Array:
             step = _STEP * np.eye(len(x))[k]
             ahead, behind = (equations(unknowns.at(x + sign * step), moving, unknowns.sizes).values for sign in (1, -1))
             result[:, k] = (ahead - behind) / (2 * _STEP)
+    return result
+
+
+def excess(unknowns: Unknowns, x: Array, moving: bool, values: Array, by_x: Array, tolerance: float) -> Array:
+    """Return the residuals at x in parts of what is allowed: a tolerance of what each unknown's own size contributes to them.
+
+    A kink of the energy, such as that where a stretch of tendon ends in a point, has endless slopes that would excuse anything:
+    no slope counts for more than those a little to both sides.
+
+    Parameters
+    ----------
+    unknowns : Unknowns
+    x : (n,) array
+    moving : bool
+    values : (k,) array
+        Residuals at x.
+    by_x : (k, n) array
+        Their derivatives by x.
+    tolerance : float
+    """
+    sizes = np.maximum(unknowns.least, np.abs(x))
+    result: Array = np.abs(values) / (tolerance * (1.0 + np.abs(by_x) @ sizes))
+    if (result > 1.0).any() or (np.abs(values) <= tolerance).all():
+        return result
+    moved = np.array([_AROUND * (entry.kind == Kind.POSITION) for entry in unknowns.entries]) * sizes
+    around = [np.abs(equation_derivatives(unknowns, x + sign * moved, moving)) for sign in (1.0, -1.0)]
+    slopes = np.minimum(np.abs(by_x), np.maximum(*around))
+    result = np.abs(values) / (tolerance * (1.0 + slopes @ sizes))
     return result
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.effort_balance import Balance, is_balance
-from titop.solvers.equilibrium.equations import Motion, equation_derivatives, equations
+from titop.solvers.equilibrium.equations import Motion, equation_derivatives, equations, excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, least_step, newton
 from titop.solvers.equilibrium.sizes import sizes_of
@@ -118,9 +118,9 @@ class Curve:
         x = (self._spread @ y)[: len(unknowns.entries)]
         point, by_x = unknowns.at(x), equation_derivatives(unknowns, x, self._moving)
         found = equations(point, self._moving, unknowns.sizes)
-        excess = np.abs(found.values) / (self._tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x))))
+        left = excess(unknowns, x, self._moving, found.values, by_x, self._tolerance)
         anywhere = np.full((2, len(x)), [[-np.inf], [np.inf]])
-        refuse_residual(point, found, excess, unknowns, x, (anywhere[0], anywhere[1]))
+        refuse_residual(point, found, left, unknowns, x, (anywhere[0], anywhere[1]))
         refuse_passing(point, by_x, self._tolerance, unknowns)
         by_y = self.derivatives(y)
         sizes = np.abs(by_y).max(axis=1, keepdims=True)

@@ -16,7 +16,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.creeping import crept
 from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.effort_balance import Balance, is_balance
-from titop.solvers.equilibrium.equations import Equations, Motion, equations, later_along
+from titop.solvers.equilibrium.equations import Equations, Motion, equations, excess, later_along
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, newton, trust_region
@@ -211,24 +211,18 @@ def search(
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
     motion = Motion(unknowns, moving)
 
-    def excess(x: Array, by_x: Array) -> Array:
-        """Return the residuals in parts of what is allowed."""
-        allowed = tolerance * (1.0 + np.abs(by_x) @ np.maximum(unknowns.least, np.abs(x)))
-        result: Array = np.abs(motion.residual(x)) / allowed
-        return result
-
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     if len(x) and is_balance(unknowns, moving):
         x = _balanced(Balance(unknowns), x, bounds, reach, max_iterations, course)
     elif len(x):
         x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course)
     by_x = motion.derivatives(x)
-    left = excess(x, by_x)
+    left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
     if (left > 1).any() and course is None:
         wider = trust_region(motion.residual, motion.derivatives, x, bounds, max_iterations)
         x = newton(motion.residual, motion.derivatives, wider, bounds, reach, max_iterations)
         by_x = motion.derivatives(x)
-        left = excess(x, by_x)
+        left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
     point = unknowns.at(x)
     refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     refuse_passing(point, by_x, tolerance, unknowns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -213,10 +212,6 @@ class TestTensions:
         """Pressed so hard a stretch of tendon shrinks to nothing, where the energy has a kink in the place of a minimum."""
         model = script("cable_driven_manipulator")["build"]().resolve()
         tensions = np.array([[98, 91, 97, 96, 99], [93, 95, 94, 87, 99], [82, 95, 60, 73, 96], [83, 97, 88, 95, 97]], float)
-        named = 0
         for u in tensions:
-            try:
+            with pytest.raises(tt.ConvergenceError, match=r"rod has a stretch of -0\.\d+ on its inner side, at X = 0.5 m"):
                 trimming.trim(model, u=u)
-            except tt.ConvergenceError as error:
-                named += bool(re.search(r"rod has a stretch of -0\.\d+ on its inner side, at X = 0.5 m", str(error)))
-        assert named >= 3  # rounding says on which side of the kink a search ends: there one may look balanced
