@@ -116,8 +116,8 @@ class AlphaSolver:
         self.node = self.node._replace(q=q, v_closed=v)
         self._look()
 
-    def dense_output(self) -> Callable[[float], Array]:
-        """Return ``[q, v]`` as a function of time within the last step: a cubic in the tangent space, and its rate."""
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return rows ``[q, v]`` as a function of times (m) in the last step: a cubic in the tangent space, and its rate."""
         first, last, model = self.before, self.node, self.model
         delta = model.difference(first.q, last.q)
         begin, end = last.h * first.v, last.h * np.linalg.solve(tangent(model, delta), last.v)
@@ -129,7 +129,7 @@ class AlphaSolver:
             own = () if first.control is None or last.control is None else (_between(first.control, last.control, last.h, s),)
             return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *own])
 
-        return state
+        return lambda times: np.array([state(t) for t in times])
 
     def go_to(self, end: float) -> bool:
         """Tell that it goes to no other end than the one it knows."""

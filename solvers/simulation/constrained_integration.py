@@ -50,8 +50,8 @@ class Stepper(Protocol):
         Where nobody has to see every step it may be several, until one reaches the time `watch`.
         """
 
-    def dense_output(self) -> Callable[[float], Array]:
-        """Return the state within the last step as a function of time."""
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return the states (m, n) within the last step as a function of times (m)."""
 
     def go_on(self, closed: OnClosures) -> None:
         """Go on from the state on the closures that belongs to y."""
@@ -112,15 +112,24 @@ class _Step:
     def __init__(self, plant: Plant, before: float, solver: Stepper, state: Array, values: list[float]) -> None:
         self.plant, self.before, self.solver, self.last, self.values = plant, before, solver, state, values
         self.after = solver.t
-        self._dense: Callable[[float], Array] | None = None
+        self._known = {self.after: state}
+        self._dense: Callable[[Array], Array] | None = None
 
     def state(self, t: float) -> Array:
         """Return the state at a time within the step, on the closures."""
-        if t == self.after:
-            return self.last
+        if t not in self._known:
+            self._look([t])
+        return self._known[t]
+
+    def _look(self, times: Sequence[float]) -> None:
+        """Find the states at times within the step."""
+        if not times:
+            return
         if self._dense is None:
             self._dense = self.solver.dense_output()
-        return project(self.plant, t, self._dense(t)).y
+        states, is_settled = self._dense(np.array(times)), self.plant.has_plain_states and not self.plant.model.is_constrained
+        for t, y in zip(times, states, strict=True):
+            self._known[t] = y if is_settled else project(self.plant, t, y).y
 
     def find(self, events: Sequence[Watched], times: Array, found: list[Found]) -> float | None:
         """Add the events within the step to what is found; return the time of the first terminal one.
@@ -128,8 +137,8 @@ class _Step:
         They are looked for between its ends, the output `times` in it, and places that split it into equal parts.
         """
         within = times[np.searchsorted(times, self.before, "right") : np.searchsorted(times, self.after)]
-        split = np.linspace(self.before, self.after, _PARTS + 1)
-        places = np.unique([*within, *split[1:-1]]).tolist() if events else []
+        places = sorted({*within.tolist(), *self._split()} - {self.after}) if events else []
+        self._look(places)
         t = self.before
         for then in (*places, self.after):
             state = self.state(then)
@@ -138,6 +147,10 @@ class _Step:
                 return end
             t = then
         return None
+
+    def _split(self) -> list[float]:
+        """Return the times that split the step into equal parts."""
+        return [self.before + k / _PARTS * (self.after - self.before) for k in range(1, _PARTS)]
 
     def _between(
         self, events: Sequence[Watched], old: list[float], span: tuple[float, float], found: list[Found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,14 +69,18 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
     return {event.name: _watched(plant, event) for event in given}
 
 
+def _number(event: Event, returned: Any) -> float:
+    value = None if returned is None else real_array(returned)
+    if value is None or value.size != 1:
+        raise ModelError(Finding("wrong-type", f"event {event.name!r}", returned, "a number", "return a float"))
+    return float(value.ravel()[0])
+
+
 def _watched(plant: DrivenModel, event: Event) -> Watched:
     def watched(t: float, y: Array, *_: Any) -> float:
         returned = event.function(t, *plant.split(t, np.array(y)))
-        value = None if returned is None else real_array(returned)
-        if value is None or value.size != 1:
-            raise ModelError(Finding("wrong-type", f"event {event.name!r}", returned, "a number", "return a float"))
-        number = float(value.ravel()[0])
-        if np.isnan(number):
+        number = returned if isinstance(returned, float) else _number(event, returned)
+        if math.isnan(number):
             where, advice = f"event {event.name!r} at t = {t:.6g} s", "its function must have a sign at every state"
             raise ModelError(Finding("not-finite", where, number, "a number", advice))
         return number

@@ -82,8 +82,8 @@ class Integrator(Protocol):
     def go_to(self, end: float) -> bool:
         """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
 
-    def dense_output(self) -> Callable[[float], Array]:
-        """Return the state within the last step as a function of time."""
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return the states (m, n) within the last step as a function of times (m)."""
 
     def counted(self) -> dict[str, int]:
         """Return what was counted; see `Trajectory`."""
@@ -144,8 +144,8 @@ class Stepping:
         name, end = self._solver.name, self._solver.end
         raise ConvergenceError(f"{name} gave up after t = {self.t:.6g} s of {end:.6g} s: {reason}") from None
 
-    def dense_output(self) -> Callable[[float], Array]:
-        """Return the state within the last step as a function of time."""
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return the states (m, n) within the last step as a function of times (m)."""
         return self._solver.dense_output()
 
     def go_on(self, closed: OnClosures) -> None:

@@ -177,12 +177,12 @@ class RungeKutta:
             self._stages.act()
         return True
 
-    def dense_output(self) -> Callable[[float], Array]:
-        """Return the state within the last step as a function of time."""
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return the states (m, n) within the last step as a function of times (m)."""
         method, begin, h = self._method, self.begin, float(self._clock[LAST])
         self._fill(None if self._is_near() else self._stages, method.used, len(method.nodes), begin, h)
         within = method.within(self._states, self._rates, h)
-        return lambda t: within((t - begin) / h)
+        return lambda times: within((times - begin) / h)
 
     def counted(self) -> dict[str, int]:
         """Return what was counted; see `Trajectory`."""

@@ -70,9 +70,10 @@ class ScipySteps:
         """Tell that it goes to no other end than the one it knows."""
         return False
 
-    def dense_output(self) -> Callable[[float], Array]:
-        """Return the state within the last step as a function of time."""
-        return self._solver.dense_output()
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return the states (m, n) within the last step as a function of times (m)."""
+        dense = self._solver.dense_output()
+        return lambda times: dense(times).T
 
     def counted(self) -> dict[str, int]:
         """Return what was counted; see `Trajectory`."""

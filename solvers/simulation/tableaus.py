@@ -11,8 +11,8 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 
-#: A state as a function of the part of a step that has passed, 0 to 1.
-Within = Callable[[float], Array]
+#: States (m, n) as a function of the parts (m) of a step that have passed, 0 to 1.
+Within = Callable[[Array], Array]
 
 
 class Tableau(NamedTuple):
@@ -59,8 +59,8 @@ def _of_a_pair(kind: Any) -> Tableau:
     coefficients[:n, : kind.A.shape[1]], coefficients[n, :n] = kind.A, kind.B
 
     def within(states: Array, rates: Array, h: float) -> Within:
-        derivatives, begin = h * (rates.T @ kind.P), states[0].copy()
-        return lambda part: begin + derivatives @ part ** np.arange(1, derivatives.shape[1] + 1)
+        derivatives, begin = h * (kind.P.T @ rates), states[0].copy()
+        return lambda parts: begin + np.power.outer(parts, np.arange(1, len(derivatives) + 1)) @ derivatives
 
     exponent = -1 / (kind.error_estimator_order + 1)
     return Tableau(kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, within)
@@ -74,15 +74,16 @@ def _dop853() -> Tableau:
     estimators = np.array([DOP853.E5[:n], DOP853.E3[:n]])  # the rate at the end counts for nothing
 
     def within(states: Array, rates: Array, h: float) -> Within:
-        begin, moved = states[0].copy(), states[n] - states[0]
+        begin, whole = states[0].copy(), states[n] - states[0]
         first, last = h * rates[0], h * rates[n]
-        terms = [moved, first - moved, 2 * moved - last - first, *(h * (DOP853.D @ rates))]
+        terms = [whole, first - whole, 2 * whole - last - first, *(h * (DOP853.D @ rates))]
 
-        def at(part: float) -> Array:
-            state = np.zeros_like(begin)
+        def at(parts: Array) -> Array:
+            passed, left = parts[:, None], 1 - parts[:, None]
+            moved = np.zeros((len(parts), len(begin)))
             for k, term in enumerate(reversed(terms)):
-                state = (state + term) * (1 - part if k % 2 else part)
-            return begin + state
+                moved = (moved + term) * (left if k % 2 else passed)
+            return begin + moved
 
         return at
 

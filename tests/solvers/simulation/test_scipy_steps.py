@@ -31,7 +31,7 @@ def test_a_step_made_again_is_one_of_that_length(kind: Any) -> None:
     made = steps(kind)
     for _ in range(3):
         made.step(-math.inf)
-    begin, before = made.begin, made.dense_output()(made.begin)
+    begin, before = made.begin, made.dense_output()(np.array([made.begin]))[0]
     length = 0.5 * (made.t - begin)
     evaluations = made.counted()["evaluations"]
     made.again(length)
