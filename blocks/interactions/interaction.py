@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
+from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
 
 
@@ -237,11 +238,31 @@ def load_derivatives(
     return step(loads, np.concatenate([steps, motion.V.ravel(), motion.q, motion.v]))
 
 
+def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
+    """Return the least and the largest number of targets of a kind, ``"port"`` or ``"coordinate"``.
+
+    Raises
+    ------
+    ModelError
+        If a class says something else.
+    """
+    given = getattr(interaction, f"{what}_counts")
+    counts = real_array(given)
+    if counts is None or counts.shape != (2,):
+        where, advice = f"{type(interaction).__name__}.{what}_counts", "write (2, 2) for two of them, (1, np.inf) for any"
+        raise ModelError(Finding("bad-counts", where, given, "the least and the largest number", advice))
+    least, most = counts.tolist()
+    return least, most
+
+
 def random_motion(interaction: Interaction, rng: np.random.Generator, ports: int = 3, coordinates: int = 2) -> TargetMotion:
     """Return a random motion of so many targets, or as many as the interaction takes, without inputs; lengths about a metre."""
     p, n = (
         int(min(max(number, least), most))
-        for number, (least, most) in ((ports, interaction.port_counts), (coordinates, interaction.coordinate_counts))
+        for number, (least, most) in (
+            (ports, target_counts(interaction, "port")),
+            (coordinates, target_counts(interaction, "coordinate")),
+        )
     )
     poses = [(rotation_exp(rng.normal(size=3)), rng.normal(size=3)) for _ in range(p)]
     q, v = rng.normal(size=(2, n))

@@ -14,7 +14,7 @@ from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.sensors import ReactionSensor, TendonSensor
-from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.interaction import Interaction, target_counts
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.graph.checking.coordinate_names import full_name, moving_blocks
@@ -30,7 +30,7 @@ def wrong_targets(system: Network) -> Iterator[Finding]:
         if not isinstance(loop.closure, Interaction):
             continue
         for what, targets in (("port", loop.ports), ("coordinate", loop.coordinates)):
-            least, most = getattr(loop.closure, f"{what}_counts")
+            least, most = target_counts(loop.closure, what)
             if not least <= len(targets) <= most:
                 found, advice = f"{len(targets)} {what}s", f"{type(loop.closure).__name__} acts on no others"
                 yield Finding(f"wrong-{what}s", name, found, f"{_range(least, most)} {what}s", advice)

@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
+from titop.blocks.contract.overrides import is_titops_own
 from titop.graph.network.assembly import Assembly
 
 #: How far a quaternion's norm may be from 1 before it is refused.
@@ -227,9 +228,12 @@ def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "
     return mask
 
 
-def overflow() -> Finding:
-    """Return the finding for results that are not finite."""
+def overflow(assembly: Assembly | None = None) -> Finding:
+    """Return the finding for results that are not finite, of an assembly whose users' functions may be why."""
     advice = "the arguments or parameters are too large for double precision"
+    blocks = () if assembly is None else assembly.blocks.values()
+    if users := tuple(block.name for block in blocks if not is_titops_own(block)):
+        advice += f", or functions of {shorten(users)} return no finite numbers there"
     return Finding("not-finite", "result", "NaN or infinity", "finite results", advice)
 
 

@@ -44,7 +44,7 @@ class BaseTwists:
     """
 
     def __init__(self, model: ClosedMechanism, twists: str) -> None:
-        if twists not in TWISTS:
+        if not isinstance(twists, str) or twists not in TWISTS:
             expected = '"body" or "spatial"'
             raise ModelError(Finding("unknown-twists", "twists", twists, expected, did_you_mean(str(twists), TWISTS)))
         self._assembly = model.assembly

@@ -186,7 +186,7 @@ class PackedSystem:
             )
         if status > 0:
             raise ModelError(massless_joint(self.tables.joints[status], "no inertia at this configuration"))
-        raise ModelError(overflow())
+        raise ModelError(overflow(self.structure))
 
     # -- variants ------------------------------------------------------------------------------------------------------
 

@@ -232,7 +232,7 @@ class Passes:
     def check_pivots(self, states: list[State], imposed: Array) -> None:
         """Refuse a state at which a free coordinate moves no inertia."""
         if not all(np.isfinite(state.M).all() and np.isfinite(state.B).all() for state in states):
-            raise ModelError(overflow())
+            raise ModelError(overflow(self.assembly))
         if imposed.all():
             return
         lost = find_pivots(self.parts(states), imposed).ratios <= NO_INERTIA
@@ -280,7 +280,7 @@ class Passes:
         hats = self.inward_elimination(states, v, a, effort, imposed)
         self.outward_accelerations(states, hats, a, effort, imposed, gravity)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):
-            raise ModelError(overflow())
+            raise ModelError(overflow(self.assembly))
 
     def resting_states(self, q: Array, imposed: Array) -> list[State]:
         """Return the states of all blocks at rest, nothing but inertia acting."""

@@ -32,6 +32,9 @@ from titop.solvers.linear.linearize import named_system
 if TYPE_CHECKING:
     from control import StateSpace
 
+#: Normalised values as little beyond their ranges as this are at their limits but for rounding.
+_AT_LIMIT = 1e-9
+
 #: Members at corners are taken all up to so many, else as many of them at random.
 _CORNERS = 64
 
@@ -88,12 +91,15 @@ class LFTModel:
         Raises
         ------
         ModelError
-            For unknown names, complex blocks that are not zero, and values at which the system has no response (a mass matrix
-            that is singular).
+            For unknown names, complex blocks that are not zero, values that no system can have (a mass below zero), and those
+            at which it has no response (a mass matrix that is singular).
         """
         given = {**read_mapping("values", {} if values is None else values), **named}
         refuse_complex("at", given, self.blocks)
-        return self.closed_by(self.deltas(given))
+        deltas = self.deltas(given)
+        if self.members is not None and (np.abs(deltas) > 1.0 + _AT_LIMIT).any():
+            self.members.refuse_impossible(read_values("at", given, self.uncertain, self.blocks))
+        return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:
         """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones."""

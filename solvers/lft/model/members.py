@@ -46,6 +46,16 @@ class Members(NamedTuple):
             found = held_point(self.point, self.point.model.changed(parameters)[0], values, self.a)
         return replace(found, parameters=parameters)
 
+    def refuse_impossible(self, values: Mapping[str, float]) -> None:
+        """Refuse values by path that no model can have.
+
+        Raises
+        ------
+        ModelError
+            As `Model.with_parameters`.
+        """
+        self.point.model.changed(self.uncertainty.of_model(values))
+
     def gains(self, values: Mapping[str, float]) -> list[str]:
         """Return the gains among values that are not one: of signals, not of the system."""
         model = self.point.model

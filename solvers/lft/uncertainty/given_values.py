@@ -13,6 +13,9 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.uncertainty.uncertain import Uncertain
 from titop.solvers.signals.exported import exported
 
+#: Normalised values of names that are tied to each other differ by no more, but for rounding.
+_ALIKE = 1e-9
+
 
 def read_values(
     where: str, values: Mapping[str, Any], uncertain: Sequence[Uncertain], blocks: Sequence[DeltaBlock]
@@ -22,7 +25,7 @@ def read_values(
     Raises
     ------
     ModelError
-        For names that are unknown, and what are no numbers.
+        For names that are unknown, what are no finite numbers, and names of one number that contradict each other.
     """
     paths = [member.path for own in uncertain for member in own.members]
     known = {path: path for path in paths} | {exported(path): path for path in paths}
@@ -35,10 +38,23 @@ def read_values(
             expected, advice = "an uncertain parameter", did_you_mean(name, paths)
             raise ModelError(Finding("unknown-parameter", where, name, expected, advice))
         number = real_array(value)
-        if number is None or number.ndim:
-            raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a number", "give one value of each"))
+        if number is None or number.ndim or not np.isfinite(number):
+            raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
         given[known[name]] = float(number)
+    for own in uncertain:
+        _refuse_contradiction(where, own, given)
     return given
+
+
+def _refuse_contradiction(where: str, uncertain: Uncertain, given: Mapping[str, float]) -> None:
+    """Refuse several names of one uncertain number that say different things of it."""
+    said = [member for member in uncertain.members if member.path in given]
+    normalised = [member.normalised(given[member.path], uncertain.block.part) for member in said]
+    for member, number in zip(said, normalised, strict=True):
+        if abs(number - normalised[0]) > _ALIKE * max(1.0, abs(number)):
+            first = said[0].path
+            expected, advice = f"what goes with {first} = {given[first]:.6g}", "give one of them: the family ties them together"
+            raise ModelError(Finding("contradiction", f"{where}: {member.path}", given[member.path], expected, advice))
 
 
 def refuse_complex(where: str, values: Mapping[str, Any], blocks: Sequence[DeltaBlock]) -> None:

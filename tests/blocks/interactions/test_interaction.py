@@ -98,3 +98,39 @@ def test_unusable_ones_are_refused_by_name(make: Any, said: str) -> None:
     s.close_loop("world", body, make())
     with pytest.raises(tt.ModelError, match=said):
         s.resolve(engine="reference")
+
+
+class OfAnyTwo(tt.Interaction):
+    """Pulls two ports together by a unit force, which has no direction where they meet."""
+
+    def act(self, motion: Any) -> tuple[Any, Any]:
+        force = np.append(motion.r[1] / np.sqrt(motion.r[1] @ motion.r[1]), np.zeros(3))
+        return np.array([force, -force]), np.zeros(0)
+
+
+def pulled(interaction: tt.Interaction, at: Any, engine: str = "reference") -> tt.Model:
+    s = tt.System("pulled", gravity=[0, 0, 0])
+    body = tt.RigidBody("b", mass=1.0, inertia=0.1, ports={"C": at})
+    s.connect("world", body, tt.Prismatic("p", axis=[0, 0, 1]))
+    s.add_interaction(interaction, "world", body.port("C"))
+    return s.resolve(engine)
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+@pytest.mark.filterwarnings("ignore")
+def test_who_returns_no_numbers_is_named(engine: str) -> None:
+    beside = pulled(OfAnyTwo("pull"), [0, 0, 2], engine)
+    assert beside.forward_dynamics([0.0], [0.0]) == pytest.approx([-1.0])
+    with pytest.raises(tt.ModelError, match=r"or functions of pull return no finite numbers there \[not-finite\]"):
+        beside.forward_dynamics([-2.0], [0.0])
+
+
+def test_numbers_of_targets_are_two() -> None:
+    class OfTwo(OfAnyTwo):
+        port_counts: Any = 2
+
+    said = r"OfTwo\.port_counts: got 2; expected the least and the largest number; write \(2, 2\)"
+    with pytest.raises(tt.ModelError, match=said):
+        pulled(OfTwo("pull"), [0, 0, 2])
+    with pytest.raises(tt.ModelError, match=said):
+        tt.check_block(OfTwo("pull"))

@@ -179,3 +179,13 @@ def test_outputs_that_are_read_otherwise_are_named() -> None:
         tt.lft(m, bent(m), {"j2.q": (-1.0, -0.4)}, ["mot"], ["j1.q", "b3.E.r"])
     exact = tt.lft(m, bent(m), {"j2.q": (-1.0, -0.4)}, ["mot"], ["j1.q", "b3.E.v"])
     assert exact.check(5) < 1e-9  # rounding of responses
+
+
+def test_tied_names_do_not_contradict_each_other() -> None:
+    m = satellite()
+    model = tt.lft(m, still(m), {tied("panel_*.mass"): tt.percent(10)}, INPUTS, OUTPUTS)
+    names = model.uncertain[0].values(1.05 * model.blocks[0].nominal)
+    assert model.at(names)(1j) == pytest.approx(model.at(dict([next(iter(names.items()))]))(1j), rel=EXACT)
+    name, value = list(names.items())[1]
+    with pytest.raises(tt.ModelError, match=f"{name}.*contradiction"):
+        model.at({**names, name: 1.01 * value})

@@ -115,3 +115,5 @@ def test_parts_of_a_base_and_other_words_are_refused(state: tuple[tt.Model, Arra
     m.hybrid_dynamics_series(q, stack[0], tau, stack[1:], ["float.x", "hip"])
     with refusal("unknown-twists", "did you mean 'spatial'"):
         m.inverse_dynamics_series(q, stack, twists="spacial")
+    with refusal("unknown-twists", 'expected "body" or "spatial"'):
+        m.inverse_dynamics_series(q, stack, twists=np.zeros(2))

@@ -74,6 +74,10 @@ def test_bad_input(model: tt.LFTModel, tmp_path: Path) -> None:
         model.at({"hub.mas": 3.0})
     with pytest.raises(tt.ModelError, match="wrong-type"):
         model.at({"hub.mass": "much"})
+    with pytest.raises(tt.ModelError, match="wrong-type"):
+        model.at({"hub.mass": np.nan})
+    with pytest.raises(tt.ModelError, match=r"hub\.mass.*-1"):
+        model.at(hub_mass=-1.0)
     with pytest.raises(tt.ModelError, match="bad-weight"):
         model.append("wheel", "wheels.x", control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]]))
     (tmp_path / "broken.mat").write_bytes(b"nothing")
