@@ -32,7 +32,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     ModelError
         If it is not numbers, has another length, or holds a NaN or infinity (the message names the coordinate).
     """
-    if is_ready(value, len(names)):
+    if is_ready(value, len(names), stacked):
         return value
     try:
         if np.ma.is_masked(value):
@@ -70,22 +70,24 @@ def is_world(frame: Any) -> bool:
     return bool(frame == "world")
 
 
-def is_ready(value: Any, length: int) -> bool:
-    """Whether a value is a finite array that the kernels take as it is: most are, and integrators ask often."""
+def is_ready(value: Any, length: int, stacked: bool = False) -> bool:
+    """Whether a value, or a stack, is a finite array that the kernels take as it is: most are, and integrators ask often."""
     return (
         type(value) is np.ndarray
         and value.dtype == _FLOAT
-        and value.shape == (length,)
+        and value.shape[-1:] == (length,)
+        and value.ndim <= 1 + stacked
         and value.flags.carray
         and all_finite(value)
     )
 
 
 def all_finite(array: Array) -> bool:
-    """Whether all entries of a vector of floats are finite; for few of them much faster than ``np.isfinite(array).all()``."""
-    if array.size <= _FEW and math.isfinite(sum(array.tolist())):
+    """Whether all entries of an array of floats are finite; for few of them much faster than ``np.isfinite(array).all()``."""
+    flat = array if array.ndim == 1 else array.ravel()
+    if flat.size <= _FEW and math.isfinite(sum(flat.tolist())):
         return True
-    return bool(np.isfinite(array).all())  # the sum may overflow
+    return bool(np.isfinite(flat).all())  # the sum may overflow
 
 
 def store(result: Array, out: Array | None) -> Array:

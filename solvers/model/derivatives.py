@@ -360,8 +360,10 @@ class Derivatives(Dynamics):
     ) -> tuple[Array, Array, Array]:
         """Return a function of single states that gives three matrices (nv, nv), stacked."""
         rows = each_row(self, states, wrenches, u)
-        derivatives = [function(*row, wrenches=own, u=inputs) for row, own, inputs in rows]
-        return _three(store(np.moveaxis(np.array(derivatives).reshape(-1, 3, self.nv, self.nv), 1, 0), out))
+        derivatives = np.empty((len(rows), 3, self.nv, self.nv))
+        for (row, own, inputs), place in zip(rows, derivatives, strict=True):
+            function(*row, wrenches=own, u=inputs, out=place)
+        return _three(store(np.moveaxis(derivatives, 1, 0), out))
 
 
 def _rows(q: Array, v: Array, tau: Array, count: int) -> tuple[Array, Array, Array]:
