@@ -75,6 +75,10 @@ class Beam(FlexibleBody):
     tip's displacements to first order. The inertia of the cross-section's rotation in bending is left out without shear
     factors, and that of the sections does not follow the deformation.
 
+    Modes have positive strains at the base and are counted by their frequencies, so that their coordinates mean the same for other
+    dimensions and materials; but where two of a stocky Timoshenko beam (from the fifth mode or so, where half a wave is no
+    longer than some three radii of gyration) change places.
+
     Examples
     --------
     >>> import titop as tt
@@ -208,6 +212,7 @@ class Beam(FlexibleBody):
             ends = len(tip)
             basis = np.vstack([np.zeros((ends, ends + modes)), craig_bampton(M[ends:, ends:], K[ends:, ends:], ends, modes)])
             basis[:, :ends] *= list(tip.values())
+            basis[:, ends:] *= np.sign(self._strains_at_base(kind, bubbles) @ basis[:, ends:])
             part = reduced(M, K, motion, basis)
             where = [*tip, *range(first, first + modes)]
             mass[np.ix_(where, where)], stiffness[np.ix_(where, where)] = part["mass"], part["stiffness"]
@@ -226,6 +231,17 @@ class Beam(FlexibleBody):
             "shortening": line_shortening(shapes, places, masses, self.length),
             "tip": tip_shortening(shapes, places, lengths, self.length),
         }
+
+    def _strains_at_base(self, kind: str, bubbles: int) -> Array:
+        """Return the strains of one kind next to the base, that of every mode to be positive.
+
+        A mode between held ends has one there, so that its sign does not jump as dimensions and material change.
+        """
+        if kind in ("axial", "torsion"):
+            return rod_shapes(bubbles, bubbles)[1][:, 0]
+        if self.shear_factors is None:
+            return bending_shapes(self.length, bubbles, bubbles)[2][:, 0]
+        return shear_bending_shapes(bubbles, bubbles)[3][:, 0]
 
     def _add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
         """Write what one kind of deformation moves, whose coordinates stand at `where`, into the beam's shapes."""

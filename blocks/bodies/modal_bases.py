@@ -20,6 +20,8 @@ _SINGULAR = 1e-14
 #: How far a squared period must exceed another to be larger, in parts; and to how much of it it is first looked for.
 _LARGER = 1e-5
 _ROUGH = 1e-6
+#: Entries that differ by less of them are as large as each other, but for rounding.
+_AS_LARGE = 1e-6
 #: Vectors of an iteration: so many a mode, and so many more. With few of them it begins anew more often.
 _ROOM = 3, 40
 #: From so many modes on, one in so many degrees of freedom, a dense matrix holds little more than they do.
@@ -78,7 +80,7 @@ def attachment_modes(mass: Any, stiffness: Any, boundary: int, modes: int) -> Ar
     static = static - clamped @ (clamped.T @ (mass @ static))
     static /= np.sqrt(np.einsum("ij,ij->j", static, mass @ static))
     basis = np.hstack([clamped, static])
-    return basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1]
+    return _told_apart(basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1])
 
 
 def factored(stiffness: Any) -> Callable[[Array], Array]:
@@ -115,6 +117,8 @@ def _factored_sparse(stiffness: Any) -> Callable[[Array], Array]:
 def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Array]) -> Array:
     """Return the lowest natural modes (N, modes), mass-normalised; the mass may be singular, not the stiffness.
 
+    The largest entry of each is positive.
+
     From ``M phi = phi K / w^2``, whose largest eigenvalues are the accurate ones. `solve` divides by the stiffness.
 
     Raises
@@ -136,11 +140,18 @@ def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array],
         inverse_squares, shapes = linalg.eigh(*both, subset_by_index=(n - modes, n - 1))
     if len(inverse_squares) < modes or not inverse_squares[0] > _MASSLESS * inverse_squares[-1]:
         raise np.linalg.LinAlgError
-    return np.asarray(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
+    return _told_apart(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
+
+
+def _told_apart(modes: Array) -> Array:
+    """Return modes (N, n) with those signs that make the largest entry of each positive, the first of several as large."""
+    sizes = np.abs(modes)
+    first = (sizes >= (1 - _AS_LARGE) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
+    return modes * np.sign(modes[first, np.arange(modes.shape[1])])
 
 
 def _largest(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Array]) -> tuple[Array, Array]:
-    """Return the largest eigenvalues, ascending, and eigenvectors of ``M x = nu K x``; the largest entry of each is positive.
+    """Return the largest eigenvalues, ascending, and eigenvectors of ``M x = nu K x``.
 
     An iteration from one vector may miss some of several equal eigenvalues: what is left without those found is searched until
     nothing as large is in it.
@@ -158,8 +169,7 @@ def _largest(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Arr
         more, missed = _lanczos(rest, stiffness, 1, solve)
         order = np.argsort(np.append(values, more), kind="stable")[-modes:]
         values, vectors = np.append(values, more)[order], np.column_stack([vectors, missed])[:, order]
-    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(modes)]
-    return values, vectors * np.sign(peaks)
+    return values, vectors
 
 
 def _lanczos(
