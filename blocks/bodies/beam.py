@@ -75,9 +75,9 @@ class Beam(FlexibleBody):
     tip's displacements to first order. The inertia of the cross-section's rotation in bending is left out without shear
     factors, and that of the sections does not follow the deformation.
 
-    Modes have positive strains at the base and are counted by their frequencies, so that their coordinates mean the same for other
-    dimensions and materials; but where two of a stocky Timoshenko beam (from the fifth mode or so, where half a wave is no
-    longer than some three radii of gyration) change places.
+    Modes have positive strains at the base and are counted by their frequencies, so that their coordinates mean the same for
+    other dimensions and materials; but where two of a stocky Timoshenko beam (from the fifth mode or so, where half a wave is
+    no longer than some four radii of gyration) change places.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.kinematics import PortKinematics
 from titop.solvers.model.readings import Readings
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
     from titop.blocks.bodies.rods.rod_sections import Fibres
 
-#: So many cut models are kept by a model, for the sections asked for last.
-_KEPT = 64
+#: So many cut models, some 70 kB each, are kept by a model, for the sections asked for last.
+_KEPT = 512
 
 
 class Sections(PortKinematics, Readings):
@@ -51,7 +53,6 @@ class Sections(PortKinematics, Readings):
         """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`."""
         return self._rod(rod).stress(self._own(rod, q), abscissas)
 
-    @rowwise
     def section_wrenches(
         self,
         rod: str,
@@ -67,7 +68,9 @@ class Sections(PortKinematics, Readings):
 
         From the tip inwards: what all that lies at or beyond the section needs, its inertia and weight, loads, and what hangs
         there. So it knows also forces against which the rod is stiff, as the axial force in an inextensible rod; at the base it
-        is the wrench of the joint there. `Rod.elastic_wrench`, from the strain, approaches it as the orders of the bases rise.
+        is the wrench of the joint there, less what acts on the base itself. What the section and the tendons and chambers
+        through it transmit is counted together. Without these, `Rod.elastic_wrench`, from the strain, approaches it as the
+        orders of the bases rise.
 
         Parameters
         ----------
@@ -82,19 +85,35 @@ class Sections(PortKinematics, Readings):
         ModelError
             If there is no such rod, or abscissas are not on it.
         """
-        fractions = self._rod(rod).fractions(abscissas)
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        return np.array([self._wrench_at(rod, x, q, v, a, wrenches, u, tau) for x in fractions.tolist()]).reshape(-1, 6)
+        fractions, states = (
+            self._rod(rod).fractions(abscissas),
+            {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau}),
+        )
+        is_stacked = axes_of(q) == 2
+        rows = each_row(self, states, wrenches, u) if is_stacked else [((*read_states(self, states),), wrenches, u)]
+        closing = [self._closing_pushes(*row) for row in rows]
+        result = np.empty((len(rows), len(fractions), 6))
+        for k, fraction in enumerate(fractions.tolist()):
+            opened = self._cut_at(rod, fraction)
+            for row, pushes, place in zip(rows, closing, result, strict=True):
+                place[k] = self._wrench_at(opened, rod, *row, pushes)
+        return result if is_stacked else result[0]
 
-    def _wrench_at(self, rod: str, fraction: float, q: Array, v: Array, a: Array, wrenches: Any, u: Any, tau: Any) -> Array:
-        """Return the wrench (6) of the section at a part of the length."""
-        pushes: list[Any] = []
-        if self.is_constrained:
-            carried = self.carried(q, v, a, self.external_pushes(wrenches, u), u, tau)
-            pushes = closed_dynamics.closure_pushes(self, q, carried)
-        opened, stop = self._cut_at(rod, fraction), self.assembly.v_slices[rod].stop
+    def _closing_pushes(self, state: tuple[Array, ...], wrenches: Any, u: Any) -> list[Any]:
+        """Return what keeps loops closed at a state q, v, a, and tau where it is given."""
+        if not self.is_constrained:
+            return []
+        q, v, a, *tau = state
+        carried = self.carried(q, v, a, self.external_pushes(wrenches, u), u, tau[0] if tau else None)
+        return closed_dynamics.closure_pushes(self, q, carried)
+
+    def _wrench_at(
+        self, opened: Self, rod: str, state: tuple[Array, ...], wrenches: Any, u: Any, pushes: Sequence[Any]
+    ) -> Array:
+        """Return the wrench (6) of the section at which the model is `opened`."""
+        stop = self.assembly.v_slices[rod].stop
         stops, held = (self.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - self.nv)
-        q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip((q, v, a), stops, strict=True))
+        q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip(state[:3], stops, strict=True))
         outer = opened.external_pushes(wrenches, u)
         result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[stop : stop + len(held)]
         return result

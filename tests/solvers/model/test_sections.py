@@ -134,6 +134,32 @@ def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(after - before).max() > 1
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_stacked_states_share_their_cuts(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each section is cut once for all states, more sections than are kept too."""
+    made: list[float] = []
+    cut = sections.cut
+
+    def counted(assembly: Any, rod: Any, fraction: float) -> Any:
+        made.append(fraction)
+        return cut(assembly, rod, fraction)
+
+    monkeypatch.setattr(sections, "_KEPT", 2)
+    monkeypatch.setattr(sections, "cut", counted)
+    model, places = robot(closed=closed), [0.1, 0.2, 0.3, 0.4]
+    q, v, a = (np.array([x, x, x]) for x in state(model))
+    if closed:
+        q, v = np.array([model.assemble(model.neutral())] * 3), 0.0 * v
+        a = model.forward_dynamics(q, v, a)
+    tau = np.arange(v.size, dtype=float).reshape(v.shape)
+    found = model.section_wrenches("rod", places, q, v, a, tau=tau)
+    assert len(made) == len(places)
+    for row in range(3):
+        alone = model.section_wrenches("rod", places, q[row], v[row], a[row], tau=tau[row])
+        np.testing.assert_array_equal(found[row], alone)
+    assert model.section_wrenches("rod", places, q[:0], v[:0], a[:0]).shape == (0, 4, 6)
+
+
 def test_refusals() -> None:
     model = robot()
     rest = np.zeros(model.nv)
