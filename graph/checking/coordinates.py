@@ -98,4 +98,4 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
         advice = "write " + " or ".join(map(repr, known)) if known else "it has none"
         yield Finding("several-coordinates", where, name, "one coordinate", advice)
     elif isinstance(acting, Motor) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
-        yield rotor_without_armature(acting)
+        yield rotor_without_armature(acting, acting.rotor_inertia)

@@ -207,7 +207,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
             joint = blocks[name]
             if not isinstance(joint, Joint):
                 if actuator.rotor_inertia:
-                    raise ModelError(rotor_without_armature(actuator))
+                    raise ModelError(rotor_without_armature(actuator, actuator.rotor_inertia))
                 continue
             reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia
             index = joint.coordinates.index(coordinate) if coordinate else 0
@@ -215,11 +215,11 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
             joint.reflected_inertia = replaced(reflected, index, reflected[index] + rotor)
 
 
-def rotor_without_armature(motor: Motor) -> Finding:
-    """Return the finding for a rotor that no joint bears."""
-    where, value = f"{motor.name}.rotor_inertia", motor.rotor_inertia
+def rotor_without_armature(motor: Motor, inertia: float) -> Finding:
+    """Return the finding for a rotor of an inertia (kg m^2 or kg) that no joint bears."""
+    where = f"{motor.name}.rotor_inertia"
     advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
-    return Finding("no-armature", where, value, "no rotor on a block's own coordinate: joints alone have an armature", advice)
+    return Finding("no-armature", where, inertia, "no rotor on a block's own coordinate: joints alone have an armature", advice)
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

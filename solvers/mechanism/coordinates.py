@@ -282,11 +282,11 @@ class Configurations:
 
     def configuration_derivatives(self, q: Any) -> Array:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
-        q = self._read_q(q)
-        derivatives = np.zeros((self.nq, self.nv))
+        q = self._read_q(q, stacked=True)
+        derivatives = np.zeros((*q.shape, self.nv))
         for block in self._assembly.blocks_with_coordinates:
-            own = q[self._q(block)]
-            derivatives[self._q(block), self._v(block)] = block.slopes(lambda x: x, own)
+            for row in np.ndindex(q.shape[:-1]):
+                derivatives[row][self._q(block), self._v(block)] = block.slopes(lambda x: x, q[row][self._q(block)])
         return derivatives
 
     def difference_jacobian(self, dq: Any) -> Array:

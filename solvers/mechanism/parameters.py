@@ -18,7 +18,7 @@ from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainl
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors
+from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors, rotor_without_armature
 from titop.graph.network.connections import Connection
 from titop.solvers.arguments.reading import read_mapping
 
@@ -32,6 +32,8 @@ def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
     for name, block in assembly.blocks.items():
         units = _units_along(assembly, block)
         own = block.parameters() if units is None else block.parameters_along(units)
+        if isinstance(block, Motor) and not isinstance(assembly.blocks[owner_of(block.joint)], Joint):
+            del own["rotor_inertia"]  # nothing bears a rotor there
         result |= {f"{name}.{entry}": value for entry, value in own.items()}
     for connection in assembly.connections:
         pose = pose_parameters(connection.placement)
@@ -64,6 +66,9 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
     known = assembly_parameters(assembly)
     for name, value in read_mapping("parameters", values).items():
         if name not in known:
+            motor = assembly.blocks.get(owner_of(name)) if name.endswith(".rotor_inertia") else None
+            if isinstance(motor, Motor):
+                raise ModelError(rotor_without_armature(motor, value))
             raise ModelError(Finding("unknown-parameter", name, value, "a parameter of the model", did_you_mean(name, known)))
         if not isinstance(value, Real):
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))

@@ -99,6 +99,7 @@ class EquationTerms(Resolved):
         """Return the transposed `actuation_matrix` (nu, nv): a row of efforts for each input, in their units."""
         return self.engine.observations.actuation_matrix(q).T
 
+    @rowwise
     def conditioning(self, q: Any) -> Conditioning:
         """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.
 

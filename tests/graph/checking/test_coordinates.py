@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import titop as tt
@@ -42,5 +43,9 @@ def test_circles_and_contradictions_of_gears_on_own_coordinates_are_seen() -> No
 
 def test_a_rotor_that_no_joint_bears_is_refused_later_too() -> None:
     model = driven_arm().resolve()
+    assert "bender.gear" in model.parameters()
+    assert "bender.rotor_inertia" not in model.parameters()
+    q, v = model.neutral(), np.zeros(model.nv)
+    assert model.forward_dynamics_sensitivities(q, v, v, list(model.parameters())).keys() == model.parameters().keys()
     with pytest.raises(tt.ModelError, match=r"bender\.rotor_inertia.*no-armature"):
         model.with_parameters({"bender.rotor_inertia": 0.1})

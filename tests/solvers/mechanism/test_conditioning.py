@@ -277,3 +277,14 @@ class TestOwnCoordinates:
 
     def test_what_it_advises_helps(self) -> None:
         assert resolved(self.rod(3), "reference")[1] == []
+
+
+def test_stacked_configurations_are_told_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    model = random_tree(rng, 5).resolve()
+    q = np.array([model.random_configuration(rng) for _ in range(3)])
+    stacked, alone = model.conditioning(q), [model.conditioning(row) for row in q]
+    np.testing.assert_array_equal(stacked.ratios, [each.ratios for each in alone])
+    np.testing.assert_array_equal(stacked.error, [each.error for each in alone])
+    assert list(stacked.coordinate) == [each.coordinate for each in alone]
+    np.testing.assert_array_equal(model.configuration_derivatives(q), [model.configuration_derivatives(row) for row in q])
