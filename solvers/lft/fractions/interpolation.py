@@ -21,6 +21,8 @@ MOST, MOST_OF_FITS = 4, 8
 _EXACT = 1e-10
 #: What rounding leaves of entries that are zero, in parts of the largest of their column.
 _ROUNDING = 1e-13
+#: What rounding leaves of a column that is zero, in parts of the largest of each row: some last digits.
+_NOTHING = 16 * np.finfo(float).eps
 #: The degree of the fit of which a refusal says how well it does.
 _OFFERED = 4
 
@@ -132,7 +134,7 @@ def interpolated(
 def _through(function: MatrixFunction, deltas: Sequence[str], nodes: Sequence[Array]) -> Polynomial:
     """Return the polynomial through the function's values at all combinations of nodes of each delta."""
     values = np.array([function(dict(zip(deltas, point, strict=True))) for point in itertools.product(*nodes)])
-    rounding = _ROUNDING * np.abs(values).max(axis=(0, 1), initial=0.0)
+    rounding = _rounding_of(np.abs(values).max(axis=0))
     values = values.reshape(*(len(own) for own in nodes), *values.shape[1:])
     for axis, own in enumerate(nodes):
         far = np.abs(own).max() or 1.0
@@ -188,6 +190,17 @@ def _chebyshev(degree: int) -> Array:
     return np.cos(np.pi * (2 * np.arange(degree + 1) + 1) / (2 * degree + 2))
 
 
+def _rounding_of(sizes: Array) -> Array:
+    """Return what rounding leaves of entries that are zero, from the sizes of a matrix's entries.
+
+    That is little of their column; and all of a column that is nowhere more than rounding leaves of its row.
+    """
+    rows, columns = sizes.max(axis=1, initial=0.0, keepdims=True), sizes.max(axis=0, initial=0.0, keepdims=True)
+    is_nothing = (sizes <= _NOTHING * rows).all(axis=0)
+    result: Array = np.where(is_nothing, _NOTHING * rows, _ROUNDING * columns)
+    return result
+
+
 def misfit(found: Array, right: Array, reference: Array) -> float:
     """Return by how much two matrices differ, entries judged beside the largest of their row and of their column."""
     if not right.size:
@@ -195,7 +208,7 @@ def misfit(found: Array, right: Array, reference: Array) -> float:
     sizes = np.maximum(np.abs(right), np.abs(reference))
     rows, columns = sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True)
     beside = np.minimum(rows, columns)
-    excess = np.maximum(np.abs(found - right) - _ROUNDING * columns, 0.0)
+    excess = np.maximum(np.abs(found - right) - _rounding_of(sizes), 0.0)
     parts = np.divide(excess, beside, out=np.where(excess > 0, np.inf, 0.0), where=beside > 0)
     worst = float(parts.max())
     return worst if np.isfinite(parts).all() else np.inf

@@ -22,3 +22,16 @@ def test_light_columns_beside_stiff_ones() -> None:
     assert found.constant[1, 1] == 1e-6
     assert found.matrices[found.exponents.index((1,))][1, 1] > 0.99e-6
     assert found.constant[1, 0] == 0.0
+
+
+def test_a_column_of_last_digits_is_none() -> None:
+    """What rounding leaves beside large entries of its rows has no law to be met; what is larger has."""
+
+    def noisy(values: Mapping[str, float], size: float = 1e-17) -> np.ndarray:
+        d = values.get("d", 0.0)
+        return np.array([[0.5 * (1.0 + d), size * np.sin(1e3 * d + 1.0)], [0.2, 0.0]])
+
+    found = interpolated(noisy, ["d"])
+    assert isinstance(found, Polynomial)
+    assert not any(matrix[:, 1].any() for matrix in found.matrices[1:])
+    assert not isinstance(interpolated(lambda values: noisy(values, 1e-12), ["d"]), Polynomial)

@@ -128,3 +128,17 @@ def test_functions_of_the_state_are_asked_at_the_point() -> None:
     model = tt.lft(m, point, {"b.mass": tt.percent(20)}, ["j1"], outputs)
     assert model.at({}).C[1] == pytest.approx(-model.at({}).C[0] / point[0][0] ** 2, rel=1e-8)  # differences
     assert model.check(3) < 1e-8
+
+
+@pytest.mark.parametrize("name", ["load.scale", "load.force.z", "rod.density"])
+def test_loads_in_inertial_axes_along_a_turned_rod(name: str) -> None:
+    """Linear in what they push with; a column of the rod's turning about the load is zero but for last digits."""
+    s = tt.System("turned", gravity=[0, 0, -9.81])
+    hub, rod = tt.RigidBody("hub", 2.0, inertia=0.2), tt.Rod("rod", 0.5, tt.Section.circle(0.02), 1e6, 1000.0)
+    s.connect("world", hub, tt.Revolute("hinge", axis=[0, 1, 0]))
+    s.connect(hub, rod, tt.Weld("weld"))
+    s.add_interaction(tt.DistributedLoad("load", rod, force=[0, 0, 1.0], frame="world"))
+    m = s.resolve()
+    model = tt.lft(m, np.full(m.nq, 0.3), {name: tt.percent(20)}, ["hinge"], ["hinge.q"])
+    assert model.check(4) < EXACT
+    assert pytest.approx(model.nominal.A, rel=1e-3) != model.at({name: 1.2 * model.blocks[0].nominal}).A
