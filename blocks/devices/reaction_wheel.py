@@ -55,4 +55,4 @@ class ReactionWheel:
         spin = unit_vector(self.bearing.axis) if usable else np.array([0.0, 0.0, 1.0])
         inertia = self.bearing.reader.scalar("inertia", inertia)
         self.rotor = RigidBody(f"{name}/rotor", mass, inertia=inertia / 2 * (np.eye(3) + np.outer(spin, spin)))
-        self.momentum = WheelMomentum(f"{name}/momentum", self.bearing, inertia)
+        self.momentum = WheelMomentum(f"{name}/momentum", self.bearing)

@@ -151,15 +151,15 @@ class WheelMomentum(_JointSensor):
     name : str
     joint : str or Block
         The wheel's joint.
-    inertia : float, kg m^2
-        About the axis.
+    inertia : float, kg m^2, optional
+        About the axis; that of the body on the joint by default, as its parameters have it.
     """
 
     of_joints_alone = True
 
-    def __init__(self, name: str, joint: str | Block, inertia: float) -> None:
+    def __init__(self, name: str, joint: str | Block, inertia: float | None = None) -> None:
         super().__init__(name, joint)
-        self.inertia = self.reader.non_negative("inertia", inertia, "negative-inertia")
+        self.inertia = None if inertia is None else self.reader.non_negative("inertia", inertia, "negative-inertia")
 
 
 class TendonSensor(Sensor):

@@ -13,7 +13,7 @@ from titop.blocks.basics.paths import split_path
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.sensors import ReactionSensor, TendonSensor
+from titop.blocks.devices.sensors import Encoder, ReactionSensor, TendonSensor
 from titop.blocks.interactions.interaction import Interaction, target_counts
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
@@ -97,5 +97,8 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
     elif coordinate is None and target.nv != 1:
         advice = "write " + " or ".join(map(repr, known)) if known else "it has none"
         yield Finding("several-coordinates", where, name, "one coordinate", advice)
+    elif isinstance(acting, Encoder) and (coordinate or target.coordinates[0]) not in target.configuration_names:
+        advice = f"read the attitude with a tt.PoseSensor; linear models have {name}.q"
+        yield Finding("not-a-position", where, name, "a coordinate that the configuration holds, no rotation", advice)
     elif isinstance(acting, Motor) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
         yield rotor_without_armature(acting, acting.rotor_inertia)

@@ -8,6 +8,7 @@ from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError
 from titop.graph.checking.coordinates import unknown_joints, wrong_targets
 from titop.graph.checking.doubtful_units import doubtful_units
 from titop.graph.checking.massless import massless_leaves
+from titop.graph.checking.names import ambiguous_ports, reserved_names
 from titop.graph.checking.own_blocks import own_block_findings
 from titop.graph.checking.ports import foreign_targets, loose_loops, unknown_ports
 from titop.graph.checking.relations import contradicting_gears, motionless_loops
@@ -40,12 +41,13 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
         warnings += block_warnings
     if any(finding.code == "duplicate-name" for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks
-    rules = (unknown_ports, foreign_targets, loose_loops, wrong_targets, unknown_joints, wrong_lines, no_tree)
+    rules = (reserved_names, unknown_ports, foreign_targets, loose_loops, wrong_targets, unknown_joints, wrong_lines, no_tree)
     errors += itertools.islice(itertools.chain.from_iterable(rule(system) for rule in rules), MAX_FINDINGS)
     if not errors:
         for rigid, finding in motionless_loops(system):
             (errors if rigid else warnings).append(finding)
     if not errors:
+        warnings += ambiguous_ports(system)
         warnings += doubtful_units(system)
         warnings += lines_across_joints(system)
         errors += massless_leaves(system)

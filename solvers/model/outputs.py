@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.sensors import WheelMomentum
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.changes import Changes
@@ -36,10 +38,12 @@ class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms
         """Units of the sensors' outputs."""
         return tuple(unit for of in self.sensed for unit in units_of(self, of))
 
-    @structural
+    @cached_property
     def sensed(self) -> list[Quantity]:
         """What the sensors read."""
-        return [sensed(self._assembly, sensor) for sensor in self._assembly.sensors]
+        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
+        assembly = self.assembly if weighed else self._assembly
+        return [sensed(assembly, sensor) for sensor in assembly.sensors]
 
     def outputs(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None

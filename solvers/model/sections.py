@@ -92,12 +92,12 @@ class Sections(PortKinematics, Readings):
         is_stacked = axes_of(q) == 2
         rows = each_row(self, states, wrenches, u) if is_stacked else [((*read_states(self, states),), wrenches, u)]
         closing = [self._closing_pushes(*row) for row in rows]
-        result = np.empty((len(rows), len(fractions), 6))
-        for k, fraction in enumerate(fractions.tolist()):
-            opened = self._cut_at(rod, fraction)
-            for row, pushes, place in zip(rows, closing, result, strict=True):
-                place[k] = self._wrench_at(opened, rod, *row, pushes)
-        return result if is_stacked else result[0]
+        found = [
+            [self._wrench_at(opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]
+            for opened in (self._cut_at(rod, fraction) for fraction in fractions.tolist())
+        ]
+        stacked = np.array(found).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
+        return stacked if is_stacked else stacked[0]
 
     def _closing_pushes(self, state: tuple[Array, ...], wrenches: Any, u: Any) -> list[Any]:
         """Return what keeps loops closed at a state q, v, a, and tau where it is given."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from titop.blocks.basics.paths import split_path
+from titop.blocks.basics.spatial import twist_transport
 from titop.blocks.devices.sensors import (
     Accelerometer,
     Encoder,
@@ -34,6 +38,18 @@ def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1
     return Quantity(kind, sensor.joint, tuple(entries), sensor.output_names, factor)
 
 
+def _wheel_inertia(assembly: Assembly, joint: str) -> float:
+    """Return the inertia (kg m^2) about a wheel's axis of the body on its joint."""
+    name, coordinate = split_path(joint)
+    connection = assembly.joined_by[name]
+    bearing, wheel, held = connection.joint, connection.child.block, connection.child.name
+    column = bearing.coordinates.index(coordinate) if coordinate else 0
+    spin = bearing.motion_subspace(bearing.ports[0], bearing.neutral())[:, column]
+    if held in wheel.ports:
+        spin = np.linalg.solve(twist_transport(*wheel.pose(held, wheel.neutral())), spin)
+    return float(spin @ wheel.mass_matrix(wheel.neutral())[:6, :6] @ spin)
+
+
 #: From an assembly and a sensor of the class to what it reads.
 SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     Accelerometer: lambda _, s: _at_port(s, Kind.SPECIFIC_FORCE, range(3)),
@@ -41,7 +57,9 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     PoseSensor: lambda _, s: _at_port(s, Kind.POSE, range(6), s.sequence),
     Encoder: lambda assembly, s: _of_joint(s, Kind.CONFIGURATION, assembly.place(s.joint)[:1]),
     Tachometer: lambda assembly, s: _of_joint(s, Kind.RATE, assembly.place(s.joint)[1:]),
-    WheelMomentum: lambda assembly, s: _of_joint(s, Kind.MOMENTUM, assembly.place(s.joint)[1:], s.inertia),
+    WheelMomentum: lambda assembly, s: _of_joint(
+        s, Kind.MOMENTUM, assembly.place(s.joint)[1:], _wheel_inertia(assembly, s.joint) if s.inertia is None else s.inertia
+    ),
     TendonSensor: lambda _, s: Quantity(Kind.LENGTH, s.tendon, (0, 1), s.output_names),
     StrainGauge: lambda _, s: _at_port(s, Kind.STRAIN, range(6)),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),

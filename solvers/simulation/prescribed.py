@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.arguments.reading import QUATERNION_TOLERANCE, coordinate_mask
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.motions import Motion, read_motion
 
@@ -60,6 +60,7 @@ class PrescribedMotion:
         self._in_a = slice(self._in_v.stop, self._in_v.stop + model.nv)
         self.moved = np.zeros(model.nq, dtype=bool)
         self._parts: list[tuple[Motion, Array]] = []
+        self._quaternions: list[tuple[str, int]] = []
         columns = np.arange(self._in_a.stop)
         for name, function in functions.items():
             q, v = self._where(model, name)
@@ -67,6 +68,7 @@ class PrescribedMotion:
             motion = read_motion(f"prescribed[{name!r}]", function, (q.stop - q.start, v.stop - v.start), span)
             own = np.concatenate([columns[self._in_q][q], columns[self._in_v][v], columns[self._in_a][v]])
             self._parts.append((motion, own))
+            self._quaternions += [(name, start) for start in model.quaternions if q.start <= start < q.stop]
         self._time, self._row = math.nan, np.zeros((1, len(columns)))
         warn(self._contradictions(model, span))
 
@@ -132,6 +134,18 @@ class PrescribedMotion:
         return self._row[0]
 
     def write(self, times: Sequence[float], rows: Array) -> None:
-        """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv)."""
+        """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv).
+
+        Raises
+        ------
+        ModelError
+            Where a quaternion is none of unit norm.
+        """
         for motion, columns in self._parts:
             rows[:, columns] = motion.rows(times)
+        for name, start in self._quaternions:
+            norms = np.linalg.norm(rows[:, start : start + 4], axis=1)
+            if (wrong := np.abs(norms - 1.0) > QUATERNION_TOLERANCE).any():
+                row, expected = int(wrong.argmax()), "a unit quaternion (x, y, z, w)"
+                where = f"prescribed[{name!r}] at t = {times[row]:.6g} s"
+                raise ModelError(Finding("not-unit", where, f"norm {norms[row]:.6g}", expected, "divide it by its norm"))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
 from titop.solvers.lft.fractions.steps import turned_outwards
@@ -130,6 +131,12 @@ def _reaction(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
     return moving.changes.carried[child]
 
 
+def _momentum(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
+    """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
+    wheel = tree.state.model.assembly.joined_by[owner_of(of.owner)].child.block.name
+    return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
+
+
 def _displacements(tree: Tree, moving: Moving, of: Quantity) -> Signal:
     return moving.q
 
@@ -143,7 +150,7 @@ READINGS: dict[Kind, Any] = {
     Kind.RATE: lambda tree, moving, of: moving.v,
     Kind.ACCELERATION: lambda tree, moving, of: moving.a,
     Kind.EFFORT: lambda tree, moving, of: moving.tau,
-    Kind.MOMENTUM: lambda tree, moving, of: moving.v * of.factor,
+    Kind.MOMENTUM: _momentum,
     Kind.TWIST: _twist,
     Kind.PORT_ACCELERATION: _acceleration,
     Kind.SPECIFIC_FORCE: _specific_force,

@@ -84,11 +84,14 @@ def test_units_of_trajectories(model) -> None:
 def test_units_of_parameters_are_those_of_the_coordinates(model) -> None:
     units = {name: unit for name, (_, unit) in model.parameters().items()}
     assert (units["stop.limits.upper"], units["stop.limits.stiffness"]) == ("rad", "N m/rad^1.5")
-    assert (units["buffer.limits.upper"], units["slide.rotor_inertia"], units["bender.rotor_inertia"]) == ("m", "kg", "kg m^2")
+    assert units["buffer.limits.upper"] == "m"
     s = rig()
+    s.add_actuator(tt.Motor("winch", "lift"))
+    s.add_actuator(tt.Motor("servo", "hinge"))
     s.add_gear(tt.Gear("pair", driver="segment.bend", driven="boom.slosh", ratio=0.1))
     s.add_interaction(tt.Cable("cord", arms=[0.1, 1.0]), s["boom"].port("C"), s["tip"].port("E"), "hinge", "lift")
     units = {name: unit for name, (_, unit) in s.resolve().parameters().items()}
+    assert (units["winch.rotor_inertia"], units["servo.rotor_inertia"]) == ("kg", "kg m^2")
     assert (units["pair.ratio"], units["pair.offset"]) == ("m/rad", "m")
     assert (units["cord.arms.0"], units["cord.arms.1"]) == ("m/rad", "1")
 

@@ -159,3 +159,15 @@ class TestContradictions:
         PrescribedMotion(model, {"base": lambda t: spinning(t, turn)}, (0.0, 1.0))
         with pytest.warns(tt.ModelWarning, match="velocity -0.7"):
             PrescribedMotion(model, {"base": lambda t: spinning(t, -turn)}, (0.0, 1.0))
+
+
+def test_prescribed_quaternions_that_are_none_are_named() -> None:
+    s = tt.System("ball")
+    s.connect("world", tt.RigidBody("b", 1.0, inertia=[0.1, 0.2, 0.25]), tt.Spherical("ball"))
+    model = s.resolve()
+
+    def growing(t: float) -> Any:
+        return np.array([0, 0, np.sin(t / 2), np.cos(t / 2)]) * (1 + t), [0, 0, 1], [0, 0, 0]
+
+    with pytest.raises(tt.ModelError, match=r"prescribed\['ball'\] at t = 0\.\d+ s: got norm 1\.\d+; expected a unit quat"):
+        tt.simulate(model, [0, 0.5, 1], model.neutral(), np.zeros(3), prescribed={"ball": growing})
