@@ -96,7 +96,7 @@ class Sections(PortKinematics, Readings):
             [self._wrench_at(opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]
             for opened in (self._cut_at(rod, fraction) for fraction in fractions.tolist())
         ]
-        stacked = np.array(found).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
+        stacked: Array = np.array(found).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
         return stacked if is_stacked else stacked[0]
 
     def _closing_pushes(self, state: tuple[Array, ...], wrenches: Any, u: Any) -> list[Any]:
