@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.closed_derivatives import Shares
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
@@ -92,7 +93,7 @@ class Sensitivities:
         if not model.is_constrained:
             return self._unconstrained(state)
         needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u) - tau
-        closed = self._closed(q, v, model.closure_rank(q), needed, np.zeros(model.nv, dtype=bool))
+        closed = self._closed(q, v, closed_dynamics.acting(model, q, v)[1], needed, np.zeros(model.nv, dtype=bool))
         mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
 
         def accelerated(change: _Change) -> Array:
