@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.constraints.branch import is_open, rank_near, weighted_jacobian
@@ -26,6 +26,9 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
+#: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
+#: these may come from a simulation.
+_CAUSED = 1e-5
 
 
 def accelerations(
@@ -264,13 +267,23 @@ def multipliers(
     """Return the multipliers (k) with which efforts cause the accelerations, and the constraints.
 
     Without `applied` efforts, those of least norm are taken.
+
+    Warns
+    -----
+    ModelWarning
+        If the applied efforts do not cause the accelerations.
     """
     rows, rank = counted(model, q, v)
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes)
-    unknown = np.full(model.nv, applied is None)
+    unknown, size = np.full(model.nv, applied is None), np.abs(needed).max(initial=0.0)
     if applied is not None:
-        needed = needed - applied
-    _, carried, _ = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank, model.gear_count)
+        needed, size = needed - applied, size + np.abs(applied).max(initial=0.0)
+    _, carried, part = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank, model.gear_count)
+    left = part * np.abs(needed).max(initial=0.0)
+    if left > _CAUSED * size:
+        advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
+        found = f"efforts that leave {left:.3g} N m or N of what the accelerations need"
+        warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
     return carried, rows
 
 

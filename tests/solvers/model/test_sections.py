@@ -150,8 +150,8 @@ def test_stacked_states_share_their_cuts(closed: bool, monkeypatch: pytest.Monke
     q, v, a = (np.array([x, x, x]) for x in state(model))
     if closed:
         q, v = np.array([model.assemble(model.neutral())] * 3), 0.0 * v
-        a = model.forward_dynamics(q, v, a)
     tau = np.arange(v.size, dtype=float).reshape(v.shape)
+    a = model.forward_dynamics(q, v, tau)
     found = model.section_wrenches("rod", places, q, v, a, tau=tau)
     assert len(made) == len(places)
     for row in range(3):
