@@ -97,6 +97,9 @@ class LPVModel:
 
         Write ``family.at({"shaft.v": 3.0})`` or ``family.at(shaft_v=3.0)``.
 
+        Entries are interpolated each for itself. Where large ones cancel, as those of stiff rods in closed loops do, members
+        between points that are far apart are wrong: compare one with `linearize` there, and take more points.
+
         Raises
         ------
         ModelError
