@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import REAL_STEP, by_differences, complex_step
+from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, by_differences, complex_step
 from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
 from titop.blocks.contract.coordinates import OwnCoordinates, redefines
 from titop.blocks.contract.law import Law, LawTerms
@@ -83,7 +83,15 @@ class BlockLaw(OwnCoordinates, Surrounded):
         """Return ``dS/dt v`` (6, m/s^2 and rad/s^2) of a child port."""
         if self.nv == 0:
             return np.zeros(6)
-        return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
+        if redefines(self, "motion_subspace", BlockLaw) or not (self.takes_second(q) and np.isrealobj(v)):
+            return self.along(lambda x: self.motion_subspace(port, x), q, v) @ v
+
+        def pose(x: Array) -> Array:
+            return np.vstack(self.pose(port, x))
+
+        stepped = pose(self.integrate(q, 1j * COMPLEX_STEP * v))
+        here, rate = np.real(stepped), np.imag(stepped) / COMPLEX_STEP
+        return _body_rate(here, rate, rate, self.second_along(pose, q, v))
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n; N, N m) at the parent port's `twist` (6).
@@ -138,13 +146,32 @@ class BlockLaw(OwnCoordinates, Surrounded):
             M, gyroscopic = self._inertia_and_gyroscopic(q)
             return M @ x + gyroscopic(v, twist) - passive
 
-        by_q = self.slopes(law, q)
-        if not self.complex_safe:
-            return by_q, *self._rate_derivatives(q, v, twist)
-        _, gyroscopic = self._inertia_and_gyroscopic(q)
+        if redefines(self, "gyroscopic", BlockLaw) or not self.takes_second(q):
+            by_q = self.slopes(law, q)
+            if not self.complex_safe:
+                return by_q, *self._rate_derivatives(q, v, twist)
+            _, gyroscopic = self._inertia_and_gyroscopic(q)
+        else:
+            M, first, second = self._with_second_slopes(self.mass_matrix, q)
+            by_q = np.stack(
+                [own @ x + self._gyroscopic_of(own, changes, v, twist) for own, changes in zip(first, second, strict=True)],
+                axis=1,
+            )
+            by_q[6:] -= self._passive_slopes(q, v)
+
+            def gyroscopic(v: Array, twist: Array) -> Array:
+                return self._gyroscopic_of(M, first, v, twist)
+
         by_twist, by_v = complex_step(lambda y: gyroscopic(v, y), twist), complex_step(lambda y: gyroscopic(y, twist), v)
         by_v[6:] -= complex_step(lambda y: self.passive_efforts(q, y), v)
         return by_q, by_v, by_twist
+
+    def _passive_slopes(self, q: Array, v: Array) -> Array:
+        """Return the derivatives (n x n) of the passive efforts by the tangent of q, see `takes_second`."""
+        if redefines(self, "passive_efforts", BlockLaw):
+            return self.slopes(lambda y: self.passive_efforts(y, v), q)
+        stiffness = self._with_second_slopes(lambda y: np.asarray(self.elastic_energy(y)), q)[2]
+        return self.slopes(lambda y: self.damping_efforts(y, v), q) - stiffness
 
     def _rate_derivatives(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
         """Return the derivatives of ``h - [0; passive]`` by v and the twist by differences: h is quadratic, so exactly."""
@@ -162,9 +189,22 @@ class BlockLaw(OwnCoordinates, Surrounded):
 
         Units of S (m, rad) and of ``dS/dt v`` (m/s^2, rad/s^2), a unit of q or v.
         """
-        bends = np.moveaxis(self.slopes(lambda y: self.motion_subspace(port, y), q), -1, 0)
-        by_q = self.slopes(lambda y: self.subspace_rate(port, y, v), q)
+
+        def rate(y: Array) -> Array:
+            return self.subspace_rate(port, y, v)
+
+        if any(redefines(self, name, BlockLaw) for name in ("motion_subspace", "subspace_rate")) or not self.takes_second(q):
+            bends, by_q = np.moveaxis(self.slopes(lambda y: self.motion_subspace(port, y), q), -1, 0), self.slopes(rate, q)
+        else:  # differences alone are for what takes complex steps of its own
+            bends = self._subspace_bends(port, q)
+            by_q = np.stack([self._by_differences(rate, q, direction) for direction in np.eye(self.nv)], axis=-1)
         return bends, by_q, np.tensordot(v, bends, 1) + (bends @ v).T
+
+    def _subspace_bends(self, port: str, q: Array) -> Array:
+        """Return dS/dq (n x 6 x n, the j-th by q_j) from second derivatives of the pose."""
+        pose, first, second = self._with_second_slopes(lambda y: np.vstack(self.pose(port, y)), q)
+        columns = [[_body_rate(pose, first[j], first[i], second[j, i]) for i in range(self.nv)] for j in range(self.nv)]
+        return np.array(columns).swapaxes(1, 2)
 
     def elastic_slopes(self, q: Array) -> Array:
         """Return the derivative (n x n) of the passive efforts at rest by the tangent of q."""
@@ -205,6 +245,23 @@ class BlockLaw(OwnCoordinates, Surrounded):
         """
         poses = (np.asarray(part) for port in self.ports for part in self.pose(port, q))
         return [self.mass_matrix(q) / np.outer(weights, weights), np.asarray(self.elastic_energy(q)), *poses]
+
+
+def _body_rate(pose: Array, moved: Array, change: Array, both: Array) -> Array:
+    """Return the derivative of ``g^-1 dg`` (6) along a first motion.
+
+    Parameters
+    ----------
+    pose : (4, 3) array
+        Rotation and position.
+    moved, change : (4, 3) arrays
+        Their derivatives along the first motion, and along that of ``dg``.
+    both : (4, 3) array
+        Their second derivatives along both.
+    """
+    spin = moved[:3].T @ change[:3] + pose[:3].T @ both[:3]
+    linear = moved[:3].T @ change[3] + pose[:3].T @ both[3]
+    return np.array([*linear, spin[2, 1], spin[0, 2], spin[1, 0]])
 
 
 def port_terms(block: BlockLaw, port: str, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.blocks.scaled_blocks import ACCURACY, Array, Lever
+from tests.blocks.scaled_blocks import Array, Lever
 from titop.blocks.checking.block_findings import law_findings
 from titop.blocks.contract import coordinates
 
@@ -23,16 +23,32 @@ def test_steps_of_a_fixed_length_are_noticed(monkeypatch: pytest.MonkeyPatch) ->
     def fixed(function: Any, _: float) -> Any:
         return sum(weight * (function(k * 2e-3) - function(-k * 2e-3)) for k, weight in stencil) / 2e-3
 
-    def rate(length: float) -> Array:
-        """The rate of the motion subspace, in units of the length."""
+    def change(length: float) -> Array:
+        """How the rate of the motion subspace changes with the coordinate, in units of the length."""
         lever = Lever("lever", length, 1.0, 1.0)
-        return lever.subspace_rate("C", np.array([0.6 * length]), np.array([2.0 * length])) / ([length] * 3 + [1.0] * 3)
+        by_q = lever.subspace_slopes("C", np.array([0.6 * length]), np.array([2.0 * length]))[1][:, 0]
+        return by_q * length / ([length] * 3 + [1.0] * 3)
 
-    expected = rate(1.0)
-    assert np.abs(rate(1.6e-2) - expected).max() < ACCURACY
+    expected = change(1.0)
+    assert np.abs(change(1.6e-2) - expected).max() < 3e-9  # 1e-12 of the rate, over steps of 4e-3 of the length
     monkeypatch.setattr(coordinates, "derivative", fixed)
-    assert np.abs(rate(1.0) - expected).max() < 1e-9
-    assert np.abs(rate(1.6e-2) - expected).max() > 1e-3
+    assert np.abs(change(1.0) - expected).max() < 1e-8
+    assert np.abs(change(1.6e-2) - expected).max() > 1e-3
+
+
+def test_second_derivatives_by_complex_steps_of_45_degrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate of the motion subspace in closed form, whatever the unit of length; steps as long as the lever are noticed."""
+
+    def error(length: float) -> float:
+        lever, sine, rate = Lever("lever", length, 1.0, 1.0), 0.6, 2.0
+        gain = rate**2 * sine / (1 - sine**2) ** 1.5  # d2/dt2 of the angle, whose sine changes at a constant rate
+        found = lever.subspace_rate("C", np.array([sine * length]), np.array([rate * length]))
+        return float(np.abs(found / ([length] * 3 + [1.0] * 3) - gain * np.array([0, 1, 0, 0, 0, 1])).max())
+
+    assert error(1.0) < 1e-11  # the step to the fourth power, and rounding over the step
+    assert error(1.6e-2) < 1e-11
+    monkeypatch.setattr(coordinates, "_SECOND", 50.0)
+    assert error(1.0) > 1e-4
 
 
 def test_declared_scales_are_taken() -> None:
@@ -66,3 +82,46 @@ def test_flexible_bodies_of_any_size_deform_alike() -> None:
         expected = body(1.0, 1.0).random_configuration(np.random.default_rng(0))
         assert found / (length * np.sqrt(mass)) == pytest.approx(expected, rel=1e-12)
         tt.check_block(body(length, mass))
+
+
+class Platform(tt.Block):
+    """Three coordinates that turn and move its port by each other, and a mass there."""
+
+    coordinates, ports, units = ("a", "b", "c"), ("C",), ("rad", "rad", "m")
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        (ca, sa), (cb, sb), z = (np.cos(q[0]), np.sin(q[0])), (np.cos(q[1]), np.sin(q[1])), 0 * q[0]
+        turned = np.array([[ca, -sa, z], [sa, ca, z], [z, z, 1 + z]]) @ np.array([[1 + z, z, z], [z, cb, -sb], [z, sb, cb]])
+        return turned, turned @ np.array([0.3 + q[2] * q[0], 0.2 * sb, q[2] * cb])
+
+    def mass_matrix(self, q: Array) -> Array:
+        position = self.pose("C", q)[1]
+        columns = np.hstack([np.eye(3), np.array(cross_matrix(position)).T, self.along_all(q)])
+        return 2.0 * columns.T @ columns
+
+    def along_all(self, q: Array) -> Array:
+        return np.outer([1.0, 0.4, 0.2], [np.cos(q[0]), np.sin(q[1]), 1 + q[2] * q[0]])
+
+    def elastic_energy(self, q: Array) -> Any:
+        return 3.0 * (q[0] - q[1] * q[2]) ** 2 + q[2] ** 4
+
+    def damping_efforts(self, q: Array, v: Array) -> Array:
+        return -0.3 * (1 + q[0] ** 2) * v
+
+
+def cross_matrix(x: Array) -> list[list[Any]]:
+    return [[0 * x[0], -x[2], x[1]], [x[2], 0 * x[0], -x[0]], [-x[1], x[0], 0 * x[0]]]
+
+
+def test_both_ways_to_second_derivatives_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Complex steps of 45 degrees, and differences of complex steps, which leave 1e-9 of third derivatives."""
+    block, rng = Platform("platform"), np.random.default_rng(2)
+    q, v, twist, x = 0.4 * rng.normal(size=3), rng.normal(size=3), rng.normal(size=6), rng.normal(size=9)
+    ways = []
+    for takes in (True, False):
+        monkeypatch.setattr(Platform, "takes_second", lambda self, q, takes=takes: takes and not np.iscomplexobj(q))
+        found = [*block.law_slopes(q, v, twist, x), *block.subspace_slopes("C", q, v), block.subspace_rate("C", q, v)]
+        ways.append(np.concatenate([np.ravel(part) for part in found]))
+    np.testing.assert_allclose(ways[0], ways[1], rtol=0, atol=1e-8)
+    assert not np.array_equal(*ways)
+    assert np.abs(ways[0]).max() > 1.0
