@@ -41,9 +41,10 @@ class Block(BlockLaw):
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 
     Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
-    (complex step when they accept complex arguments, otherwise sixth-order differences, announced by a warning): arrays of the
-    arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts, no conjugates. Any of them may be
-    overridden; `titop.check_block` holds them equal. What each buys:
+    (complex steps when they accept complex arguments, for second derivatives of a thousandth of the coordinates' scales;
+    otherwise sixth-order differences, announced by a warning): arrays of the arguments' type, ``np.sqrt(x @ x)`` instead of
+    norms, comparisons of real parts, no conjugates. Any of them may be overridden; `titop.check_block` holds them equal. What
+    each buys:
 
     - ``coordinate_scales``: how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
       spring, a radian for an angle); saves the search for steps that suit them, which differences need and second derivatives
