@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -50,6 +51,11 @@ class References:
         for key, value in given.items():
             entry = self.names.index(table.find("reference", str(key)))
             self._functions.append((entry, _function(f"reference[{key!r}]", value, times, ())))
+
+    @property
+    def resolution(self) -> float:
+        """The longest time (s) after which to look again without missing anything of samples; endless without any."""
+        return min((f.resolution for _, f in self._functions if isinstance(f, Interpolated)), default=math.inf)
 
     def read(self, t: float) -> Array:
         """Return the references (nr) at time t (s)."""

@@ -31,6 +31,16 @@ class Constant:
         return self.value
 
 
+class Sampled:
+    """Samples as a function of time and state, which does not matter."""
+
+    def __init__(self, samples: Interpolated) -> None:
+        self.samples = samples
+
+    def __call__(self, t: float, q: Array, v: Array) -> Any:
+        return self.samples(t)
+
+
 class Asked:
     """Efforts (nv), or motors' inputs, as a function of time and state, which is asked at every stage of a step.
 
@@ -120,8 +130,7 @@ def _sampled(values: Array, times: Array, name: str) -> Function:
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"
         raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
-    samples = Interpolated(times, values)
-    return lambda t, q, v: samples(t)
+    return Sampled(Interpolated(times, values))
 
 
 def _real(name: str, array: Array) -> Array:

@@ -21,7 +21,15 @@ from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import Place, PortPush, Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed, PreparedDynamics
-from titop.solvers.simulation.acting import Asked, Constant, check_functions, read_efforts, read_inputs, read_wrench_function
+from titop.solvers.simulation.acting import (
+    Asked,
+    Constant,
+    Sampled,
+    check_functions,
+    read_efforts,
+    read_inputs,
+    read_wrench_function,
+)
 from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
@@ -76,6 +84,14 @@ class DrivenModel:
         self.half_turns = HalfTurns(model)
         #: What the integrator counted.
         self.counted: dict[str, float] = {}
+
+    @property
+    def resolution(self) -> float:
+        """The longest time (s) after which to look again without missing anything of samples and splines that act."""
+        tables = [acts.samples.resolution for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)]
+        if self.loop is not None and not self.loop.sampled:
+            tables.append(self.loop.references.resolution)
+        return min([self.motion.resolution, *tables])
 
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""

@@ -6,6 +6,7 @@ shapes, do not pass.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import factorial, isfinite
@@ -17,9 +18,12 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.support.interpolated import Interpolated
 
 #: Numbers that need no conversion.
 _FLOATS = (float, np.float64)
+#: Velocities at both sides of a knot that differ by more than this part of the largest jump there.
+_JUMP = 1e-6
 #: How many times are kept: those of some steps.
 _KEPT = 64
 
@@ -84,6 +88,15 @@ class Motion(ABC):
             wrong = rows[int(np.argmin(np.isfinite(rows).all(axis=1)))]
             raise self._refusal(tuple(wrong[part] for part in self._parts) if len(wrong) > 3 else tuple(wrong.tolist()))
         return rows
+
+    @property
+    def resolution(self) -> float:
+        """The longest time (s) after which to look again without missing anything that is known of the motion."""
+        return math.inf
+
+    def jumps(self) -> Array:
+        """Return the times (s) at which a velocity is known to jump."""
+        return np.zeros(0)
 
     @abstractmethod
     def _rows(self, times: Sequence[float]) -> Array:
@@ -155,6 +168,21 @@ class PiecewiseMotion(Motion):
             slopes = function.derivative(order).c
             c[orders - len(slopes) :, :, order] = slopes
         self._all = type(function)(c, function.x)
+
+    @property
+    def resolution(self) -> float:
+        """That of velocities and accelerations at knots and halfway between them."""
+        knots = self._all.x
+        times = np.sort(np.concatenate([knots, (knots[1:] + knots[:-1]) / 2]))
+        return Interpolated(times, self._rows(times.tolist())[:, self._parts[1].start :]).resolution
+
+    def jumps(self) -> Array:
+        """Return the knots (s) at which a velocity jumps."""
+        knots, rates = self._all.x[1:-1], self._parts[1]
+        behind, before = (self._rows(times.tolist())[:, rates] for times in (knots, np.nextafter(knots, -np.inf)))
+        size = _JUMP * np.abs(np.concatenate([behind, before])).max(axis=0, initial=0.0)
+        jumping: Array = knots[(np.abs(behind - before) > size).any(axis=1)]
+        return jumping
 
     def _rows(self, times: Sequence[float]) -> Array:
         return self._all(times).reshape(len(times), -1)  # type: ignore[no-any-return]

@@ -70,7 +70,25 @@ class PrescribedMotion:
             self._parts.append((motion, own))
             self._quaternions += [(name, start) for start in model.quaternions if q.start <= start < q.stop]
         self._time, self._row = math.nan, np.zeros((1, len(columns)))
-        warn(self._contradictions(model, span))
+        warn([*self._jumps(span), *self._contradictions(model, span)])
+
+    @property
+    def resolution(self) -> float:
+        """The longest time (s) after which to look again without missing anything that is known of the motions."""
+        return min((motion.resolution for motion, _ in self._parts), default=math.inf)
+
+    def _jumps(self, span: tuple[float, float]) -> Iterator[Finding]:
+        """Yield motions whose velocities jump: by an impulse, which nothing else of the system feels."""
+        for name, (motion, _) in zip(self.names, self._parts, strict=True):
+            times = motion.jumps()
+            for t in times[(times > span[0]) & (times < span[1])][:1]:
+                found, expected = (
+                    f"a velocity that jumps at t = {t:.6g} s",
+                    "velocities without jumps, whose impulses are left out",
+                )
+                yield Finding(
+                    "jumping-motion", f"prescribed[{name!r}]", found, expected, "round it off, or take a cubic spline"
+                )
 
     def _contradictions(self, model: Model, span: tuple[float, float]) -> Iterator[Finding]:
         """Yield velocities and accelerations that are not the derivatives of what comes before them, at most of some times."""

@@ -22,23 +22,31 @@ def violations(trajectory: RecordedMotion) -> Iterator[Finding]:
     model, t = trajectory.model, trajectory.t
     efforts = trajectory.tau + trajectory.u @ model.inputs.motors.T
     for block in model.assembly.blocks_with_coordinates:
-        if not isinstance(block, Joint) or block.configuration_names != block.coordinates:
+        if not isinstance(block, Joint):
             continue
         where = model.assembly.v_slices[block.name]
-        start = model.assembly.q_slices[block.name].start
+        start = model.assembly.q_slices[block.name].start if block.configuration_names == block.coordinates else None
         for k, limits in enumerate(block.limits):
-            yield from _beyond_limits(trajectory, efforts, limits, start + k, where.start + k)
+            if start is not None:
+                yield from _beyond_position(trajectory, limits, start + k, where.start + k)
+            yield from _beyond_limits(trajectory, efforts, limits, where.start + k)
     for own in model.assembly.limits:
-        yield from _beyond_limits(trajectory, efforts, own.limits[0], *model.assembly.place(own.joint))
+        in_q, in_v = model.assembly.place(own.joint)
+        yield from _beyond_position(trajectory, own.limits[0], in_q, in_v)
+        yield from _beyond_limits(trajectory, efforts, own.limits[0], in_v)
     inputs = model.inputs
     for k, name in enumerate(inputs.names):
         yield from _beyond(t, trajectory.u[:, k], inputs.lower[k], inputs.upper[k], f"{name} input", inputs.units[k])
 
 
-def _beyond_limits(trajectory: RecordedMotion, efforts: Array, limits: Limits, q: int, v: int) -> Iterator[Finding]:
+def _beyond_position(trajectory: RecordedMotion, limits: Limits, q: int, v: int) -> Iterator[Finding]:
+    name, unit = trajectory.model.coordinate_names[v], trajectory.model.assembly.coordinate_units[v]
+    yield from _beyond(trajectory.t, trajectory.q[:, q], limits.lower, limits.upper, f"{name} position", unit)
+
+
+def _beyond_limits(trajectory: RecordedMotion, efforts: Array, limits: Limits, v: int) -> Iterator[Finding]:
     model, t = trajectory.model, trajectory.t
     name, unit = model.coordinate_names[v], model.assembly.coordinate_units[v]
-    yield from _beyond(t, trajectory.q[:, q], limits.lower, limits.upper, f"{name} position", unit)
     yield from _beyond(t, trajectory.v[:, v], -limits.velocity, limits.velocity, f"{name} velocity", rate_unit(unit))
     yield from _beyond(t, efforts[:, v], -limits.effort, limits.effort, f"{name} effort", effort_unit(unit))
 

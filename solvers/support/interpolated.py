@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+
+#: Lines between few of the samples may be so far off the others, in parts of each column's range.
+_SHOWN = 0.05
 
 
 class Interpolated:
@@ -23,6 +28,26 @@ class Interpolated:
     def __init__(self, times: Array, samples: Array) -> None:
         self._times, self._samples = times.tolist(), samples
         self._slopes = np.diff(samples, axis=0) / np.diff(times).reshape(-1, *(1,) * (samples.ndim - 1))
+
+    @cached_property
+    def resolution(self) -> float:
+        """The longest time (s) after which to look again without missing anything; endless for straight lines.
+
+        Lines between every other sample, every fourth and so on are compared with all samples.
+        """
+        times, count = np.array(self._times), len(self._times)
+        samples = self._samples.reshape(count, -1)
+        sizes = _SHOWN * np.ptp(samples, axis=0)
+        stride, every = 1, np.arange(count)
+        while stride < count - 1:
+            before = every - every % (2 * stride)
+            behind = np.minimum(before + 2 * stride, count - 1)
+            before = np.minimum(before, count - 2)
+            part = ((times - times[before]) / (times[behind] - times[before]))[:, None]
+            if (np.abs(samples[before] + part * (samples[behind] - samples[before]) - samples) > sizes).any():
+                return float((times[stride:] - times[:-stride]).max())
+            stride *= 2
+        return math.inf
 
     def __call__(self, t: float) -> Any:
         """Return the value at time t (s)."""

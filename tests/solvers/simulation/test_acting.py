@@ -93,3 +93,17 @@ def test_functions_may_write_into_the_same_arrays_again(given_as: str, method: s
     once, anew = run(reusing), run(lambda t, q, v: reusing(t, q, v).copy())
     assert np.array_equal(once.q, anew.q)
     assert once.statistics["steps"] == anew.statistics["steps"]
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA", "generalized-alpha"])
+@pytest.mark.parametrize("given", ["u", "tau"])
+def test_short_pulses_among_samples_are_not_stepped_over(method: str, given: str) -> None:
+    """A second's push of a satellite that is at rest for fifty seconds before: its impulse by the trapezoidal rule."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 10.0, inertia=[1, 2, 3])
+    s.connect("world", hub, tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.add_actuator(tt.Motor("jet", "rail"))
+    t = np.linspace(0, 100, 1001)
+    push = np.where((t >= 50) & (t < 51.001), 2.0, 0.0)[:, None]
+    run = tt.simulate(s.resolve(), t, [0.0], [0.0], **{given: push}, method=method, progress=False)
+    assert run.v[-1, 0] == pytest.approx(np.trapezoid(push[:, 0], t) / 10, rel=1e-5)

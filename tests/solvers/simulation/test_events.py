@@ -84,6 +84,14 @@ def test_they_are_missed_where_nobody_looks_within_steps(monkeypatch: pytest.Mon
     assert crossings("DOP853", np.linspace(0, 100, 1001)) == 31
 
 
+def test_systems_in_which_nothing_moves_have_none() -> None:
+    s = tt.System("fixed")
+    s.connect("world", tt.RigidBody("p", 1.0), tt.Weld("w"))
+    assert len(tt.simulate(s.resolve(), [0, 1, 2], [], []).t) == 3
+    with pytest.raises(tt.ModelError, match=r"events: got half.*no-motion"):
+        tt.simulate(s.resolve(), [0, 1, 2], [], [], events=tt.Event(lambda t, q, v: t - 0.5, "half"))
+
+
 @pytest.mark.parametrize(
     "wrong", [{"direction": 5}, {"direction": "up"}, {"direction": None}, {"direction": True}, {"terminal": "no"}]
 )

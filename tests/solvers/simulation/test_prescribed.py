@@ -171,3 +171,29 @@ def test_prescribed_quaternions_that_are_none_are_named() -> None:
 
     with pytest.raises(tt.ModelError, match=r"prescribed\['ball'\] at t = 0\.\d+ s: got norm 1\.\d+; expected a unit quat"):
         tt.simulate(model, [0, 0.5, 1], model.neutral(), np.zeros(3), prescribed={"ball": growing})
+
+
+def crane() -> tt.Model:
+    s = tt.System("crane")
+    trolley = tt.RigidBody("trolley", 2.0)
+    s.connect("world", trolley, tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.connect(trolley, tt.RigidBody("load", 1.0, com=[0, 0, -1], inertia=0.01), tt.Revolute("hinge", axis=[0, 1, 0]))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "BDF"])
+def test_motions_of_splines_are_not_stepped_over(method: str) -> None:
+    """A load that hangs at rest for fifty seconds, and then swings: as with steps that are short by themselves."""
+    knots = np.linspace(0, 100, 201)
+    spline = make_interp_spline(knots, np.clip((knots - 50) / 2, 0, 1), k=3)
+    options: dict[str, Any] = {"prescribed": {"rail": spline}, "rtol": 1e-8, "atol": 1e-10, "progress": False}
+    found = tt.simulate(crane(), [0, 55, 60], [0.0, 0.0], [0.0, 0.0], method=method, **options).q[:, 1]
+    expected = tt.simulate(crane(), [0, 55, 60], [0.0, 0.0], [0.0, 0.0], max_step=0.05, **options).q[:, 1]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.abs(expected).max() > 1e-3
+
+
+def test_velocities_that_jump_are_told() -> None:
+    corner = make_interp_spline([0, 1, 2], [0, 1, 0], k=1)
+    with pytest.warns(tt.ModelWarning, match=r"prescribed\['rail'\]: got a velocity that jumps at t = 1 s.*jumping-motion"):
+        tt.simulate(crane(), [0, 1, 1.2], [0, 0], [0, 0], prescribed={"rail": corner})

@@ -29,3 +29,13 @@ def test_motors_count_towards_the_efforts_of_their_joint() -> None:
         (finding,) = tt.simulate(m, [0, 1], [0.0], [0.0], **acting).violations()
         assert (finding.where, finding.value) == ("sada effort", "0.75 N m at t = 0 s")
     assert tt.simulate(m, [0, 1], [0.0], [0.0], tau=[-0.5], u={"drive": 0.15}).violations() == []
+
+
+def test_joints_with_quaternions_have_limits_of_velocity_and_effort() -> None:
+    s = tt.System("ball", gravity=[0, 0, 0])
+    limits = tt.Limits(velocity=1.0, effort=0.5)
+    s.connect("world", tt.RigidBody("b", 1.0, inertia=1.0), tt.Spherical("ball", limits=limits))
+    m = s.resolve()
+    found = tt.simulate(m, [0, 1], m.neutral(), [3.0, 0, 0], tau=[0, 0, 2.0]).violations()
+    assert {finding.where for finding in found} == {"ball.rx velocity", "ball.rz velocity", "ball.rz effort"}
+    assert tt.simulate(m, [0, 1], m.neutral(), [0.5, 0, 0], tau=[0, 0, 0.4]).violations() == []

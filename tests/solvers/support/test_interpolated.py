@@ -15,3 +15,14 @@ def test_interpolation_is_numpys() -> None:
         expected = [np.interp(t, times, column) for column in samples.T]
         np.testing.assert_array_equal(several(t), expected)
         assert one(t) == expected[0]
+
+
+def test_samples_are_looked_at_as_often_as_they_bend() -> None:
+    times = np.linspace(0.0, 10.0, 1001)
+    assert Interpolated(times, 3.0 * times).resolution == np.inf
+    assert Interpolated(times, np.full((1001, 2), 0.3)).resolution == np.inf
+    slow = Interpolated(times, np.sin(times)).resolution
+    assert 0.3 < slow < 1.0  # lines over half a radian miss a sine by some 4 % of its range
+    pulse = np.where((times > 5) & (times < 5.1), 2.0, 0.0)
+    assert Interpolated(times, np.column_stack([np.sin(times), pulse])).resolution < 0.021
+    assert Interpolated(np.array([0.0, 1.0]), np.array([0.0, 5.0])).resolution == np.inf
