@@ -19,6 +19,8 @@ from titop.solvers.signals.named_model import NamedModel
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
 _OF_TERMS = 1e-6
+#: What rounding leaves of terms that are quadratic in the fastest rate, over what is left of terms that balance.
+_ROUNDED = 1e-6
 #: Errors of coordinates and rates, over their reach, that excuse larger accelerations in stiff systems.
 _OF_REACH = 1e-8
 
@@ -89,7 +91,9 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)
         own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ own)
+    for k in np.flatnonzero(v):  # each motion alone: terms of several balance, and balanced wheels push nothing
+        efforts.append(model.nonlinear_effects(q, np.where(np.arange(model.nv) == k, v, 0.0)) - weight)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
     falling = float(np.linalg.norm(model.gravity)) / model.size
-    alone: Array = np.abs(acceleration_derivatives(point)[1]) @ total + along * (falling + rate**2)
+    alone: Array = np.abs(acceleration_derivatives(point)[1]) @ total + along * (falling + _ROUNDED * rate**2)
     return alone

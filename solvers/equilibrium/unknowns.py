@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
@@ -229,6 +230,7 @@ class Unknowns:
             if np.isnan(values[k]):
                 advice = "bound joints with plain coordinates"
                 raise ModelError(Finding("no-number", f"bounds[{name!r}]", pair, "an unknown that is a plain number", advice))
+            pair = pair.about(f"bounds[{name!r}]", float(values[k])) if isinstance(pair, Percent) else pair
             lower[k], upper[k] = _read_pair(name, pair)
         known = np.nan_to_num(values)
         return (lower - known) / self.scales, (upper - known) / self.scales

@@ -60,7 +60,7 @@ def save_lft(model: Saved, path: str | Path) -> None:
     """Write a model to a file; see `LFTModel.save`."""
     check_suffix(path, ("npz", "mat"))
     arrays = _arrays(model)
-    if Path(path).suffix == ".npz":
+    if Path(path).suffix.lower() == ".npz":
         write_archive(path, arrays)
         return
     from scipy.io import savemat
@@ -77,7 +77,7 @@ def save_lft(model: Saved, path: str | Path) -> None:
 def load_lft(path: str | Path) -> Loaded:
     """Return what a file says of a model, which knows no members any more."""
     check_suffix(path, ("npz", "mat"))
-    if Path(path).suffix == ".npz":
+    if Path(path).suffix.lower() == ".npz":
         archive = Archive(path, "LFTModel.save")
         archive.check_format(_FORMAT)
         texts: dict[str, Any] = {name: archive.texts(name, None, 2) for name in (*_SIGNALS, "members", "moving")}

@@ -14,6 +14,9 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.signals.system_inputs import SystemInputs
 
+#: Accelerations that are rounding, beside the largest.
+_ROUNDED = 1e-13
+
 
 def is_of_point(model: Model, name: Any) -> bool:
     """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
@@ -85,12 +88,13 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
 
 
 def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Array:
-    """Return the accelerations (nv) at a point; none where it is an equilibrium."""
+    """Return the accelerations (nv) at a point, but for what rounding leaves of them; none where it is an equilibrium."""
     model, prescribed = point.model, system_inputs.prescribed
     if prescribed.any():
         names = system_inputs.imposed_names
         a, _ = model.hybrid_dynamics(point.q, point.v, point.tau, np.zeros(model.nv), names, point.wrenches, point.u)
     else:
         a = point.residual
-    parts = excess(point, a, np.zeros_like(a))
-    return np.where(np.max(parts, axis=0) > 1.0, a, 0.0)
+    if excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
+        return np.zeros_like(a)
+    return np.where(np.abs(a) > _ROUNDED * np.abs(a).max(), a, 0.0)

@@ -13,6 +13,7 @@ from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.modal_parameters import Share
+from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
@@ -27,34 +28,6 @@ FIT = 1e-4
 
 #: Last parts of names of gains, coordinates, rates and inputs.
 _GAIN, _ANGLE, _RATE, _INPUT = "gain", "q", "v", "u"
-
-
-class Percent(NamedTuple):
-    """A range relative to the nominal value, in percent."""
-
-    lower: float
-    upper: float
-
-
-def percent(lower: float, upper: float | None = None) -> Percent:
-    """Return a range relative to the nominal value.
-
-    Parameters
-    ----------
-    lower, upper : float
-        In percent: ``percent(15)`` is 15 % to either side, ``percent(-10, 20)`` from 10 % less to 20 % more.
-
-    Examples
-    --------
-    >>> import titop as tt
-    >>> tt.percent(15)
-    Percent(lower=-15, upper=15)
-    """
-    for name, value in (("lower", lower), ("upper", 0.0 if upper is None else upper)):
-        number = real_array(value)
-        if number is None or number.shape or not np.isfinite(number):
-            raise ModelError(Finding("wrong-type", f"percent, {name}", value, "a number", "write percent(15)"))
-    return Percent(-abs(lower), abs(lower)) if upper is None else Percent(lower, upper)
 
 
 class Member(NamedTuple):
@@ -291,10 +264,7 @@ class Uncertainty:
         """Return the range of a name."""
         where = f"parameters[{name!r}]"
         if isinstance(given, Percent):
-            lower, upper = sorted(nominal * (1 + x / 100) for x in given)
-            if not lower < upper:
-                advice = "give the range itself: (lower, upper)"
-                raise ModelError(Finding("no-range", where, f"{given} of {nominal}", "a range that is not empty", advice))
+            lower, upper = given.about(where, nominal)
         else:
             numbers = real_array(given)
             if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or not numbers[0] < numbers[1]:

@@ -22,7 +22,7 @@ def loop() -> tt.LFTModel:
     return model.append("sensor", "gyro.z", 0.1).close(rate_control(0.02), stages=2, delay=0.03)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "mat"])
+@pytest.mark.parametrize("suffix", ["npz", "mat", "NPZ"])
 def test_files_keep_everything(loop: tt.LFTModel, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"loop.{suffix}"
     loop.save(path)

@@ -67,3 +67,22 @@ def test_names_tied_by_a_percentage() -> None:
     assert ends["j2.q"] == pytest.approx(-0.84, rel=1e-12)  # 20 % more than -0.7
     assert model.deltas({"j2.q": -0.84}) == pytest.approx(model.deltas({"j1.q": 0.48}), abs=1e-12)
     assert model.check(5) < 1e-9  # see `test_lft`
+
+
+@pytest.mark.filterwarnings("ignore:.*no-equilibrium")
+@pytest.mark.parametrize("spin", [0.0, 600.0])
+def test_wheels_do_not_hide_accelerations_of_the_point(spin: float) -> None:
+    """A balanced wheel pushes nothing by spinning: what accelerates beside it is kept, and told."""
+    s = tt.System("wheeled", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 20.0, [0, 0.1, 0], [2, 3, 4.0], ports={"a": [0.5, 0, 0], "b": [0, 0.2, 0]})
+    arm = tt.RigidBody("arm", 3.0, [0, 0.5, 0], [0.1, 0.2, 0.3], ports={"e": [0, 1, 0]})
+    s.connect("world", hub, tt.Spherical("base"))
+    s.connect(hub.port("a"), arm, tt.Revolute("j", [0, 0, 1], stiffness=0.6))
+    s.connect(arm.port("e"), tt.RigidBody("tip", 2.0, [0.1, 0.2, 0.3], [0.1, 0.1, 0.15]), tt.Revolute("tj", [0, 1, 0]))
+    s.add_actuator(tt.ReactionWheel("w", hub.port("b"), [1, 1, 0], 0.1, 1.0))
+    m = s.resolve()
+    point = m.configuration({"j": 0.4}), m.velocity({"w": spin})
+    model = tt.lft(m, point, {"arm.mass": tt.percent(10)}, ["hub.a.T"], ["j.q", "tj.q"], reduce=False)
+    assert model.check(4) < 1e-9
+    with pytest.warns(tt.ModelWarning, match="no-equilibrium"):
+        tt.linearize(m, point, ["hub.a.T"], ["j.q"])
