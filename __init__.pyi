@@ -69,6 +69,7 @@ from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
+from .solvers.arguments.percent import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controller import Controller as Controller
 from .solvers.control.scheduled_controller import ScheduledController as ScheduledController
@@ -84,7 +85,6 @@ from .solvers.lft.fractions.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.lft.lft import lft as lft
 from .solvers.lft.model.lft_model import LFTModel as LFTModel
 from .solvers.lft.uncertainty.moving import MovingCoordinate as MovingCoordinate
-from .solvers.lft.uncertainty.uncertain import percent as percent
 from .solvers.linear.block_system import block_system as block_system
 from .solvers.linear.channels import invert_channels as invert_channels
 from .solvers.linear.linearize import linear_matrices as linear_matrices

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning
+from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
@@ -119,10 +120,10 @@ def info(system: System, arguments: argparse.Namespace) -> None:
 def draw(system: System, arguments: argparse.Namespace) -> None:
     """Draw the block diagram into a file: a picture, Mermaid (``.mmd``) or DOT (``.dot``)."""
     output = Path(arguments.output)
-    if output.suffix == ".mmd":
-        output.write_text(system.to_mermaid())
-    elif output.suffix == ".dot":
-        output.write_text(system.to_dot())
+    texts = {".mmd": system.to_mermaid, ".dot": system.to_dot}
+    if (text := texts.get(output.suffix.lower())) is not None:
+        with replaced_file(output) as file:
+            file.write(text().encode())
     else:
         system.draw(output)
     print(f"drawn to {output}")
@@ -154,9 +155,9 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         return
     output = Path(arguments.output)
-    if output.suffix == ".npz":
+    if output.suffix.lower() == ".npz":
         trajectory.save(output)
-    elif output.suffix == ".html":
+    elif output.suffix.lower() == ".html":
         trajectory.animate(output)
     else:
         trajectory.plot().savefig(output)
@@ -185,6 +186,13 @@ def _given(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
     return [name if name in model.coordinate_names else owner_of(name) for name, _ in assignments]
 
 
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"one process or more, not {text}")
+    return number
+
+
 def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < np.inf:
@@ -206,7 +214,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="titop", description="Check, describe, draw and simulate multibody models.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     ahead = verbs.add_parser("compile", help=(compile_kernels.__doc__ or "").splitlines()[0])
-    ahead.add_argument("--workers", type=int, help="number of processes; as many as there are processors by default")
+    ahead.add_argument("--workers", type=_count, help="number of processes; as many as there are processors by default")
     ahead.set_defaults(run=compile_kernels)
     for run in (check, info, draw, sim):
         verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])

@@ -100,6 +100,17 @@ def read_nodes(reader: FieldReader, field: str, value: Any, nodes: Array, freedo
     return members
 
 
+def refuse_shared_nodes(reader: FieldReader, sets: Mapping[str, Sequence[int]]) -> None:
+    """Refuse nodes that would move with two ports at once."""
+    owners: dict[int, str] = {}
+    for port, members in sets.items():
+        for node in dict.fromkeys(members):
+            if node in owners:
+                advice = f"connect all that stands there to one port, as to {owners[node]!r}, or give other nodes"
+                reader.report("shared-node", port, f"node {node}", f"nodes of its own, none of {owners[node]!r}", advice)
+            owners.setdefault(node, port)
+
+
 def entries_of(members: Sequence[int], freedoms: int) -> NDArray[np.intp]:
     """Return the rows of nodes in the matrices."""
     return (freedoms * np.asarray(members)[:, None] + np.arange(freedoms)).ravel()

@@ -57,7 +57,7 @@ class ModalBody(Block):
         self.mass = reader.scalar("mass", mass)
         self.com = reader.array("com", com, (3,))
         self.inertia = reader.symmetric("inertia", inertia, 3)
-        n = modal_fields.number_of_modes(reader, frequencies, modal_stiffness, participation)
+        n = modal_fields.number_of_modes(reader, frequencies, modal_mass, modal_stiffness, participation)
         self.coordinate_names = None if coordinate_names is None else tuple(str(entry) for entry in coordinate_names)
         self.coordinates = modal_fields.read_names(reader, self.coordinate_names, n)
         self.participation = modal_fields.read_participation(reader, participation, n)

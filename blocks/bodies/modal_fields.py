@@ -14,8 +14,12 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import PARENT_PORT
 
 
-def number_of_modes(reader: FieldReader, frequencies: Any, modal_stiffness: Any, participation: Any) -> int:
-    """Return how many modes the fields describe; there must be frequencies or a stiffness, not both."""
+def number_of_modes(reader: FieldReader, frequencies: Any, modal_mass: Any, modal_stiffness: Any, participation: Any) -> int:
+    """Return how many modes the fields describe; there must be frequencies, or else a stiffness, which may have a mass."""
+    if frequencies is not None and modal_mass is not None:
+        expected = "none beside frequencies, which are of modes of unit modal mass"
+        advice = "divide participation and shapes by its root, or give modal_stiffness in place of the frequencies"
+        reader.report("frequencies-and-mass", "modal_mass", modal_mass, expected, advice)
     if (frequencies is None) == (modal_stiffness is None):
         given = "neither" if frequencies is None else "both"
         advice = "give frequencies for mass-normalised modes, modal_mass and modal_stiffness for other coordinates"

@@ -22,7 +22,14 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.element_matrices import entries_of, read_loads, read_matrices, read_nodes, rigid_motion
+from titop.blocks.bodies.element_matrices import (
+    entries_of,
+    read_loads,
+    read_matrices,
+    read_nodes,
+    refuse_shared_nodes,
+    rigid_motion,
+)
 from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
 from titop.blocks.bodies.second_order import LOADS
 
@@ -121,6 +128,7 @@ def reduce_finite_elements(
     loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))
     held = read_nodes(reader, "parent", parent, nodes, freedoms)
     sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
+    refuse_shared_nodes(reader, {"parent": held, **sets})
     if reader.findings:
         raise ModelError(reader.findings)
     origin = nodes[held].mean(axis=0)

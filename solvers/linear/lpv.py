@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
@@ -193,7 +194,7 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
     axes: dict[str, Array] = {}
     for name, values in read_mapping("parameters", parameters).items():
         value_of(guess, name)
-        numbers = real_array(values)
+        numbers = None if isinstance(values, Percent) else real_array(values)
         if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
             advice = "such as np.linspace(0, 10, 51)"
             raise ModelError(Finding("wrong-type", f"parameters[{name!r}]", values, "a list of finite numbers", advice))

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
@@ -40,8 +41,8 @@ def monte_carlo(
     ----------
     model : Model
     distributions : mapping of parameter name to distribution
-        A frozen distribution of `scipy.stats`, a pair ``(low, high)`` for a uniform one, or a function of a NumPy random
-        generator that returns a number. Names are those of ``model.parameters()``.
+        A frozen distribution of `scipy.stats`, a pair ``(low, high)`` or ``tt.percent(10)`` for a uniform one, or a function of
+        a NumPy random generator that returns a number. Names are those of ``model.parameters()``.
     run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``
         What to do with each model, such as a simulation; returns numbers or arrays by name, always of the same names and
         shapes. `seed` is an int of the sample's own, for noise.
@@ -134,13 +135,13 @@ def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[
     known = model.parameters()
     draws, findings = {}, []
     for name, given in read_mapping("distributions", distributions).items():
-        draw = _read_draw(given)
         where = f"distributions[{name!r}]"
+        draw = _read_draw(given.about(where, known[name][0]) if isinstance(given, Percent) and name in known else given)
         if name not in known:
             advice = did_you_mean(name, known)
             findings.append(Finding("unknown-parameter", where, name, "a parameter of the model", advice))
         elif draw is None:
-            expected = "a frozen scipy distribution, (low, high) with low < high, or a function of a generator"
+            expected = "a frozen scipy distribution, (low, high) with low < high, tt.percent(10), or a function of a generator"
             findings.append(Finding("bad-distribution", where, given, expected, "such as scipy.stats.norm(1.0, 0.1)"))
         else:
             draws[name] = draw

@@ -88,8 +88,14 @@ class Samples:
         ------
         ImportError
             If xarray is not installed (``pip install titop[xarray]``).
+        ModelError
+            If outcomes have names that the dataset's own variables have.
         """
         xarray = import_xarray("Samples.to_xarray")
+        reserved = {"parameters", "failure", "sample", "parameter"}.intersection(self.outcomes)
+        if reserved:
+            expected, advice = "other names: the dataset's own are these", "rename what `run` returns, or read `outcomes`"
+            raise ModelError(Finding("reserved-name", "outcomes", ", ".join(sorted(reserved)), expected, advice))
         columns = np.array(list(self.parameters.values())).reshape(len(self.parameters), self.n)
         variables: dict[str, Any] = {"parameters": (("sample", "parameter"), columns.T)}
         for name, values in self.outcomes.items():

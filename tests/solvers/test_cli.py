@@ -58,14 +58,21 @@ def test_info(run) -> None:
         assert word in out
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".mmd", ".dot"])
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".mmd", ".dot", ".MMD"])
 def test_draw(run, tmp_path: Path, suffix) -> None:
     output = tmp_path / f"diagram{suffix}"
     assert run("draw", MODELS / "balloon.toml", "--output", output)[0] == 0
     assert output.stat().st_size > 100
 
 
-@pytest.mark.parametrize("suffix", [".png", ".npz", ".html"])
+@pytest.mark.parametrize("workers", ["0", "-1", "many"])
+def test_no_fewer_than_one_worker(run, workers: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run("compile", "--workers", workers)
+    assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("suffix", [".png", ".npz", ".html", ".NPZ", ".HTML"])
 def test_sim(run, tmp_path: Path, suffix) -> None:
     output = tmp_path / f"motion{suffix}"
     code, out, _ = run("sim", MODELS / "balloon.toml", "--duration", 0.5, "--position", "joint1=1", "--output", output)

@@ -54,6 +54,12 @@ def test_what_is_no_node_is_refused(value: Any) -> None:
         assert caught.value.code == "unknown-node"
 
 
+@pytest.mark.parametrize("ports", [{"C": 2, "D": [1, 2]}, {"C": 2, "D": 2}, {"C": [0, 3]}])
+def test_nodes_move_with_one_port_alone(ports: Any) -> None:
+    with pytest.raises(tt.ModelError, match=r"got node [02]; expected nodes of its own, none of '(C|parent)'.*shared-node"):
+        held(ports=ports)
+
+
 def test_ports_without_rotations_want_nodes_that_span_a_plane() -> None:
     reader = FieldReader("b")
     assert read_nodes(reader, "C", [0, 1, 3], NODES, 3) == [0, 1, 3]

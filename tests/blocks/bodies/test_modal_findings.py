@@ -29,6 +29,7 @@ class TestFindings:
             ("negative-inertia", "inertia", {"inertia": [1, 1, -1]}),
             ("frequencies-or-stiffness", "frequencies", {"frequencies": None}),
             ("frequencies-or-stiffness", "frequencies", {"modal_stiffness": [1.0, 2.0]}),
+            ("frequencies-and-mass", "modal_mass", {"modal_mass": [4.0, 4.0]}),
             ("bad-frequency", "frequencies", {"frequencies": [0.0, 3.0]}),
             ("bad-frequency", "frequencies", {"frequencies": [-1.0, 3.0]}),
             ("not-finite", "frequencies", {"frequencies": [np.nan, 3.0]}),

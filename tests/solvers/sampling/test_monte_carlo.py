@@ -68,6 +68,9 @@ def test_failed_runs_are_kept_with_their_message(workers: int) -> None:
     assert data.sizes == {"sample": 40, "parameter": 1}
     assert np.array_equal(data["parameters"].sel(parameter="rail.stiffness"), samples.parameters["rail.stiffness"])
     assert np.array_equal(data["k"], samples.outcomes["k"], equal_nan=True)
+    named = tt.monte_carlo(spring(), DISTRIBUTIONS, lambda model: {"failure": 1.0}, 2)
+    with pytest.raises(tt.ModelError, match=r"outcomes: got failure; .*reserved-name"):
+        named.to_xarray()
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -138,3 +141,12 @@ def test_bad_arguments(changes: dict[str, Any], code: str) -> None:
     with pytest.raises(tt.ModelError) as caught:
         tt.monte_carlo(**(usable | changes))
     assert caught.value.code == code
+
+
+def test_ranges_in_percent_are_about_the_nominal_value() -> None:
+    model = spring()
+    name = next(iter(DISTRIBUTIONS))
+    nominal = model.parameters()[name][0]
+    found = tt.monte_carlo(model, {name: tt.percent(-10, 20)}, lambda m: {"x": m.parameters()[name][0]}, 60).parameters[name]
+    assert 0.9 * nominal <= found.min() < 0.95 * nominal
+    assert 1.15 * nominal < found.max() <= 1.2 * nominal
