@@ -34,11 +34,21 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 @contextmanager
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` when all is written, and of nothing otherwise."""
+    """Open a file for writing that takes the place of `path` when all is written, and of nothing otherwise.
+
+    Raises
+    ------
+    OSError
+        If none can be written there; it names `path`.
+    """
     target = Path(path).resolve()
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
+        try:
+            file = temporary.open("xb")
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        with file:
             yield file
         os.replace(temporary, target)
     finally:

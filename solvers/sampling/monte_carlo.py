@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
@@ -135,6 +136,8 @@ def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[
     known = model.parameters()
     draws, findings = {}, []
     for name, given in read_mapping("distributions", distributions).items():
+        if callable(given) and not hasattr(given, "rvs"):
+            check_function(f"distributions[{name!r}]", given, "rng")
         where = f"distributions[{name!r}]"
         draw = _read_draw(given.about(where, known[name][0]) if isinstance(given, Percent) and name in known else given)
         if name not in known:

@@ -242,7 +242,7 @@ def _collect(plant: DrivenModel, solution: Any, events: Mapping[str, Watched]) -
 def _read_method(method: Any) -> str | GeneralizedAlpha:
     if isinstance(method, GeneralizedAlpha):
         return method
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
     return GeneralizedAlpha() if method == "generalized-alpha" else str(method)
 

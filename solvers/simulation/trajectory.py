@@ -115,11 +115,22 @@ class Trajectory(RecordedMotion):
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            For unknown names, and if nothing is left to draw.
         """
         from titop.solvers.simulation.plotting import plot_over_time
 
         units = dict(zip(self.model.configuration_names, self.model.assembly.configuration_units, strict=True))
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
+        if not shown:
+            expected, advice = (
+                "one entry of q, or signal of the control loop, at least",
+                "plot_shape and animate show what stands",
+            )
+            raise ModelError(Finding("nothing-to-plot", "names", shown, expected, advice))
         signals = {}
         for name in shown:
             if self.control is not None and name in self.control.signal_names:

@@ -26,6 +26,12 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypa
     assert path.read_text() == "old"
 
 
+def test_where_nothing_can_be_written_the_path_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere/x\.toml") as caught:
+        save(hand_built(), tmp_path / "nowhere" / "x.toml")
+    assert ".tmp" not in str(caught.value)
+
+
 def test_only_the_file_is_left(tmp_path: Path) -> None:
     for _ in range(2):
         save(hand_built(), str(tmp_path / "x.toml"))

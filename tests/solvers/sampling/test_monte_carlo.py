@@ -143,6 +143,13 @@ def test_bad_arguments(changes: dict[str, Any], code: str) -> None:
     assert caught.value.code == code
 
 
+def test_functions_that_draw_take_a_generator() -> None:
+    with pytest.raises(
+        tt.ModelError, match=r"distributions\['rail.stiffness'\].*expected a function f\(rng\).*wrong-signature"
+    ):
+        tt.monte_carlo(spring(), {"rail.stiffness": lambda: 1.0}, lambda model: {"x": 1.0}, 2)
+
+
 def test_ranges_in_percent_are_about_the_nominal_value() -> None:
     model = spring()
     name = next(iter(DISTRIBUTIONS))

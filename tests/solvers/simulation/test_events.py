@@ -87,7 +87,10 @@ def test_they_are_missed_where_nobody_looks_within_steps(monkeypatch: pytest.Mon
 def test_systems_in_which_nothing_moves_have_none() -> None:
     s = tt.System("fixed")
     s.connect("world", tt.RigidBody("p", 1.0), tt.Weld("w"))
-    assert len(tt.simulate(s.resolve(), [0, 1, 2], [], []).t) == 3
+    still = tt.simulate(s.resolve(), [0, 1, 2], [], [])
+    assert len(still.t) == 3
+    with pytest.raises(tt.ModelError, match="nothing-to-plot"):
+        still.plot()
     with pytest.raises(tt.ModelError, match=r"events: got half.*no-motion"):
         tt.simulate(s.resolve(), [0, 1, 2], [], [], events=tt.Event(lambda t, q, v: t - 0.5, "half"))
 
