@@ -132,7 +132,7 @@ class OwnCoordinates:
         return self.nv > 0 and is_real and self.complex_safe and not self._moves_otherwise(OwnCoordinates)
 
     def second_along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Array:
-        """Return the second derivative of ``function(q)`` along a tangent `direction` (n), see `takes_second`.
+        """Return the second derivative (own unit) of ``function(q)`` along a tangent `direction` (n); see `takes_second`.
 
         From two values, at complex steps of 45 degrees (after Lai and Crassidis, J. Computational and Applied Mathematics 219,
         2008): the imaginary part of their sum is ``s^2 f'' - s^6 f^(6) / 360``, and nothing cancels in it.

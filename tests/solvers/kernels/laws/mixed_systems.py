@@ -75,7 +75,7 @@ def stepped(model: tt.Model, function: str, q: Array, v: Array, x: Array) -> Arr
         return getattr(model, function)(model.integrate(q, dq), v + dv, x + dx)
 
     # a fifth of the beam's coordinates bends it far: its second mode foreshortens within millimetres
-    columns, size = [], 3e-4
+    columns, size = [], 1e-4
     for step in size * np.eye(3 * model.nv):
         columns.append((8 * (at(step) - at(-step)) - at(2 * step) + at(-2 * step)) / (12 * size))
     return np.array(np.split(np.array(columns).T, 3, axis=1))
