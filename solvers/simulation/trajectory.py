@@ -126,10 +126,7 @@ class Trajectory(RecordedMotion):
         units = dict(zip(self.model.configuration_names, self.model.assembly.configuration_units, strict=True))
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
         if not shown:
-            expected, advice = (
-                "one entry of q, or signal of the control loop, at least",
-                "plot_shape and animate show what stands",
-            )
+            expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
             raise ModelError(Finding("nothing-to-plot", "names", shown, expected, advice))
         signals = {}
         for name in shown:

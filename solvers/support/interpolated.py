@@ -44,8 +44,9 @@ class Interpolated:
             behind = np.minimum(before + 2 * stride, count - 1)
             before = np.minimum(before, count - 2)
             part = ((times - times[before]) / (times[behind] - times[before]))[:, None]
-            if (np.abs(samples[before] + part * (samples[behind] - samples[before]) - samples) > sizes).any():
-                return float((times[stride:] - times[:-stride]).max())
+            off = (np.abs(samples[before] + part * (samples[behind] - samples[before]) - samples) > sizes).any(axis=1)
+            if off.any():
+                return float((times[behind] - times[before])[off].min() / 2)
             stride *= 2
         return math.inf
 

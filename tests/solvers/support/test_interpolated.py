@@ -25,4 +25,6 @@ def test_samples_are_looked_at_as_often_as_they_bend() -> None:
     assert 0.3 < slow < 1.0  # lines over half a radian miss a sine by some 4 % of its range
     pulse = np.where((times > 5) & (times < 5.1), 2.0, 0.0)
     assert Interpolated(times, np.column_stack([np.sin(times), pulse])).resolution < 0.021
+    uneven = np.array([0.0, 50.0, *np.linspace(50.1, 60.0, 100)])  # what matters is how far apart they are where they bend
+    assert Interpolated(uneven, np.where((uneven > 55) & (uneven < 56), 1.0, 0.0)).resolution < 0.11
     assert Interpolated(np.array([0.0, 1.0]), np.array([0.0, 5.0])).resolution == np.inf
