@@ -22,7 +22,7 @@ from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
 from titop.graph.system import System
 from titop.graph.urdf.robot_system import from_urdf
-from titop.solvers.engines.compiled.compile_ahead import compile_ahead
+from titop.solvers.engines.compiled.compile_ahead import compile_ahead, compile_for_wheels
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.simulate import METHODS, simulate
 
@@ -164,15 +164,19 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     print(f"written to {output}")
 
 
-def compile_kernels(workers: int | None) -> None:
+def compile_kernels(workers: int | None, for_wheels: bool) -> None:
     """Compile everything ahead, so that no later process waits for it."""
+    if for_wheels:
+        compile_for_wheels(workers)
+        print("compiled; wheels that are built from here take it along")
+        return
     found = compile_ahead(workers)
     print(f"{found} functions compiled" if found else "everything was compiled already")
 
 
 def _compile(arguments: argparse.Namespace) -> int:
     try:
-        compile_kernels(arguments.workers)
+        compile_kernels(arguments.workers, arguments.for_wheels)
     except ModelError as error:
         print(f"titop: {error}", file=sys.stderr)
         return 1
@@ -215,6 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     ahead = verbs.add_parser("compile", help=(compile_kernels.__doc__ or "").splitlines()[0])
     ahead.add_argument("--workers", type=_count, help="number of processes; as many as there are processors by default")
+    ahead.add_argument("--for-wheels", action="store_true", help="into titop's own folder, for all processors of this kind")
     ahead.set_defaults(run=compile_kernels)
     for run in (check, info, draw, sim):
         verb = verbs.add_parser(run.__name__, help=(run.__doc__ or "").splitlines()[0])
@@ -234,3 +239,7 @@ def _parser() -> argparse.ArgumentParser:
                 )
             verb.add_argument("--output", help=".npz (data), .html (animation) or a picture")
     return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,7 @@
 """A folder of compiled kernels, on disk, that notices every edit and every change of what they depend on.
 
 What lies there will be run: a folder or file that others can write, or that belongs to neither the user nor root, is not read.
+What came with titop (see `shipped`) is as safe as titop's sources, and is looked at first.
 """
 
 from __future__ import annotations
@@ -10,44 +11,26 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import llvmlite.binding as llvm
-import numpy as np
+from titop.solvers.native.identity import SOURCES, exact_name, source_hash
+from titop.solvers.native.shipped import shipped_folder
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
-#: numba's settings that change what it makes of a kernel.
-_SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
-
-
-#: Where the kernels stand, and what compiles and calls them.
-_FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent)
-
-
-def source_hash(folders: Iterable[Path] = _FOLDERS) -> str:
-    """Return a hash of all sources in some folders."""
-    digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-#: Of the sources as they are when Python reads them.
-_SOURCES = source_hash()
-
 
 def read(name: str) -> bytes | None:
-    """Return the code kept under a name, or None where there is none, or where it is not as it was written."""
-    folder = cache_folder()
-    if folder is None:
-        return None
+    """Return the code under a name that came with titop, or else that is kept; None where there is none as it was written."""
+    shipped, kept = shipped_folder(), cache_folder()
+    code = _read(shipped / name, is_checked=False) if shipped else None
+    return _read(kept / name, is_checked=True) if code is None and kept else code
+
+
+def _read(path: Path, is_checked: bool) -> bytes | None:
     try:
-        with open(folder / name, "rb") as file:
-            content = file.read() if _is_safe(os.fstat(file.fileno())) else b""
+        with open(path, "rb") as file:
+            content = file.read() if not is_checked or _is_safe(os.fstat(file.fileno())) else b""
     except OSError:
         return None
     digest, code = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
@@ -62,7 +45,7 @@ def write(name: str, code: bytes) -> str | None:
     folder = cache_folder()
     if folder is None:
         return obstacle()
-    if source_hash() != _SOURCES:
+    if source_hash() != SOURCES:
         return "titop's sources were edited after they were imported"
     try:
         handle, path = tempfile.mkstemp(dir=folder)
@@ -107,7 +90,7 @@ def _folder_in(root: Callable[[], Path], check_parent: bool) -> Path | str:
     """
     try:
         parent = root().absolute()
-        folder = parent / f"{_SOURCES}-{_platform_hash()}"
+        folder = parent / exact_name()
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         checked = (parent, folder) if check_parent else (folder,)
@@ -122,14 +105,6 @@ def _folder_in(root: Callable[[], Path], check_parent: bool) -> Path | str:
 def _is_safe(status: os.stat_result) -> bool:
     """Whether nobody but the user and root can have written a file, or can write to a folder."""
     return not hasattr(os, "getuid") or (status.st_uid in (0, os.getuid()) and not status.st_mode & 0o022)
-
-
-def _platform_hash() -> str:
-    """Return a hash of everything beside the sources that decides what machine code a kernel becomes."""
-    settings = [os.environ.get(f"NUMBA_{name}") for name in _SETTINGS]
-    processor = (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    versions = (sys.version, np.__version__, version("numba"), version("llvmlite"))
-    return hashlib.sha256(repr((settings, processor, versions)).encode()).hexdigest()[:16]
 
 
 def _user_root() -> Path:

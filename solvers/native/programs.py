@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
+from titop.solvers.native.identity import processor
 from titop.solvers.native.kernel import Stage
 from titop.solvers.native.loading import load_address
 from titop.solvers.native.object_code import Codes, ObjectCode
@@ -78,9 +79,9 @@ def _digest(program: Program) -> str:
 
 @functools.cache
 def _target(optimised: bool) -> llvm.TargetMachine:
-    host, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    name, features = processor()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=host, features=features, opt=int(optimised), codemodel="jitdefault", jit=True)
+    return target.create_target_machine(cpu=name, features=features, opt=int(optimised), codemodel="jitdefault", jit=True)
 
 
 class _Text(NamedTuple):

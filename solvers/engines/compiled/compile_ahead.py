@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -29,7 +31,9 @@ from titop.solvers.kernels.ports import held_loads, interactions, loads, port_wr
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
+from titop.solvers.native.identity import wheel_obstacle, wheel_settings
 from titop.solvers.native.kernel import Feature, Kernel, Unit
+from titop.solvers.native.shipped import shipping
 from titop.solvers.support.workers import spread
 
 #: The kernels' modules that have features.
@@ -37,6 +41,9 @@ _WITH_FEATURES = (
     *(held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series, multi_joints),
     *(world_poses, port_wrenches, springs, surroundings),
 )
+
+#: What a process runs that has settings of its own.
+_COMPILING = (sys.executable, "-m", "titop.solvers.cli", "compile")
 
 
 def units() -> dict[str, Unit]:
@@ -103,6 +110,33 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         advice = "make room there, or set TITOP_CACHE_DIR to another folder"
         raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
     return len(missing)
+
+
+def compile_for_wheels(workers: int | None = None) -> None:
+    """Compile everything for all processors of this one's kind, into titop's own folder.
+
+    From there a wheel takes it along, so that those who install it compile nothing. Where sources, Python or processor are not
+    those that it was made for, it is left alone and all is compiled as without it.
+
+    Raises
+    ------
+    ModelError
+        If it fails, there is no such kind of this processor, or titop's folder cannot be written.
+    """
+    if reason := calling.obstacle() or wheel_obstacle():
+        raise ModelError(Finding("no-wheel", "kernels", reason, "machine code for many processors", "build a wheel without it"))
+    try:
+        with shipping() as scratch:
+            settings = wheel_settings() | {"TITOP_CACHE_DIR": str(scratch)}
+            command = [*_COMPILING, *([f"--workers={workers}"] if workers else [])]
+            if subprocess.run(command, env=os.environ | settings, stdout=subprocess.DEVNULL).returncode:
+                found, advice = "the compilation failed", "see what it printed"
+                raise ModelError(Finding("no-wheel", "kernels", found, "machine code for many processors", advice))
+    except OSError as error:
+        found = f"{error.filename}: {error.strerror or error}"
+        raise ModelError(
+            Finding("no-wheel", "titop's folder", found, "one that can be written", "use a clone of titop")
+        ) from None
 
 
 def _parts(names: list[str], count: int) -> list[list[str]]:

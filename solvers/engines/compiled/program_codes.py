@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
-from titop.solvers.native.cache import source_hash
+from titop.solvers.native.identity import source_hash
 from titop.solvers.native.programs import ProgramCode
 
 #: Of the sources that derive programs, as they are when Python reads them.

@@ -2,90 +2,44 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.copied_package import AFTER, BEFORE, CopiedPackage
 from titop.solvers.native import cache
+from titop.solvers.native.identity import source_hash
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import REAL
 
-ROOT = Path(__file__).parents[3]
-
-#: Prints a number that passes through a helper (`write_rates` in kinematics.py) of a small kernel, and the file it came from.
-SCRIPT = """
-import numpy as np, titop
-from titop.solvers.kernels.entries import dynamics_entries
-from titop.solvers.kernels.interface import layout
-ints = np.zeros((2, layout.INT_COLUMNS), int)
-ints[0, layout.ELEMENTS], ints[1, layout.KIND] = 2, layout.AXIAL
-rates = np.zeros(1)
-dynamics_entries.configuration_rate(ints, np.zeros(1), np.array([-0.5]), rates)
-print(titop.__file__, rates[0])
-"""
-
 
 @pytest.fixture(scope="module")
-def copied_package(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("edited")
-    package = folder / "titop"
-    for name in ("blocks", "graph", "solvers"):
-        shutil.copytree(ROOT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__init__.py", "__init__.pyi"):
-        shutil.copy(ROOT / name, package)
-    return folder
+def copied_package(tmp_path_factory: pytest.TempPathFactory) -> CopiedPackage:
+    return CopiedPackage(tmp_path_factory.mktemp("edited"))
 
 
-def run(folder: Path) -> float:
-    environment = os.environ | {"PYTHONPATH": str(folder), "TITOP_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=folder, env=environment, capture_output=True, text=True, check=True
-    )
-    file, number = done.stdout.split()
-    assert Path(file).parent == folder / "titop"
-    return float(number)
+def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package: CopiedPackage) -> None:
+    assert copied_package.run() == (BEFORE, True)
+    copied_package.edit()
+    assert copied_package.run() == (AFTER, True)
 
 
-def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package) -> None:
-    before = run(copied_package)
-    assert before == -0.5
-    helper = copied_package / "titop" / "solvers" / "kernels" / "tree" / "kinematics.py"
-    source = helper.read_text()
-    edited = source.replace("            rates[k] = v[j]\n", "            rates[k] = 2 * v[j]\n")
-    assert edited != source
-    helper.write_text(edited)
-    assert run(copied_package) == 2 * before
-
-
-def test_the_second_process_reads_the_cache(copied_package) -> None:
-    run(copied_package)
-    folder = next((copied_package / "cache").iterdir())
-    files = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+def test_the_second_process_reads_the_cache_and_does_not_load_numba(copied_package: CopiedPackage) -> None:
+    number, _ = copied_package.run()
+    files = copied_package.kept()
     assert files
-    run(copied_package)
-    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == files
+    assert copied_package.run() == (number, False)
+    assert copied_package.kept() == files
 
 
-def test_a_process_that_finds_its_kernels_does_not_load_numba(copied_package) -> None:
-    run(copied_package)
-    environment = os.environ | {"PYTHONPATH": str(copied_package), "TITOP_CACHE_DIR": str(copied_package / "cache")}
-    script = SCRIPT + "import sys; print('numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split()[-1] == "False"
-
-
-def test_damaged_files_of_the_cache_are_compiled_again(copied_package) -> None:
-    shutil.rmtree(copied_package / "cache", ignore_errors=True)
-    before = run(copied_package)
-    files = list(next((copied_package / "cache").iterdir()).iterdir())
-    for path in files:
+def test_damaged_files_of_the_cache_are_compiled_again(copied_package: CopiedPackage) -> None:
+    shutil.rmtree(copied_package.cache, ignore_errors=True)
+    number, _ = copied_package.run()
+    for path in copied_package.kept():
         path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert run(copied_package) == before
-    assert not any(path.read_bytes().endswith(b"?") for path in files)
+    assert copied_package.run() == (number, True)
+    assert not any(path.read_bytes().endswith(b"?") for path in copied_package.kept())
 
 
 def test_the_hash_covers_every_kernel_file(tmp_path: Path) -> None:
@@ -93,13 +47,13 @@ def test_the_hash_covers_every_kernel_file(tmp_path: Path) -> None:
     for path in Path(cache.__file__).parent.glob("*.py"):
         shutil.copy(path, tmp_path)
         shutil.copy(path, tmp_path / "room")
-    before = cache.source_hash([tmp_path])
+    before = source_hash([tmp_path])
     for path in tmp_path.rglob("*.py"):
         text = path.read_text()
         path.write_text(text + "\n# edited\n")
-        assert cache.source_hash([tmp_path]) != before
+        assert source_hash([tmp_path]) != before
         path.write_text(text)
-    assert cache.source_hash([tmp_path]) == before
+    assert source_hash([tmp_path]) == before
 
 
 def test_without_a_writable_cache_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
