@@ -30,6 +30,7 @@ from titop.blocks.bodies.element_matrices import (
     refuse_shared_nodes,
     rigid_motion,
 )
+from titop.blocks.bodies.element_moments import element_moments
 from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
 from titop.blocks.bodies.second_order import LOADS
 
@@ -172,32 +173,14 @@ def reduce_finite_elements(
     names = *static, *(f"mode{k + 1}" for k in range(basis.shape[1] - len(static)))
     shapes = {port: basis[6 * k : 6 * k + 6] for k, port in enumerate(sets)}
     moved = relative @ basis
-    second = {} if loads is None else _second_order(M, moved, nodes - origin, freedoms, loads)
-    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, second=second)
-
-
-def _second_order(mass: Any, moved: Array, positions: Array, freedoms: int, loads: Mapping[str, Any]) -> dict[str, Any]:
-    """Return geometric stiffness and moments of the basis `moved` (N, n), as `FlexibleBody` takes them.
-
-    Fields of displacements are turned node by node, displacements and rotations alike.
-    """
-    n, at_modes = moved.shape[1], mass @ moved
-    linear = np.zeros((3, 3, len(positions), freedoms // 3, 3))
-    for k in range(3):
-        linear[k, range(3), :, 0, range(3)] = positions[:, k]
-        linear[k, :, :, 1:] = np.cross(np.eye(3)[k], np.eye(3))[:, None, None] / 2  # of the field r_k e_l
-    vectors = moved.reshape(len(positions), freedoms // 3, 3, n)
-    turned = [np.cross(axis, vectors, axisb=2, axisc=2).reshape(moved.shape) for axis in np.eye(3)]
-    inertia = np.array([[one.T @ (mass @ other) for other in turned] for one in turned])
-    products = -inertia.swapaxes(0, 1)
-    products[range(3), range(3)] += np.trace(inertia) / 2
-    return {
-        "position_moments": linear.reshape(3, 3, -1) @ at_modes,
-        "displacement_moments": products,
-        "geometric_stiffness": {
+    second: dict[str, Any] = {}
+    if loads is not None:
+        position, displacement = element_moments(M, K, rigid, moved, freedoms)
+        stiffening = {
             load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
-        },
-    }
+        }
+        second = {"position_moments": position, "displacement_moments": displacement, "geometric_stiffness": stiffening}
+    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, second=second)
 
 
 def _relative(ports: Sequence[Array], own: Array, sparse: bool) -> Any:
