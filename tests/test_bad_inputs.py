@@ -162,6 +162,11 @@ CASES: list[tuple[str, str, Callable[[], Any]]] = [
     ("wrong-type", "event 'end'", lambda: simulated(events=tt.Event(lambda t, q, v: q, "end"))),
     ("duplicate-name", "events", lambda: simulated(events=[tt.Event(lambda t, q, v: 1.0), tt.Event(lambda t, q, v: 1.0)])),
     ("unknown-input", "u", lambda: simulated(u={"nope": 1})),
+    ("wrong-type", "u['motor']", lambda: simulated(u={"motor": "1"})),
+    ("no-parameter", "parameters", lambda: tt.lft(model(), point(), {(): (1.0, 2.0)})),
+    ("unknown-parameter", "3", lambda: model().with_parameters({3: 1.0})),
+    ("wrong-type", "path", lambda: tt.LPVModel.load(None)),  # type: ignore[arg-type]
+    ("wrong-type", "path", lambda: tt.load_trajectory(3, model())),  # type: ignore[arg-type]
     ("wrong-type", "saturate", lambda: simulated(saturate="no")),
     ("no-controller", "reference", lambda: simulated(reference={"hinge.q": 0})),
     ("no-controller", "operating_point", lambda: simulated(operating_point="trim")),

@@ -145,6 +145,8 @@ def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array],
 
 def _told_apart(modes: Array) -> Array:
     """Return modes (N, n) with those signs that make the largest entry of each positive, the first of several as large."""
+    if not modes.size:
+        return modes
     sizes = np.abs(modes)
     first = (sizes >= (1 - _AS_LARGE) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
     return modes * np.sign(modes[first, np.arange(modes.shape[1])])

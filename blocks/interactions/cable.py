@@ -65,6 +65,7 @@ class Cable(Interaction):
     inputs = ("tension",)
     input_units = ("N",)
     lower = 0.0
+    one_sided = True
 
     def __init__(
         self,

@@ -74,11 +74,11 @@ def draw_system(system: Network, path: str | Path | None = None, collapse: Itera
     bundle(top)
     figure = _figure(system, picture, arrange(top))
     if path is not None:
-        _save(figure, Path(path))
+        _save(figure, path)
     return figure
 
 
-def _save(figure: Figure, path: Path) -> None:
+def _save(figure: Figure, path: str | Path) -> None:
     check_suffix(path, ("png", *figure.canvas.get_supported_filetypes()))
     figure.savefig(path, dpi=200)
 

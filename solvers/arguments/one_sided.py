@@ -38,7 +38,7 @@ def refuse_pushing(model: Any, u: Array | None, t: Array | None = None) -> None:
         if values[worst] < least - _ROUNDING * np.abs(values).max():
             found = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")
             expected = f"{least:g} {inputs.units[k]} or more: it acts one way only"
-            advice = "check the sign, or allow it where the block is made (push=True, suction=True)"
+            advice = "check the sign; what may also push is made so, where its kind can (push=True, suction=True)"
             findings.append(Finding("one-sided", inputs.names[k], found, expected, advice))
     if findings:
         raise ModelError(findings)

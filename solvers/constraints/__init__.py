@@ -2,7 +2,7 @@
 
 - `mechanism`: what constraints know of a model, whose engine may be any;
 - `closed_loops`: the constraints of a model by name, closed configurations, velocities and accelerations (part of `Model`);
-- `assembling`: finding and projecting onto them; `gear_constraint`: the constraint of a gear;
+- `assembling`: finding and projecting onto them; `open_loops`: those that are left open; `gear_constraint`: of a gear;
 - `multipliers`: the linear algebra: independent constraints, least-norm multipliers; `coupling`: which share coordinates;
   `following`: gears eliminated;
 - `branch`: which of them act; `consistency`: whether rates and accelerations satisfy them, but for rounding;

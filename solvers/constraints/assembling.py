@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
-from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
+from titop.solvers.constraints.open_loops import open_loops, refuse_flipped
 
 #: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
 CLOSED = 1e-10
@@ -55,12 +54,14 @@ def assembled(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
 def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
 
+    Steps from nearly singular configurations may be many turns long; joints end at less than half a turn from where they were.
+
     Raises
     ------
     ConvergenceError
         Naming the loop that stays open, or is closed the wrong way round.
     """
-    rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
+    guess, rows = q, model.engine.dynamics.constraints(q, np.zeros(model.nv))
     for _ in range(_STEPS):
         error = model.closure_weights * rows.error
         if np.abs(error).max(initial=0.0) <= np.finfo(float).eps:
@@ -77,7 +78,22 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
     if np.abs(model.closure_weights * rows.error).max(initial=0.0) > CLOSED:
         advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
         raise ConvergenceError(f"{open_loops(model, q)} cannot be closed from there; {advice}")
+    if (unwound := _unwound(model, guess, q, fixed)) is not q:
+        return closed_configuration(model, unwound, fixed)  # without the rounding of many turns
     refuse_flipped(model, q)
+    return q
+
+
+def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
+    """Return a closed configuration with free joints turned back by whole turns towards a guess, where it stays closed."""
+    turns = np.where(model.angular_coordinates & ~fixed, np.round(model.difference(guess, q) / (2 * np.pi)), 0.0)
+    for k in np.flatnonzero(turns):
+        back = np.zeros(model.nv)
+        back[k] = -2 * np.pi * turns[k]
+        trial = model.integrate(q, back)
+        errors = model.engine.dynamics.constraints(trial, np.zeros(model.nv)).error
+        if np.abs(model.closure_weights * errors).max() < CLOSED:
+            q = trial
     return q
 
 
@@ -171,35 +187,6 @@ def _project(
             "fix at most as many coordinates as move independently"
         )
     return x
-
-
-def open_loops(model: ClosedMechanism, q: Array) -> str:
-    """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
-    rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
-    row = int((model.closure_weights * np.abs(rows.error)).argmax())
-    name = owner_of(model.constraint_names[row])
-    own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
-    if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):
-        return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {model.constraint_units[row]} and"
-    metres = np.abs(rows.error[own & ~model.angular_constraints]).max(initial=0.0)
-    radians = np.abs(rows.error[own & model.angular_constraints]).max(initial=0.0)
-    return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
-
-
-def refuse_flipped(model: ClosedMechanism, q: Array) -> None:
-    """Refuse a configuration at which a closure's axes are antiparallel.
-
-    Raises
-    ------
-    ConvergenceError
-        Naming the loop.
-    """
-    for loop in model.rigid_loops:
-        if loop.closure.is_flipped(relative_pose(model, loop, q)[0]):
-            raise ConvergenceError(
-                f"loop {loop.closure.name!r} closes with its axes antiparallel; "
-                "start nearer to a configuration in which they point the same way"
-            )
 
 
 def some_closed_configuration(model: ClosedMechanism) -> Array:

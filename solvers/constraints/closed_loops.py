@@ -118,6 +118,11 @@ class ClosedLoops(Configurations):
         return weights
 
     @structural
+    def angular_coordinates(self) -> Array:
+        """Whether coordinates are angles (nv)."""
+        return np.array(self._assembly.coordinate_units) == "rad"
+
+    @structural
     def coordinate_weights(self) -> Array:
         """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
         return np.where(np.array(self._assembly.coordinate_units) == "m", self.size, 1.0)

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law
 from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop, SampledLoop
 from titop.solvers.control.controller import Controller, read_duration
@@ -112,6 +113,7 @@ def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Ar
         advice = "use control.ss(K) with names for its inputs and outputs, or tt.Controller for a function"
         expected = "a control.StateSpace, tt.Controller or tt.ScheduledController"
         raise ModelError(Finding("wrong-type", "controller", K, expected, advice))
+    refuse_not_finite("controller", K)
     wiring = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.control.controller import read_duration
 from titop.solvers.control.linear_controller import is_state_space, sampled
@@ -69,6 +70,7 @@ class ScheduledController:
         where = "family at " + ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
         if not is_state_space(K):
             raise ModelError(Finding("wrong-type", where, K, "a control.StateSpace", "return control.ss(...)"))
+        refuse_not_finite(where, K)
         K = sampled(K, self.sample_time)
         for what in ("nstates", "state_labels", "input_labels", "output_labels") if like is not None else ():
             found, expected = getattr(K, what), getattr(like, what)

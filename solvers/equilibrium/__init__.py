@@ -6,7 +6,7 @@
   `load_steps`: loads raised in steps where the whole load leads astray; `creeping`: following the accelerations where no root
   is near;
   `sizes`: what counts as one there; `balance`: what may be left of accelerations;
-- `spinning`: flexible bodies that spin too fast for what is known of them;
+- `spinning`: flexible bodies that spin too fast for what is known of them; `steadiness`: motions along which models change;
 - `continuation`: following equilibria along a parameter;
 - `equilibrium_path`: along a load, past where it turns round: `path_curve`, steps along the curve; `path_events`, what happens;
 - `fit_shape`: configurations, not of equilibria, but of measured poses.

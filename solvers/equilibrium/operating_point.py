@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
+from titop.solvers.constraints.open_loops import refuse_open
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
@@ -100,6 +101,16 @@ class OperatingPoint:
         point.__dict__.update(self.__dict__ | words)
         return point
 
+    def refuse_open(self, where: str = "point") -> None:
+        """Refuse a state that does not close the loops, or opens them; `where` is what it is called.
+
+        Raises
+        ------
+        ModelError
+        """
+        cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
+        refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
+
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""
@@ -122,13 +133,20 @@ class OperatingPoint:
     @cached_property
     def _derivatives(self) -> Array:
         """The matrix of the linearisation in independent coordinates."""
+        self.refuse_open()
         _, A, _ = self.model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
         reduced = reduction(self.model, self.q, self.v, np.zeros(self.model.nv, dtype=bool))
         return reduced.rows(reduced.columns(A))
 
     @property
     def stability(self) -> str:
-        """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open."""
+        """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open.
+
+        A warning tells of motions along which the linear model changes.
+        """
+        from titop.solvers.equilibrium.steadiness import steadiness_findings  # which knows points
+
+        warn(steadiness_findings(self))
         values, moved = self._known_eigenvalues
         if (values.real > moved).any():
             return "unstable"
@@ -216,9 +234,15 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
     Raises
     ------
     ModelError
-        If it is none, or of a model with other coordinates.
+        If it is none, of a model with other coordinates, or leaves loops open.
     """
     read_model(model)
+    found = _point_of(model, point)
+    found.refuse_open()
+    return found
+
+
+def _point_of(model: Any, point: Any) -> OperatingPoint:
     if isinstance(point, OperatingPoint):
         if point.model.coordinate_names != model.coordinate_names:
             found = f"a point of {point.model.name!r}"

@@ -15,6 +15,7 @@ from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.lft.fractions.structured_reduction import Fractional
 from titop.solvers.lft.system.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty.definiteness import mass_findings
@@ -35,7 +36,8 @@ class Checked(Protocol):
 
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
-    """Warn of a point that is no equilibrium."""
+    """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
+    warn(steadiness_findings(point), stacklevel=4)
     if a.any():
         worst = int(np.abs(a).argmax())
         found = f"accelerated by {a[worst]:.3g}"

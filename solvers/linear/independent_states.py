@@ -8,8 +8,6 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.assembling import open_loops
-from titop.solvers.constraints.branch import is_open
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import independent_columns, reduction
@@ -53,9 +51,6 @@ class IndependentStates:
 
     def __init__(self, point: OperatingPoint, origin: Array, independent: Any) -> None:
         model = point.model
-        if is_open(model, model.closure_error(point.q)):
-            found, advice = f"{open_loops(model, point.q)} the point leaves it so", "take a point at m.assemble(q)"
-            raise ModelError(Finding("open-point", "point", found, "a configuration that closes the loops", advice))
         held = np.zeros(model.nv, dtype=bool)
         states = reduction(model, point.q, point.v, held, independent).states
         self.point, self.origin, self.chosen = point, origin, states[: len(states) // 2]

@@ -12,6 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.equilibrium.spinning import spin_findings
+from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
@@ -78,8 +79,8 @@ def linearize(
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        What `trim` returns, or any state; a warning gives the acceleration away from an equilibrium, and names flexible bodies
-        without geometric stiffness that spin.
+        What `trim` returns, or any state; a warning gives the acceleration away from an equilibrium, names flexible bodies
+        without geometric stiffness that spin, and tells of steady motions along which the linear model changes.
     inputs : sequence of str
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's,
         ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame
@@ -142,7 +143,7 @@ def linearize(
     moving = moving[~system_inputs.prescribed[linear.states[moving] - at.model.nv]]
     rates = linear.states[moving] - at.model.nv
     _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
-    warn(spin_findings(at.model, at.q, at.v))
+    warn([*spin_findings(at.model, at.q, at.v), *steadiness_findings(at)])
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], system_inputs, system_outputs, at.model.name)
 

@@ -146,7 +146,7 @@ def _assembled(
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
-        warn(spin_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
+        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
 
     def shaped(array: Array) -> Array:
@@ -258,6 +258,7 @@ def _read_points(model: Model, points: Any, expected: int) -> Sequence[Operating
         if point.model.coordinate_names != model.coordinate_names:
             found = f"a point of {point.model.name!r}"
             raise ModelError(Finding("other-model", f"points[{k}]", found, f"points of {model.name!r}", "trim this model"))
+        point.refuse_open(f"points[{k}]")
     return points
 
 

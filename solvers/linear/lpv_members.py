@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, WholePoint, bare
@@ -127,6 +128,12 @@ class Family:
         stack, rng = self._stacked([points[k].on(self.guess.model) for k in rows]), np.random.default_rng(0)
         found = (linear_equations(nearby(stack, rng), self.system_inputs, self.system_outputs, independent) for _ in range(2))
         return [(other.A, other.C) for other in found]
+
+    def steadiness(self, v: Array) -> list[Finding]:
+        """Return what is suspicious about the first motion of points that were linearised last, with velocities v (n, nv)."""
+        moving = np.flatnonzero(v.any(axis=1))[:1]
+        found = (steadiness_findings(self._linearised_at[0][k].on(self.guess.model), "points") for k in moving)
+        return [finding for findings in found for finding in findings]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: Lines) -> Any:
         """Return the independent coordinates of all members: those that were asked for, or the best for the family."""

@@ -181,6 +181,8 @@ class Inputs:
             if name not in self.names:
                 raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, self.names)))
             try:
+                if np.asarray(value).dtype.kind in "SU":
+                    raise TypeError
                 values[self.names.index(name)] = value
             except (TypeError, ValueError, OverflowError):
                 advice = "give one number for each input"

@@ -66,10 +66,12 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
     known = assembly_parameters(assembly)
     for name, value in read_mapping("parameters", values).items():
         if name not in known:
-            motor = assembly.blocks.get(owner_of(name)) if name.endswith(".rotor_inertia") else None
+            motor = assembly.blocks.get(owner_of(name)) if str(name).endswith(".rotor_inertia") else None
             if isinstance(motor, Motor):
                 raise ModelError(rotor_without_armature(motor, value))
-            raise ModelError(Finding("unknown-parameter", name, value, "a parameter of the model", did_you_mean(name, known)))
+            raise ModelError(
+                Finding("unknown-parameter", str(name), value, "a parameter of the model", did_you_mean(name, known))
+            )
         if not isinstance(value, Real):
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
         if not is_float(value):

@@ -137,7 +137,7 @@ def robust_stability(
     lyapunov_stability : for parameters that change with time.
     """
     loop = read_loop(lft, blocks)
-    check_positive(level=level)
+    check_positive("1.0 stands for the given ranges", level=level)
     check_branching(loop, gap, cells)
     check_stable(loop)
     loop = balanced(loop)

@@ -103,17 +103,17 @@ def check_stable(loop: UncertainLoop) -> None:
         raise ModelError(Finding("unstable-nominal", "lft", f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
 
 
-def check_positive(**given: Any) -> None:
-    """Refuse what is no positive number, by name."""
+def check_positive(advice: str, **given: Any) -> None:
+    """Refuse what is no positive number, by name; `advice` says what to do."""
     for name, value in given.items():
         number = real_array(value)
         if number is None or number.ndim or not 0 < number < np.inf:
-            raise ModelError(Finding("bad-value", name, value, "a positive number", "1.0 stands for the given ranges"))
+            raise ModelError(Finding("bad-value", name, value, "a positive number", advice))
 
 
 def check_branching(loop: UncertainLoop, gap: Any, cells: Any) -> None:
     """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters or with too many."""
-    check_positive(gap=1.0 if gap is None else gap, cells=cells)
+    check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
     real = len(loop.structure.real)
     if gap is not None and not 0 < real <= _BRANCHED:
         expected = f"one to {_BRANCHED} real parameters to branch over"

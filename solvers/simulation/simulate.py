@@ -250,7 +250,8 @@ def _read_method(method: Any) -> str | GeneralizedAlpha:
 def _read_positive(name: str, value: Any) -> float:
     number = real_array(value)
     if number is None or number.shape != () or not number > 0 or (name != "max_step" and not np.isfinite(number)):
-        raise ModelError(Finding("bad-tolerance", name, value, "a positive number", "1e-8 suits most simulations"))
+        advice = "leave it out for no bound" if name == "max_step" else "1e-8 suits most simulations"
+        raise ModelError(Finding("bad-tolerance", name, value, "a positive number", advice))
     return float(number)
 
 

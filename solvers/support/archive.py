@@ -74,6 +74,8 @@ class Archive:
     """
 
     def __init__(self, path: str | os.PathLike[str], writer: str, max_bytes: int = MAX_BYTES) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise ModelError(Finding("wrong-type", "path", path, "the name of a file", f"give one that {writer} wrote"))
         self._path, self._writer = os.fspath(path), writer
         self.arrays: dict[str, Array] = {}
         try:

@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.lft.connections.delays import delayed, read_delays, split_delay, tapped
 from titop.solvers.lft.connections.labels import Connectable, channel_signals, positions, signals_of, unlike
 from titop.solvers.lft.connections.sampled_channels import sampled_channels
@@ -108,6 +109,7 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
         raise ModelError(
             Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
         )
+    refuse_not_finite("controller", controller)
     for name, value, most in (("stages", stages, _STAGES), ("order", order, _ORDERS)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
             raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", "1 or 2 will do"))

@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.lft.connections.labels import Connectable, positions, signals_of, unlike
 from titop.solvers.lft.connections.sampling import Matrices
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
@@ -121,6 +122,7 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
         if number is None or number.ndim or not np.isfinite(number):
             raise ModelError(Finding("bad-weight", where, weight, expected, "see control.ss, control.tf"))
         return np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.array([[float(number)]])
+    refuse_not_finite(where, weight)
     if weight.nstates:
         _check_dynamics(where, weight, period)
     A, B, C, D = (np.array(getattr(weight, name), dtype=float) for name in "ABCD")

@@ -177,6 +177,9 @@ class Uncertainty:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
+        if not names:
+            advice = 'write {("left.mass", "right.mass"): tt.percent(10)}'
+            raise ModelError(Finding("no-parameter", "parameters", names, "names that are tied to each other", advice))
         nominal, unit = zip(*(self._nominal(name) for name in names), strict=True)
         bounds = [self._bounds(name, value, given) for name, value in zip(names, nominal, strict=True)]
         turning = [own == "rad" and self._turns(name) for name, own in zip(names, unit, strict=True)]

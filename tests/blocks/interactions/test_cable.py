@@ -90,3 +90,15 @@ def test_check_block_has_nothing_to_say(cable: Interaction) -> None:
 def test_unusable_cables_are_refused_by_name(values: Any, said: str) -> None:
     errors, _ = tt.Cable("c", **values).check()
     assert any(said in str(finding) for finding in errors), errors
+
+
+def test_cables_do_not_push() -> None:
+    s = tt.System("hoist", gravity=[0, 0, -9.81])
+    s.world.add_port("eye", [0, 0, 1])
+    load = tt.RigidBody("load", 1.0)
+    s.connect("world", load, tt.Prismatic("up", axis=[0, 0, 1]))
+    s.add_interaction(tt.Cable("rope"), s.world.port("eye"), load)
+    m = s.resolve()
+    for use in (lambda u: tt.simulate(m, [0, 1], [0], [0], u=u), lambda u: tt.trim(m, ["up.tau"], u=u)):
+        with pytest.raises(tt.ModelError, match="one-sided"):
+            use({"rope.tension": -5.0})

@@ -46,6 +46,35 @@ def test_fixed_coordinates_keep_their_values() -> None:
     assert (q[0], v[0], a[0]) == (1.1, 2.0, 3.0)
 
 
+def test_joints_end_next_to_where_they_were_guessed() -> None:
+    """Near folded configurations steps may be a hundred turns long; a whole turn less is as closed."""
+    s = tt.System("two arms", gravity=[0, 0, 0])
+    s.world.add_port("far", [0.6, 0.0, 0.0])
+    at: tt.PortRef | str = "world"
+    for k, length in enumerate((0.4, 0.7, 0.5)):
+        bar = tt.RigidBody(f"bar{k}", 1.0, inertia=[0.01, 0.01, 0.01], ports={"end": [length, 0, 0]})
+        s.connect(at, bar, tt.Revolute(f"j{k}", axis=[0, 0, 1]))
+        at = bar.port("end")
+    s.close_loop(at, s.world.port("far"), tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    model = s.resolve()
+    for guess in ([1.0, 1.4, -1.3], *np.random.default_rng(0).uniform(-3, 3, (20, 3)) * [0, 1, 1] + [1.0, 0, 0]):
+        q = model.assemble(guess, fixed=["j0"])
+        assert np.abs(q - guess).max() <= np.pi
+        assert np.abs(model.closure_error(q)).max() < 1e-14
+
+
+def test_screws_keep_their_turns() -> None:
+    """A nut three turns along its thread: a whole turn back would open the loop."""
+    s = tt.System("thread", gravity=[0, 0, 0])
+    s.world.add_port("stop", [0.0, 0.0, 0.06])
+    s.connect(
+        "world", tt.RigidBody("nut", 1.0, inertia=[0.01, 0.01, 0.01]), tt.Screw("thread", axis=[0, 0, 1], pitch=0.01 / np.pi)
+    )
+    s.close_loop(s["nut"], s.world.port("stop"), tt.RigidClosure("pin", directions=np.eye(6)[:, 2:3]))
+    q = s.resolve().assemble([0.5])
+    np.testing.assert_allclose(q, [6 * np.pi], rtol=1e-12)
+
+
 # -- what is refused ------------------------------------------------------------------------------------------------------
 
 

@@ -82,3 +82,12 @@ def test_reactions_depend_on_the_inputs_that_act(model, state) -> None:
     axis = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0]  # second axis of the joint, in the child's frame
     rotor = 0.01 * 10**2 * model.forward_dynamics(q, v, u=u)[model.coordinate_names.index("elbow.second")]
     assert passive @ axis == pytest.approx(-rotor, abs=1e-9)
+
+
+@pytest.mark.parametrize("text", ["0.1", b"0.1", np.str_("0.1"), ["0.1"]])
+def test_text_is_no_input(model, state, text) -> None:
+    q, v, _, tau = state
+    with pytest.raises(tt.ModelError, match=r"u\['drive'\].*expected a number"):
+        model.forward_dynamics(q, v, tau, u={"drive": text})
+    with pytest.raises(tt.ModelError, match=r"u\['drive'\].*expected a number"):
+        tt.simulate(model, [0, 0.1], q, v, u={"drive": lambda t, q, v: text})

@@ -1,0 +1,67 @@
+"""Loops that a state leaves open, or opens: which, by how much, and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.interaction_loads import relative_pose
+from titop.solvers.constraints.mechanism import ClosedMechanism
+
+#: What states that others have closed may miss the closures by (rad and m, for a system of size one; and their rates).
+_CLOSED = 1e-6
+
+
+def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tuple[str, str], cures: tuple[str, str]) -> None:
+    """Refuse a configuration that does not close the loops, and a velocity that opens them; `where` and `cures` are of both.
+
+    Raises
+    ------
+    ModelError
+        Naming the loop.
+    """
+    if not model.is_constrained:
+        return
+    rows = model.engine.dynamics.constraints(q, v)
+    if np.abs(model.closure_weights * rows.error).max() > _CLOSED:
+        found, expected = f"{open_loops(model, q)} {where[0]} leaves it so", "a configuration that closes the loops"
+        raise ModelError(Finding(code, where[0], found, expected, cures[0]))
+    changes = rows.jacobian @ v
+    if np.abs(model.closure_weights * changes).max() > _CLOSED * max(1.0, np.abs(v).max()):
+        worst = int(np.abs(model.closure_weights * changes).argmax())
+        found, expected = (
+            f"{model.constraint_names[worst]} changing at {changes[worst]:.3g}",
+            "a velocity that keeps the loops closed",
+        )
+        raise ModelError(Finding(code, where[1], found, expected, cures[1]))
+
+
+def open_loops(model: ClosedMechanism, q: Array) -> str:
+    """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
+    rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
+    row = int((model.closure_weights * np.abs(rows.error)).argmax())
+    name = owner_of(model.constraint_names[row])
+    own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
+    if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):
+        return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {model.constraint_units[row]} and"
+    metres = np.abs(rows.error[own & ~model.angular_constraints]).max(initial=0.0)
+    radians = np.abs(rows.error[own & model.angular_constraints]).max(initial=0.0)
+    return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
+
+
+def refuse_flipped(model: ClosedMechanism, q: Array) -> None:
+    """Refuse a configuration at which a closure's axes are antiparallel.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the loop.
+    """
+    for loop in model.rigid_loops:
+        if loop.closure.is_flipped(relative_pose(model, loop, q)[0]):
+            raise ConvergenceError(
+                f"loop {loop.closure.name!r} closes with its axes antiparallel; "
+                "start nearer to a configuration in which they point the same way"
+            )
