@@ -153,7 +153,7 @@ def linear_equations(
         _refuse_moving(points, motion.by_state, system_inputs, reduced)
     efforts = motion.effort_by_state, motion.effort_by_input
     change = SnapshotDerivatives(reduced.columns, motion.by_state, motion.by_input, *efforts)
-    outputs = [_outputs(points, motion, group, change) for group in system_outputs]
+    outputs = _outputs(points, motion, system_outputs, change)
     A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
     y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
     drift = (motion.by_state[:, model.nv :, : model.nv] @ points.v[:, :, None])[..., 0]
@@ -194,20 +194,22 @@ def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motio
         refuse_overdriven(model, q, system_inputs.prescribed, system_inputs.held)
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
     derivatives = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
-    efforts, motions, applied = system_inputs.efforts(model, q), system_inputs.motions(nv), system_inputs.applied(nv)
+    loads, motions, applied = system_inputs.loads(model, q), system_inputs.motions(nv), system_inputs.applied(nv)
+    efforts = applied + loads
     A = np.block([[-model.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
     B = np.vstack([np.zeros_like(efforts), derivatives.da_dtau @ efforts + derivatives.da_da @ motions])
-    by_input = derivatives.dtau_dtau @ efforts + derivatives.dtau_da @ motions - (efforts - applied)
+    by_input = derivatives.dtau_dtau @ efforts + derivatives.dtau_da @ motions - loads
     return Motion(a, tau, A, B, np.hstack([derivatives.dtau_dq, derivatives.dtau_dv]), by_input)
 
 
-def _outputs(points: Points, motion: Motion, group: SystemOutputs, change: SnapshotDerivatives) -> Array:
-    """Return ``[C D]`` (n, outputs, states + inputs) of some outputs."""
-    n = len(points.q)
-    if group.selects:
-        rows = group.derivatives(None, change)
-        return np.broadcast_to(rows, (n, *rows.shape[-2:]))
-    return np.array([group.derivatives(snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n)])
+def _outputs(points: Points, motion: Motion, groups: Sequence[SystemOutputs], change: SnapshotDerivatives) -> list[Array]:
+    """Return ``[C D]`` (n, outputs, states + inputs) of each group of outputs, each point's derivatives found once."""
+    n, read = len(points.q), [group for group in groups if not group.selects]
+    changes = ((snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n if read else 0))
+    at_points = [[group.derivatives(at, own) for group in read] for at, own in changes]
+    stacked = map(np.array, zip(*at_points, strict=True))
+    rows = [group.derivatives(None, change) if group.selects else next(stacked) for group in groups]
+    return [np.broadcast_to(part, (n, *part.shape[-2:])) for part in rows]
 
 
 def snapshot(points: Points, a: Array, tau: Array, k: int) -> Snapshot:

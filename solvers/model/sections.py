@@ -11,12 +11,16 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
+from titop.blocks.joints.joint import CHILD_PORT
+from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.kinematics import PortKinematics
 from titop.solvers.model.readings import Readings
-from titop.solvers.signals.section_opening import cut, is_rod
+from titop.solvers.signals.section_opening import cut, is_rod, section_of
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
@@ -126,6 +130,24 @@ class Sections(PortKinematics, Readings):
                 kept.pop(next(iter(kept)), None)
             kept[key] = self.of(cut(self.assembly, self._rod(rod), fraction))
         return kept[key]
+
+    def opened(self, name: str) -> Self:
+        """Return the model with six coordinates more where a joint, or a rod at a port, is opened.
+
+        Of models of one structure, the last one's is kept for each joint.
+        """
+        if name not in self.joint_names:
+            rod, fraction = section_of(self.assembly, name)
+            return self._cut_at(rod.name, fraction)
+        kept = self._openings.get(name)
+        if kept is None or kept[0] is not self.assembly:
+            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [Place(name, CHILD_PORT)]))
+        return kept[1]
+
+    @structural
+    def _openings(self) -> dict[str, tuple[Assembly, Self]]:
+        """The models with a joint opened by its name, and the assemblies of which they are."""
+        return {}
 
     @cached_property
     def _cuts(self) -> dict[tuple[str, float], Self]:

@@ -8,7 +8,6 @@ from titop.solvers.signals.reaction_derivatives import transmitted_derivative
 from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
-from titop.solvers.signals.values import value_of
 
 
 def strain_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
@@ -20,4 +19,4 @@ def strain_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> A
 
 def section_wrench_derivative(at: Snapshot, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it."""
-    return transmitted_derivative(at, change, of.owner, inputs, lambda state: value_of(state, of.all_of(6)))
+    return transmitted_derivative(at, change, of.owner, inputs)

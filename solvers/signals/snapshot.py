@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints, multiplier_changes
 from titop.solvers.signals.named_model import NamedModel
 
 
@@ -36,6 +37,13 @@ class Snapshot(NamedTuple):
     def inputs(self) -> Array:
         """The actuators' inputs (nu)."""
         return np.zeros(self.model.nu) if self.u is None else np.asarray(self.u)
+
+
+class Carried(NamedTuple):
+    """The multipliers (k, N and N m) with which closures and gears act at a snapshot, and their changes (k, z)."""
+
+    multipliers: Array
+    changes: Array
 
 
 class SnapshotDerivatives:
@@ -70,6 +78,7 @@ class SnapshotDerivatives:
         self._by_state, self._by_input = by_state, by_input
         self._effort_by_state, self._effort_by_input = effort_by_state, effort_by_input
         self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
+        self._carried: Carried | None = None
 
     def at(self, k: int) -> SnapshotDerivatives:
         """Return the k-th of stacked ones."""
@@ -96,5 +105,25 @@ class SnapshotDerivatives:
     def inputs(self) -> Array:
         return np.eye(self._inputs, self.q.shape[-1], self.q.shape[-1] - self._inputs)
 
+    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+        """Return what closures and gears carry at the one snapshot that these derivatives are of; found once.
+
+        `loads` gives, at a configuration, the efforts (nv, inputs) of actuators and wrenches a unit of each input.
+        """
+        if self._carried is None:
+            self._carried = _carried(at, self, loads)
+        return self._carried
+
     def _joined(self, by_state: Array, by_input: Array) -> Array:
         return np.concatenate([self._columns(by_state), by_input], axis=-1)
+
+
+def _carried(at: Snapshot, change: SnapshotDerivatives, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+    model, q, v, a = at.model, at.q, at.v, at.a
+    if not model.is_constrained:
+        return Carried(np.zeros(0), np.zeros((0, change.q.shape[-1])))
+    pushes = model.external_pushes(at.wrenches, at.u)
+    multipliers = model.carried(q, v, a, pushes, at.u, at.tau)
+    (by_q, by_v, by_a), jacobian = inverse_with_constraints(model, q, v, a, pushes, multipliers)
+    needed = by_q @ change.q + by_v @ change.v + by_a @ change.a - loads(model, q) @ change.inputs
+    return Carried(multipliers, multiplier_changes(model, q, jacobian, multipliers, needed - change.tau, change.q))

@@ -8,13 +8,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.joints.joint import CHILD_PORT
-from titop.solvers.mechanism.movable_ports import Place, with_movable
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.section_opening import cut, section_of
 
 
 class SystemInput(NamedTuple):
@@ -74,7 +71,6 @@ class SystemInputs:
                 self.prescribed[channel.entry] = True
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
-        self._opened: dict[str, tuple[NamedModel, NamedModel, SystemInputs]] = {}
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -88,14 +84,19 @@ class SystemInputs:
 
     def efforts(self, model: NamedModel, q: Array) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
+        return self.applied(model.nv) + self.loads(model, q)
+
+    def loads(self, model: NamedModel, q: Array) -> Array:
+        """Return what actuators and wrenches do along the coordinates a unit of each input (nv, inputs).
+
+        Of the model, or of one that was `opened`.
+        """
         result = np.zeros((model.nv, len(self.channels)))
         actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None
         ports = {channel.port for channel in self.channels if channel.kind == Kind.WRENCH}
         jacobians = {port: model.jacobian(port, q) for port in ports}
         for column, channel in enumerate(self.channels):
-            if channel.kind == Kind.EFFORT:
-                result[channel.entry, column] = 1.0
-            elif channel.kind == Kind.INPUT and actuation is not None:
+            if channel.kind == Kind.INPUT and actuation is not None:
                 result[:, column] = actuation[:, channel.entry]
             elif channel.kind == Kind.WRENCH:
                 result[:, column] = jacobians[channel.port][channel.entry]
@@ -117,16 +118,6 @@ class SystemInputs:
                 result[channel.entry, column] = 1.0
         return result
 
-    def opened(self, model: NamedModel, name: str) -> tuple[NamedModel, SystemInputs]:
-        """Return a tree with a joint opened, or a rod cut at a port, and these inputs there; kept until another model asks."""
-        kept = self._opened.get(name)
-        if kept is None or kept[0] is not model:
-            whole = model.assembly
-            is_joint, child = name in model.joint_names, Place(name, CHILD_PORT)
-            wider = model.of(with_movable(whole, [child]) if is_joint else cut(whole, *section_of(whole, name)))
-            kept = self._opened[name] = model, wider, SystemInputs(wider, [_own_name(model, c) for c in self.channels])
-        return kept[1:]
-
     def _refuse_conflicts(self, model: NamedModel) -> None:
         imposed_twice = [channel for channel in self.channels if channel.kind == Kind.EFFORT and self.prescribed[channel.entry]]
         imposed_twice += [
@@ -138,13 +129,6 @@ class SystemInputs:
             raise ModelError(
                 Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)
             )
-
-
-def _own_name(model: NamedModel, channel: SystemInput) -> str:
-    """Return the name of an input that stands for it alone, whatever else its block has."""
-    if channel.kind in (Kind.EFFORT, Kind.ACCELERATION):
-        return model.coordinate_names[channel.entry] + (".tau" if channel.kind == Kind.EFFORT else ".a")
-    return channel.signal.path
 
 
 def _read(model: NamedModel, name: Any) -> list[SystemInput]:
