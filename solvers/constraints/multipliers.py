@@ -219,7 +219,7 @@ def _independent_blocks(
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield of the constraints beside the gears that are `taken` out the independent ones of each block, and its columns."""
     chosen, more = np.zeros(len(folded), dtype=bool), None if rank is None else rank - len(taken.gears)
-    blocks = coupled_blocks(np.real(folded))
+    blocks = coupled_blocks(folded)
     chosen[[row for row, _ in _pivots_of_blocks(np.real(folded), blocks, more, largest)]] = True
     for rows, columns in blocks:
         yield rows[chosen[rows]], columns

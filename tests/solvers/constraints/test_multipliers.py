@@ -20,6 +20,13 @@ def test_independent_rows_are_chosen_by_what_is_left_of_them() -> None:
     assert x == pytest.approx([0.5, 0.5])
 
 
+def test_complex_steps_see_entries_that_vanish() -> None:
+    """The matrix falls into blocks that small steps couple."""
+    matrix, turned, right = np.diag([1.0, 2.0]), np.array([[0.0, 3.0], [4.0, 0.0]]), np.array([1.0, 2.0])
+    change = least_solution(matrix + 1e-30j * turned, right).imag / 1e-30
+    assert change == pytest.approx(-np.linalg.solve(matrix, turned @ np.linalg.solve(matrix, right)), rel=1e-14)
+
+
 @pytest.mark.parametrize("passive", [0, 2, 3, 4], ids=["none", "few", "as many as constraints", "too many"])
 @pytest.mark.parametrize("redundant", [False, True])
 def test_efforts_are_shared_by_least_norm(passive, redundant) -> None:
