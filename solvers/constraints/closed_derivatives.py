@@ -114,7 +114,7 @@ def with_closures(
     for pair in port_pairs(model, model.rigid_loops, q, v, a):
         own = multipliers[row : row + len(pair.loop.closure.constraint_names)]
         row += len(own)
-        change_q += _let_act(_rigid(pair.loop.closure, own), pair, acting)
+        change_q += _let_act(closure_wrenches(pair.loop.closure, own), pair, acting)
     changes = model.engine.derivatives.tree_inverse(q, v, a, acting)
     changes[0] -= change_q
     return changes, np.array([*constraint_derivatives(model, q, v, a), rate_derivatives(model, q, v)])
@@ -146,7 +146,8 @@ def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
     return lambda R, r: np.concatenate([-rates.T @ force for rates in displacement_jacobians(R, r)])
 
 
-def _rigid(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
+def closure_wrenches(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
+    """Return what says, at a relative pose, which wrenches (12) a closure puts on both ports by its multipliers."""
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol, Self
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.mechanism.inputs import Push
+from titop.graph.network.assembly import Assembly
 from titop.solvers.signals.named_model import NamedModel
 
 
 class SensitiveModel(NamedModel, Protocol):
     """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameter_derivatives`."""
 
+    def of(self, assembly: Assembly) -> Self: ...
     def neutral(self) -> Array: ...
     def motor_efforts(self, u: Any) -> Any: ...
-    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]: ...
     def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None

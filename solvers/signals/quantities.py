@@ -80,10 +80,6 @@ class Quantity:
     factor: float = 1.0
     sequence: str = "XYZ"
 
-    def all_of(self, count: int) -> Quantity:
-        """Return what stands for all of the vector's entries, however many were named."""
-        return replace(self, entries=tuple(range(count)), paths=("",) * count)
-
     def only(self, *chosen: int) -> Quantity:
         """Return some of the entries alone."""
         return replace(self, entries=tuple(self.entries[k] for k in chosen), paths=tuple(self.paths[k] for k in chosen))

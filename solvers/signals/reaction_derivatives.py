@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
@@ -10,9 +12,11 @@ from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import load_derivatives
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.closed_derivatives import by_small_twists, port_pairs
+from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, port_pairs
 from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -25,8 +29,8 @@ def reaction_derivative(at: Snapshot, change: SnapshotDerivatives, name: str, in
         return _of_interaction(at, change, acting, inputs)
     closing = next((loop for loop in at.model.rigid_loops if loop.closure.name == name), None)
     if closing is not None:
-        return _of_closure(at, change, closing, inputs)
-    return transmitted_derivative(at, change, name, inputs)
+        return closure_derivative(at, change, closing, inputs)[6:]
+    return _of_joint(at, change, name, inputs)
 
 
 def _of_interaction(at: Snapshot, change: SnapshotDerivatives, loop: Loop, inputs: SystemInputs) -> Array:
@@ -51,31 +55,53 @@ def _of_interaction(at: Snapshot, change: SnapshotDerivatives, loop: Loop, input
     return result
 
 
-def _of_closure(at: Snapshot, change: SnapshotDerivatives, loop: Loop, inputs: SystemInputs) -> Array:
-    """Return the change of what a closure does to its second port, as this turns against the first, and by its multipliers."""
+def closure_derivative(at: Snapshot, change: SnapshotDerivatives, loop: Loop, inputs: SystemInputs) -> Array:
+    """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
     pair = port_pairs(at.model, [loop], at.q, at.v, at.a)[0]
     own = [owner_of(name) == loop.closure.name for name in at.model.constraint_names]
     multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
-
-    def at_second(R: Array, r: Array) -> Array:
-        second: Array = loop.closure.jacobians(R, r)[1].T
-        return second
-
-    turning = by_small_twists(pair, lambda R, r: at_second(R, r) @ multipliers) @ pair.S @ change.q
-    return turning + at_second(pair.rotation, pair.position) @ changes
+    turning = by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S @ change.q
+    return turning + np.hstack(loop.closure.jacobians(pair.rotation, pair.position)).T @ changes
 
 
-def transmitted_derivative(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:
-    """Return the change (6, z) of a wrench that a joint transmits, or a rod at a port: of the efforts that hold it opened."""
-    opened = at.model.opened(name)
-    own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
-    added = np.setdiff1d(range(opened.nv), own)
-    q = opened.neutral()
-    q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
-    v, a = np.zeros((2, opened.nv))
-    v[own], a[own] = at.v, at.a
-    carried, pushes = change.carried(at, inputs.loads), opened.external_pushes(at.wrenches, at.u)
-    changes, jacobian = inverse_with_constraints(opened, q, v, a, pushes, carried.multipliers)
-    by_q, by_v, by_a = changes[:, added[:, None], own]
-    held = by_q @ change.q + by_v @ change.v + by_a @ change.a - inputs.loads(opened, q)[added] @ change.inputs
-    return held - jacobian[:, added].T @ carried.changes
+def _of_joint(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:
+    """Return the change of what a joint transmits, from that of the efforts that hold it opened."""
+    opened, carried = Opened.at(at, name), change.carried(at, inputs.loads)
+    changes, jacobian = inverse_with_constraints(*opened.motion, opened.pushes, carried.multipliers)
+    return opened.held(changes, change, inputs) - jacobian[:, opened.added].T @ carried.changes
+
+
+class Opened(NamedTuple):
+    """A model with a joint opened, or a rod at a port, in the state of a snapshot.
+
+    Attributes
+    ----------
+    motion : tuple
+        The model, and its q, v and a.
+    pushes : list of Push
+        What acts from outside.
+    own, added : int arrays
+        Which coordinates (nv) it had before, and the six with which it is opened.
+    """
+
+    motion: tuple[NamedModel, Array, Array, Array]
+    pushes: list[Push]
+    own: Array
+    added: Array
+
+    @classmethod
+    def at(cls, at: Snapshot, name: str) -> Opened:
+        """Return a snapshot's model opened, the added coordinates at rest."""
+        opened = at.model.opened(name)
+        own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
+        q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
+        q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
+        v[own], a[own] = at.v, at.a
+        pushes = opened.external_pushes(at.wrenches, at.u)
+        return cls((opened, q, v, a), pushes, own, np.setdiff1d(range(opened.nv), own))
+
+    def held(self, changes: Array, change: SnapshotDerivatives, inputs: SystemInputs) -> Array:
+        """Return the change (6, z) of the efforts that hold it opened, from those `changes` (3, nv, nv) by q, v and a."""
+        by_q, by_v, by_a = changes[:, self.added[:, None], self.own]
+        loads: Array = inputs.loads(*self.motion[:2])[self.added]
+        return by_q @ change.q + by_v @ change.v + by_a @ change.a - loads @ change.inputs

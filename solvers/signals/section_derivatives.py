@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.signals.quantities import Quantity
-from titop.solvers.signals.reaction_derivatives import transmitted_derivative
+from titop.solvers.signals.reaction_derivatives import Opened, closure_derivative
 from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -18,5 +21,16 @@ def strain_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> A
 
 
 def section_wrench_derivative(at: Snapshot, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
-    """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it."""
-    return transmitted_derivative(at, change, of.owner, inputs)
+    """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it.
+
+    Where a rod is cut it is integrated in other steps: its tip is known a little differently there. So closures act by the
+    wrenches that they have in the whole system.
+    """
+    opened, carried = Opened.at(at, of.owner), change.carried(at, inputs.loads)
+    model, q, v, a = opened.motion
+    pushes = [*opened.pushes, *closure_pushes(at.model, at.q, carried.multipliers)]
+    result = opened.held(model.engine.derivatives.tree_inverse(q, v, a, pushes), change, inputs)
+    for loop in at.model.rigid_loops:
+        both = np.vstack([model.jacobian(str(ref), q)[:, opened.added] for ref in loop.ports])
+        result = result - both.T @ closure_derivative(at, change, loop, inputs)
+    return result

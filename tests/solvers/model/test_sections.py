@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,20 @@ def test_stacked_states_share_their_cuts(closed: bool, monkeypatch: pytest.Monke
         alone = model.section_wrenches("rod", places, q[row], v[row], a[row], tau=tau[row])
         np.testing.assert_array_equal(found[row], alone)
     assert model.section_wrenches("rod", places, q[:0], v[:0], a[:0]).shape == (0, 4, 6)
+
+
+def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
+    """So that families keep no more than one; copies in other processes begin without."""
+    model = robot()
+    heavier = model.with_parameters({"hand.mass": 2.0})
+    opened = model.opened("wrist")
+    assert opened.nv == model.nv + 6 and model.opened("wrist") is opened
+    assert heavier.opened("wrist").parameters()["hand.mass"][0] == 2.0
+    assert model.opened("wrist") is not opened
+    assert model.opened("rod.mid") is model.opened("rod.mid")
+    copied = pickle.loads(pickle.dumps(model))
+    assert not {"_openings", "_cuts"} & {*vars(copied), *copied._structural}
+    assert copied.opened("wrist").nv == opened.nv
 
 
 def test_refusals() -> None:

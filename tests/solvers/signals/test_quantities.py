@@ -14,11 +14,6 @@ def test_some_entries_keep_their_names() -> None:
     assert TWIST.only(0, 1, 2) == TWIST
 
 
-def test_all_entries_have_none() -> None:
-    whole = TWIST.only(1).all_of(6)
-    assert (whole.entries, set(whole.paths), whole.owner) == ((0, 1, 2, 3, 4, 5), {""}, "hub.C")
-
-
 def test_all_coordinates_of_a_model() -> None:
     rates = of_all_coordinates(Kind.RATE, ["hinge", "slide"], ".v")
     assert (rates.entries, rates.paths) == ((0, 1), ("hinge.v", "slide.v"))

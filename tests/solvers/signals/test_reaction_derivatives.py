@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import titop as tt
-from tests.closed_systems import four_bar
+from tests.closed_systems import bricard, four_bar, geared_hand, random_closed_tree, slider_crank
 from tests.solvers.linear.nonlinear_systems import Array
 from tests.systems import random_tree
+from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.interactions.interaction import TargetMotion
 
 
@@ -34,6 +37,54 @@ def test_reactions_of_a_closed_chain() -> None:
     # second-order differences of forces near 10 N with a step of 1e-5: about 1e-9
     assert np.abs(np.hstack([system.C, system.D]) - slopes).max() < 1e-7
     assert np.abs(slopes).max() > 1
+
+
+def _closed_trees(seed: int) -> Callable[[], tt.System]:
+    return lambda: random_closed_tree(np.random.default_rng(seed), 5, passive=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "rank", "count"),
+    [
+        (four_bar, 2, 5),
+        (slider_crank, 2, 5),
+        (bricard, 4, 5),
+        (geared_hand, 2, 2),
+        (_closed_trees(16), 6, 6),
+        (_closed_trees(28), 4, 5),
+    ],
+)
+@pytest.mark.parametrize("prescribed", [False, True])
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_reactions_are_those_of_complex_steps(make: Callable[[], tt.System], rank: int, count: int, prescribed: bool) -> None:
+    """Of all joints and closures, redundant ones among these, in motion under loads: by the reference's values."""
+    rng, system = np.random.default_rng(0), make()
+    model, reference = system.resolve(), system.resolve("reference")
+    q = model.assemble(model.random_configuration(rng))
+    assert (model.closure_rank(q), len(model.constraint_names)) == (rank, count)
+    v, tau = model.assemble_velocity(q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
+    body, first, wrench = model.body_names[-1], model.coordinate_names[0], rng.normal(size=6)
+    joints = [*model.joint_names, *(loop.closure.name for loop in model.rigid_loops)]
+    coordinates = [f"{name}.{what}" for what in ("q", "v", "a", "tau") for name in model.coordinate_names]
+    inputs = [first + ".a" if prescribed else first, body]
+    point = tt.OperatingPoint(model, q, v, tau=tau, wrenches={body: wrench})
+    linear = tt.linearize(model, point, inputs, coordinates + [f"{name}.reaction" for name in joints])
+    whole, n = np.hstack([linear.C, linear.D]), model.nv
+    dq, dv, da, dtau = whole[: 4 * n].reshape(4, n, -1)
+    if prescribed:
+        a, tau = model.hybrid_dynamics(q, v, tau, np.zeros(n), [first], {body: wrench})
+    else:
+        a = model.forward_dynamics(q, v, tau, {body: wrench})
+
+    def reactions(z: Array) -> Array:
+        state = reference.integrate(q, dq @ z), v + dv @ z, a + da @ z
+        acting = {body: wrench + z[-6:]}
+        return np.concatenate([reference.reaction(name, *state, acting, tau=tau + dtau @ z) for name in joints])
+
+    expected = complex_step(reactions, np.zeros(whole.shape[1]))
+    # hundreds of operations on numbers of one size, over what is left of the constraints: a hundredth at least
+    assert np.abs(whole[4 * n :] - expected).max() < 1e-11 * np.abs(expected).max()
+    assert np.abs(expected).max() > 1
 
 
 class _Motor(tt.Interaction):
