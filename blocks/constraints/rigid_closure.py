@@ -169,7 +169,8 @@ class RigidClosure(Closure):
     @staticmethod
     def _angular(rows: Rows, R: Array) -> Array:
         """Return the coefficients (k x 3) of the relative angular velocity w in the errors' rates."""
-        return rows.rotation @ log_jacobian(rotation_log(R)) + cross(rows.aligned2, rows.aligned1 @ R)
+        aligned: Array = cross(rows.aligned2, rows.aligned1 @ R)
+        return aligned + rows.rotation @ log_jacobian(rotation_log(R)) if rows.rotation.any() else aligned
 
     def bias(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
         """Return the part (k, m/s^2 or rad/s^2) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
