@@ -51,7 +51,7 @@ def multiplier_changes(
     changes[rows] = inverse.T @ efforts
     if rank == k:
         return changes
-    others, N = np.setdiff1d(range(k), rows), np.zeros((k, k - rank))
+    others, N = np.delete(np.arange(k), rows), np.zeros((k, k - rank))
     N[others], N[rows] = np.eye(k - rank), -(jacobian[others] @ inverse).T
     turning = model.engine.derivatives.closure_rate(q, inverse @ multipliers[rows]) @ moved
     part: Array = np.linalg.lstsq(N, turning - changes)[0]

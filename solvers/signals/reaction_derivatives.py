@@ -98,7 +98,7 @@ class Opened(NamedTuple):
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
         v[own], a[own] = at.v, at.a
         pushes = opened.external_pushes(at.wrenches, at.u)
-        return cls((opened, q, v, a), pushes, own, np.setdiff1d(range(opened.nv), own))
+        return cls((opened, q, v, a), pushes, own, np.delete(np.arange(opened.nv), own))
 
     def held(self, changes: Array, change: SnapshotDerivatives, inputs: SystemInputs) -> Array:
         """Return the change (6, z) of the efforts that hold it opened, from those `changes` (3, nv, nv) by q, v and a."""

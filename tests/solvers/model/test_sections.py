@@ -166,7 +166,8 @@ def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
     model = robot()
     heavier = model.with_parameters({"hand.mass": 2.0})
     opened = model.opened("wrist")
-    assert opened.nv == model.nv + 6 and model.opened("wrist") is opened
+    assert opened.nv == model.nv + 6
+    assert model.opened("wrist") is opened
     assert heavier.opened("wrist").parameters()["hand.mass"][0] == 2.0
     assert model.opened("wrist") is not opened
     assert model.opened("rod.mid") is model.opened("rod.mid")
