@@ -63,10 +63,10 @@ class Resolved(ClosedLoops):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and what is found again: it loads its own."""
         left = ("_calls", "_make_engine", "_kept_sensitivities", "_cuts", "_openings")
-        parts, structural = (
+        parts, shared = (
             {name: part for name, part in room.items() if name not in left} for room in (self.__dict__, self._structural)
         )
-        return parts | {"engine": self.engine, "_structural": structural}
+        return parts | {"engine": self.engine, "_structural": shared}
 
     # -- what acts from outside ----------------------------------------------------------------------------------------
 
