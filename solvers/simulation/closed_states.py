@@ -67,6 +67,14 @@ def project(plant: Plant, t: float, y: Array, precision: float = PRECISION) -> O
     return OnClosures(np.concatenate([q, v, own]), distance, rank)
 
 
+def project_rows(plant: Plant, t: Array, y: Array) -> Array:
+    """Return the states (n, ...) on the closures next to given ones at times t (n, s), prescribed motions imposed."""
+    model = plant.model
+    if model.is_constrained:
+        return np.array([project(plant, instant, row).y for instant, row in zip(t.tolist(), y, strict=True)])
+    return y if plant.has_plain_states else np.hstack([*plant.split_rows(t, y), y[:, model.nq + model.nv :]])
+
+
 def follow_branch(plant: Plant, t: float, closed: OnClosures) -> OnClosures:
     """Return a state that is reached; count the constraints that act anew, unless it is next to a singular configuration."""
     model = plant.model

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project
+from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project_rows
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.reached import Found, Reached
 
@@ -95,8 +95,8 @@ def integrate_steps(
             step = _Step(plant, solver.begin, solver, closed.y, values)
             end = step.find(events, times, reached.found)
             last = solver.t if end is None else end
-            while len(reached.outputs) < len(times) and times[len(reached.outputs)] <= last:
-                reached.outputs.append(step.state(times[len(reached.outputs)]))
+            due = times[len(reached.outputs) : np.searchsorted(times, last, "right")]
+            reached.outputs += step.states(due.tolist())
             reached.ended = end is not None
             if reached.ended:
                 break
@@ -117,19 +117,16 @@ class _Step:
 
     def state(self, t: float) -> Array:
         """Return the state at a time within the step, on the closures."""
-        if t not in self._known:
-            self._look([t])
-        return self._known[t]
+        return self._known[t] if t in self._known else self.states([t])[0]
 
-    def _look(self, times: Sequence[float]) -> None:
-        """Find the states at times within the step."""
-        if not times:
-            return
-        if self._dense is None:
-            self._dense = self.solver.dense_output()
-        states, is_settled = self._dense(np.array(times)), self.plant.has_plain_states and not self.plant.model.is_constrained
-        for t, y in zip(times, states, strict=True):
-            self._known[t] = y if is_settled else project(self.plant, t, y).y
+    def states(self, times: Sequence[float]) -> list[Array]:
+        """Return the states at times within the step, on the closures; those that are not known are found at once."""
+        if unknown := [t for t in times if t not in self._known]:
+            if self._dense is None:
+                self._dense = self.solver.dense_output()
+            found = project_rows(self.plant, np.array(unknown), self._dense(np.array(unknown)))
+            self._known.update(zip(unknown, found, strict=True))
+        return [self._known[t] for t in times]
 
     def find(self, events: Sequence[Watched], times: Array, found: list[Found]) -> float | None:
         """Add the events within the step to what is found; return the time of the first terminal one.
@@ -138,7 +135,7 @@ class _Step:
         """
         within = times[np.searchsorted(times, self.before, "right") : np.searchsorted(times, self.after)]
         places = sorted({*within.tolist(), *self._split()} - {self.after}) if events else []
-        self._look(places)
+        self.states(places)
         t = self.before
         for then in (*places, self.after):
             state = self.state(then)

@@ -143,6 +143,12 @@ class DrivenModel:
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", found, "finite states", advice))
         return self.motion.impose(t, self.model.unit_configuration(y[self._in_q]), y[self._in_v])
 
+    def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
+        """Return q (n, nq) and v (n, nv) of states (n, ...) at times (n, s); see `split`."""
+        if self.loop is not None and not (finite := np.isfinite(y).all(axis=1)).all():
+            self.split(float(t[finite.argmin()]), y[finite.argmin()])  # tells what a controller did
+        return self.motion.impose_rows(t, self.model.unit_configuration(y[:, self._in_q]), y[:, self._in_v])
+
     def efforts(self, t: float, q: Array, v: Array) -> Array:
         """Return all efforts on the coordinates that are not inputs."""
         efforts = self._efforts(t, q, v)

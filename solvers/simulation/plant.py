@@ -36,6 +36,9 @@ class Plant(Protocol):
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""
 
+    def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
+        """Return q (n, nq) and v (n, nv) of states (n, ...) at times (n, s), prescribed motions imposed."""
+
     def closed(self, t: float, y: Array, precision: float) -> Closed:
         """Return the state on the closures next to a given one, prescribed motions imposed."""
 

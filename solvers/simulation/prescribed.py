@@ -113,9 +113,8 @@ class PrescribedMotion:
 
     def _all_at(self, model: Model, times: Array) -> Array:
         """Return configurations, velocities and accelerations at some times, neutral where nothing is prescribed."""
-        rows = np.zeros((len(times), self._in_a.stop))
-        rows[:, self._in_q] = model.neutral()
-        self.write(times.tolist(), rows)
+        rows = self._rows_at(times)
+        rows[:, self._in_q] = np.where(self.moved, rows[:, self._in_q], model.neutral())
         return rows
 
     @staticmethod
@@ -140,6 +139,18 @@ class PrescribedMotion:
             return q, v
         row = self._row_at(t)
         return np.where(self.moved, row[self._in_q], q), np.where(self.mask, row[self._in_v], v)
+
+    def impose_rows(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return q (n, nq) and v (n, nv) with the prescribed entries at times t (n, s)."""
+        if not self._parts:
+            return q, v
+        rows = self._rows_at(t)
+        return np.where(self.moved, rows[:, self._in_q], q), np.where(self.mask, rows[:, self._in_v], v)
+
+    def _rows_at(self, t: Array) -> Array:
+        rows = np.zeros((len(t), self._in_a.stop))
+        self.write(t.tolist(), rows)
+        return rows
 
     def acceleration(self, t: float) -> Array:
         """Return accelerations (nv), zero where nothing is prescribed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -11,6 +13,7 @@ import titop as tt
 from tests.closed_systems import closed_four_bar, four_bar, slider_crank
 from tests.solvers.constraints.linkages import FourBar, SliderCrank
 from tests.solvers.simulation.closed_motions import opening
+from tests.solvers.simulation.driven_systems import closed_loop, gears, plant_at_a_state, rigid_tree, swing
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -151,3 +154,19 @@ def test_reference_resolver_simulates_too() -> None:
     reference, _, _ = closed_four_bar(engine="reference")
     found = [tt.simulate(m, [0, 0.05], q, v, rtol=1e-6).q[-1] for m in (compiled, reference)]
     assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "generalized-alpha"])
+@pytest.mark.parametrize("system", [rigid_tree, closed_loop, gears])
+def test_states_within_a_step_are_the_same_however_many_are_asked_for(system: Any, method: str) -> None:
+    tree, driven = system()
+    plant, y = plant_at_a_state(tree, driven, "compiled")
+    model, (q, v), motions = plant.model, plant.split(0.2, y), dict.fromkeys(driven, swing)
+    many, few = (
+        tt.simulate(model, t, q, v, prescribed=motions, method=method, rtol=1e-4, atol=1e-6)
+        for t in (np.linspace(0.2, 0.5, 61), np.linspace(0.2, 0.5, 4))
+    )
+    for name in ("q", "v", "a", "tau"):
+        scale = 1.0 + np.abs(getattr(few, name)).max()
+        # rounding, times the condition of closures
+        np.testing.assert_allclose(getattr(many, name)[::20], getattr(few, name), rtol=0, atol=1e-9 * scale)
