@@ -41,12 +41,16 @@ class PortPush(NamedTuple):
 
 
 class OwnPush(NamedTuple):
-    """Inputs of a block's own with values `u` (m); its coordinates stand at `q` and `v` in the model's."""
+    """Inputs of a block's own with values `u` (m), or (n, m) of stacked states; its coordinates stand at `q` and `v`."""
 
     block: Block
     q: slice
     v: slice
     u: Array
+
+    def at(self, row: int) -> OwnPush:
+        """Return what acts on one of stacked states."""
+        return self._replace(u=self.u[row]) if self.u.ndim == 2 else self
 
     def efforts(self, q: Array) -> Array:
         """Return the efforts (n) on the block's coordinates at a configuration of the model."""
@@ -91,7 +95,7 @@ def own_efforts(pushes: Iterable[Push], q: Array, nv: int) -> Any:
     if not own:
         return 0.0
     if q.ndim == 2:
-        return np.array([own_efforts(own, row, nv) for row in q]).reshape(len(q), nv)
+        return np.array([own_efforts([push.at(k) for push in own], row, nv) for k, row in enumerate(q)]).reshape(len(q), nv)
     parts = [push.efforts(q) for push in own]
     efforts = np.zeros(nv, np.result_type(*parts))
     for push, part in zip(own, parts, strict=True):
@@ -195,12 +199,12 @@ class Inputs:
         return [*on_ports, *self.own_pushes(u), *(ActingPush(name, u[own]) for name, own in self.acting if u[own].any())]
 
     def own_pushes(self, u: Array) -> list[OwnPush]:
-        """Return what the inputs do to own coordinates."""
-        return [OwnPush(block, q, v, u[columns]) for block, q, v, columns in self.own if u[columns].any()]
+        """Return what the inputs (nu), or stacked ones, do to own coordinates."""
+        return [OwnPush(block, q, v, u[..., columns]) for block, q, v, columns in self.own if u[..., columns].any()]
 
     def wrenches(self, u: Array) -> Array:
-        """Return the wrenches (n, 6) of the inputs at their places."""
-        return u[self.columns, None] * self.units_at_places
+        """Return the wrenches (n, 6) of the inputs (nu) at their places; of stacked ones, stacked."""
+        return u[..., self.columns, None] * self.units_at_places
 
     @cached_property
     def drives_coordinates(self) -> bool:
@@ -208,9 +212,12 @@ class Inputs:
         return bool(self.own or self.motors.any())
 
     def efforts(self, u: Array, q: Array) -> Array:
-        """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs."""
-        efforts = self.motors.dot(u)
-        return efforts + own_efforts(self.own_pushes(u), q, len(efforts)) if self.own else efforts
+        """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs.
+
+        Of stacked inputs and configurations, stacked.
+        """
+        efforts = u.dot(self.motors.T)
+        return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: Ports, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""

@@ -91,6 +91,19 @@ class PreparedDynamics:
         rows, pushes = self.model.engine.dynamics.constraints(q, v), self._pushes()
         return a, closed_dynamics.imposing_efforts(self.model, q, v, a, tau, self.imposed, pushes, rows)
 
+    def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
+        """Return accelerations and efforts (n, nv) of stacked states, each with `wrenches` (n, places, 6) and inputs (n, nu).
+
+        Of inputs only those of interactions are looked at; what acted last goes on acting.
+        """
+        found = np.empty((2, *v.shape))
+        for k in range(len(q)):
+            self.wrenches[:] = wrenches[k]
+            if self.model.inputs.acting:
+                self.drive_interactions(u[k])
+            found[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
+        return found[0], found[1]
+
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
         """Return the state on the closures next to a nearly closed one, imposed coordinates held.
 

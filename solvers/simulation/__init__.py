@@ -13,7 +13,7 @@
 - `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
 - `trajectory_series`: motions as the stacks of derivatives that series of dynamics take, from `function_series` and
   `rotation_series`;
-- `reached`: solutions in the making;
+- `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
   `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`.
 """

@@ -37,6 +37,8 @@ from titop.solvers.simulation.prescribed import PrescribedMotion
 if TYPE_CHECKING:
     from titop.solvers.simulation.tableaus import Tableau
 
+#: More output times than these are worth a kernel for stacked states, which has to be compiled once.
+_MANY = 200
 #: A state for functions that do not look at it.
 _NOWHERE = (np.zeros(0), np.zeros(0))
 
@@ -190,6 +192,24 @@ class DrivenModel:
         except ModelError:
             self.check_acting()
             raise
+        return a, np.where(self.motion.mask, efforts - motors, tau)
+
+    def dynamics_rows(
+        self, t: Array, q: Array, v: Array, tau: Array, u: Array, wrenches: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        """Return accelerations and applied efforts (n, nv), but for the motors', at times t (n, s).
+
+        States are q (n, nq) and v (n, nv); what acts there are efforts `tau` (n, nv), inputs `u` (n, nu) and `wrenches` (n, 6).
+        """
+        model, inputs = self.model, self.model.inputs
+        if len(t) > _MANY and not (model.is_constrained or self.motion.names):
+            alike = self.constant | {port: wrenches[port] for port in self.varying}
+            return model.forward_dynamics(q, v, tau, alike or None, u=u[0] if (u == u[0]).all() else u), tau
+        motors, places = inputs.efforts(u, q), inputs.wrenches(u) if self._is_driven else np.empty((len(t), 0, 6))
+        loads = np.concatenate([*(wrench[:, None] for wrench in wrenches.values()), places], axis=1)
+        a = self.motion.accelerations(t)
+        a, efforts = self._dynamics.dynamics_rows(q, v, tau + motors, a, loads, u)
+        self._last = None
         return a, np.where(self.motion.mask, efforts - motors, tau)
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:

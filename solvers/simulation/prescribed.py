@@ -147,6 +147,10 @@ class PrescribedMotion:
         rows = self._rows_at(t)
         return np.where(self.moved, rows[:, self._in_q], q), np.where(self.mask, rows[:, self._in_v], v)
 
+    def accelerations(self, t: Array) -> Array:
+        """Return accelerations (n, nv) at times t (n, s), zero where nothing is prescribed."""
+        return self._rows_at(t)[:, self._in_a]
+
     def _rows_at(self, t: Array) -> Array:
         rows = np.zeros((len(t), self._in_a.stop))
         self.write(t.tolist(), rows)

@@ -20,6 +20,7 @@ from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
+from titop.solvers.simulation.acting_rows import acting_rows
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -30,10 +31,6 @@ from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
-
-
-#: More output times than these are worth a kernel for stacked states, which has to be compiled once.
-_MANY = 200
 
 
 def simulate(
@@ -215,28 +212,11 @@ def _collect(plant: DrivenModel, solution: Any, events: Mapping[str, Watched]) -
         end, state = min(ended, key=lambda pair: pair[0])
         before = t < end
         t, y = np.append(t[before], end), np.vstack([y[before], state])
-    q, v, a, tau = np.empty((len(t), model.nq)), *(np.empty((len(t), model.nv)) for _ in range(3))
-    u = np.empty((len(t), model.nu))
-    wrenches: dict[str, Array] = {port: np.empty((len(t), 6)) for port in (*plant.constant, *plant.varying)}
-    alike = plant.is_plain and plant.loop is None and len(t) > _MANY
-    for k, instant in enumerate(t):
-        if plant.loop is not None:
-            plant.command = plant.loop.command_at(plant, instant, y[k])
-        q[k], v[k] = plant.split(instant, y[k])
-        if alike and k:  # all acts as at the first time
-            continue
-        a[k], tau[k] = plant.dynamics(instant, q[k], v[k])
-        applied = plant.inputs(instant, q[k], v[k])
-        u[k] = 0.0 if applied is None else applied
-        for port, wrench in plant.wrenches(instant, q[k], v[k]).items():
-            wrenches[port][k] = wrench
-    if alike:
-        tau[1:], u[1:] = tau[0], u[0]
-        for values in wrenches.values():
-            values[1:] = values[0]
-        a[1:] = model.forward_dynamics(q[1:], v[1:], tau[1:], plant.constant or None, u=u[0] if model.nu else None)
+    q, v = plant.split_rows(t, y)
+    acting = acting_rows(plant, t, y, q, v)
+    a, tau = plant.dynamics_rows(t, q, v, acting.tau, acting.u, acting.wrenches)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, found, history, dict(plant.counted))
+    return Trajectory(model, t, q, v, a, tau, acting.u, acting.wrenches, found, history, dict(plant.counted))
 
 
 def _read_method(method: Any) -> str | GeneralizedAlpha:

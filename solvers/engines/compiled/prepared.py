@@ -145,10 +145,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return self.rate(q, v, tau, a)[self.model.nq :]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        if not self._imposed:
-            return super().dynamics(q, v, tau, a)
         if self.model.is_constrained:
-            return self._closed_hybrid(q, v, tau, a)
+            return self._closed_hybrid(q, v, tau, a) if self._imposed else super().dynamics(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
         self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
         status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)

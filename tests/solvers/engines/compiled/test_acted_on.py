@@ -9,28 +9,12 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.actuated_systems import satellite
+from tests.actuated_systems import Pushed, satellite
 from tests.systems import random_state
 from tests.tolerances import ROUNDING
 from titop.solvers.mechanism.inputs import Place
 
 PORTS = ("hub", "hub.nozzle", "arm.tip", "arm")
-
-
-class Pushed(tt.Block):
-    """A mass on a rail of its own, with an input."""
-
-    coordinates, inputs = ("shift",), ("push",)
-
-    def mass_matrix(self, q):
-        x, zero = q[0], 0.0 * q[0]
-        J = np.array([[1, 0, 0, 0, 0, zero, 1], [0, 1, 0, 0, 0, x, 0], [0, 0, 1, 0, -x, zero, 0]])
-        inertia = 2.0 * J.T @ J
-        inertia[3:6, 3:6] += 0.1 * np.eye(3)
-        return inertia
-
-    def input_matrix(self, q):
-        return np.array([[1.0 + 0.0 * q[0]]])
 
 
 @pytest.fixture(scope="module")
