@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,10 +47,38 @@ def read_states(model: States, states: Mapping[str, Any], stacked: bool = False)
     return list(read.values())
 
 
-def each_row(
-    model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
-) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
-    """Return each of several stacked states, with its own wrenches and inputs.
+class Stack(NamedTuple):
+    """Stacked states, with what acts on them.
+
+    Attributes
+    ----------
+    states : tuple of (n, ...) arrays
+        q and vectors.
+    wrenches : mapping of port name to (n, 6) array, or what acts on all states; or None
+    u : (n, nu) array, or what acts on all states
+    """
+
+    states: tuple[Array, ...]
+    wrenches: Mapping[str, Any] | None
+    u: Any
+
+    def rows(self) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
+        """Return each state with its own wrenches and inputs."""
+        wrenches = self.wrenches or {}
+        own = [port for port, wrench in wrenches.items() if axes_of(wrench) == 2]
+        driven = not isinstance(self.u, Mapping) and axes_of(self.u) == 2
+        return [
+            (
+                tuple(array[row] for array in self.states),
+                {**wrenches, **{port: wrenches[port][row] for port in own}} if wrenches else None,
+                self.u[row] if driven else self.u,
+            )
+            for row in range(len(self.states[0]))
+        ]
+
+
+def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> Stack:
+    """Return stacked states with their own wrenches and inputs, as arrays.
 
     Parameters
     ----------
@@ -67,22 +95,27 @@ def each_row(
     """
     arrays = read_states(model, states, stacked=True)
     own = {} if wrenches is None else {port: np.asarray(wrench) for port, wrench in wrenches.items() if axes_of(wrench) == 2}
-    driven = not isinstance(u, Mapping) and axes_of(u) == 2
-    inputs = read_state("u", u, model.input_names, stacked=True) if driven else None
+    if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
+        u = read_state("u", u, model.input_names, stacked=True)
     by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
-    check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({} if inputs is None else {"u": inputs})})
-    return [
-        (
-            tuple(array[row] for array in arrays),
-            {**wrenches, **{port: wrench[row] for port, wrench in own.items()}} if wrenches else None,
-            u if inputs is None else inputs[row],
-        )
-        for row in range(len(arrays[0]))
-    ]
+    check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({"u": u} if driven else {})})
+    return Stack(tuple(arrays), {**wrenches, **own} if wrenches else None, u)
+
+
+def each_row(
+    model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
+    """Return each of several stacked states, with its own wrenches and inputs; see `read_stack`."""
+    return read_stack(model, states, wrenches, u).rows()
 
 
 def by_row(
-    model: States, function: Callable[..., Array], name: str, arguments: tuple[Any, Any, Any], loads: Mapping[str, Any]
+    model: States,
+    function: Callable[..., Array],
+    together: Callable[[Stack], Array | None] | None,
+    name: str,
+    arguments: tuple[Any, Any, Any],
+    loads: Mapping[str, Any],
 ) -> Array:
     """Return a function of stacked states q, v, x, each with its own wrenches and inputs.
 
@@ -91,6 +124,8 @@ def by_row(
     model : States
     function : callable
         ``function(q, v, x, wrenches=wrenches, u=u)`` at one state.
+    together : callable, optional
+        The same of a stack, in compiled code; returns None where single calls have to look closer.
     name : str
         Of the argument x.
     arguments : tuple of array_like
@@ -105,6 +140,9 @@ def by_row(
     """
     q, v, x = arguments
     states = {"q": q, "v": v, name: np.zeros(shape_of(v)) if x is None else x}
-    rows = each_row(model, states, loads["wrenches"], loads["u"])
-    result = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in rows]
-    return store(np.array(result).reshape(-1, model.nv), loads["out"])
+    stack = read_stack(model, states, loads["wrenches"], loads["u"])
+    result = None if together is None else together(stack)
+    if result is None:
+        rows = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in stack.rows()]
+        result = np.array(rows).reshape(-1, model.nv)
+    return store(result, loads["out"])

@@ -211,6 +211,11 @@ class Inputs:
         """Whether there are inputs along the coordinates themselves."""
         return bool(self.own or self.motors.any())
 
+    @property
+    def drives_ports(self) -> bool:
+        """Whether there are inputs that act at places, or by interactions."""
+        return bool(self.places or self.acting)
+
     def efforts(self, u: Array, q: Array) -> Array:
         """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs.
 

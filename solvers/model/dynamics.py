@@ -75,7 +75,8 @@ class Dynamics(Resolved):
             pass
         self.engine.raise_pending()
         if are_stacked(q, wrenches, u):
-            return by_row(self, self.forward_dynamics, "tau", (q, v, tau), {"wrenches": wrenches, "u": u, "out": out})
+            loads, together = {"wrenches": wrenches, "u": u, "out": out}, self._calls.forward_stacked
+            return by_row(self, self.forward_dynamics, together, "tau", (q, v, tau), loads)
         states = {"q": q, "v": v, "tau": np.zeros(shape_of(v)) if tau is None else tau}
         (q, v, tau), pushes = read_states(self, states, stacked=True), self.external_pushes(wrenches, u)
         return store(self.engine.dynamics.forward(q, v, tau + self.motor_efforts(u), pushes), out)
@@ -131,7 +132,8 @@ class Dynamics(Resolved):
         self.engine.raise_pending()
         if are_stacked(q, wrenches, u):
             one = partial(self.inverse_dynamics, actuated=actuated)
-            return by_row(self, one, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
+            together = None if actuated is not None else self._calls.inverse_stacked
+            return by_row(self, one, together, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
         (q, v, a), mask = read_states(self, {"q": q, "v": v, "a": a}, stacked=True), self._actuated(actuated)
         pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
         return store(self.engine.dynamics.inverse(q, v, a, pushes, motors, mask), out)

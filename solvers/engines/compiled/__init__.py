@@ -6,7 +6,7 @@
 - `packed`: a system as tables, and its variants; `rounding`: how small pivots may become; `repacking`: which parameters are
   written into the tables anew; `special_blocks`: what some kernels leave to Python;
 - `calls`: all kernels by the names of a model's functions, for its fast path: `closed_kernels`, `hybrid`, `directions`,
-  `port_calls`, `efforts`, `energies`; `acted_on`: wrenches and inputs, call by call;
+  `port_calls`, `efforts`, `energies`; `acted_on`: wrenches and inputs, call by call; `stacked_calls`: those of stacked states;
 - `reading_tables`, `reading`, `readings`: sensors, reactions, motions of ports;
 - `dynamics`, `derivatives`, `series`, `observations`: the engine's cores, for arguments that were read;
 - `prepared`: the dynamics for integrators;

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import is_ready, read_wrenches
+from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import real_only
+from titop.solvers.mechanism.fast_path import DONE, real_only
 from titop.solvers.mechanism.inputs import Inputs, Place
 
 #: Tables of their own, kernels bound to them, and what puts wrenches on ports, and inputs, into them.
@@ -190,3 +192,66 @@ class ActedOn:
         if u is not None and self._inputs.own:
             raise TypeError
         return self.by(wrenches, u, q, closing=True)
+
+    def run_stacked(
+        self,
+        bound: Any,
+        at: Callable[[Any], tuple[Any, ...]],
+        stack: Stack,
+        closing: bool = False,
+        singly: bool = False,
+    ) -> int:
+        """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
+
+        Parameters
+        ----------
+        bound : functools.partial
+            Of the kernel, whose last arguments are the model's tables; for stacked states.
+        at : callable
+            From an index of rows to what the kernel takes behind its tables.
+        stack : Stack
+        closing : bool
+            Whether the tables have room for closures.
+        singly : bool
+            Whether the kernel takes single states instead.
+
+        Raises
+        ------
+        TypeError
+            Where loads have to be read with more care.
+        """
+        own = {port: _rows_of(wrench) for port, wrench in (stack.wrenches or {}).items() if axes_of(wrench) == 2}
+        u = self._read(stack.u) if self._inputs.drives_ports and stack.u is not None else None
+        acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
+        driven = u is not None and u.ndim == 2
+        if not (own or driven or singly):
+            return acting.run(bound, stack.wrenches, u, *at(slice(None)))
+        wrenches = dict(stack.wrenches or {})
+        for row in range(len(stack.states[0])):
+            wrenches |= {port: rows[row] for port, rows in own.items()}
+            where = row if singly else slice(row, row + 1)
+            status = acting.run(bound, wrenches, u[row] if u is not None and driven else u, *at(where))
+            if status != DONE:
+                return status
+        return DONE
+
+    def driven(self, stack: Stack) -> Any:
+        """Return what inputs do along coordinates at stacked states: efforts of each (n, nv), or of all (nv)."""
+        if stack.u is None or not self._inputs.drives_coordinates:
+            return 0.0
+        return self._inputs.efforts(self._read(stack.u), stack.states[0])
+
+    def _read(self, u: Any) -> Array:
+        """Return inputs (nu) as an array of floats, and stacked ones as they are.
+
+        Raises
+        ------
+        ModelError
+            For unusable and complex ones.
+        """
+        return real_only(u if type(u) is np.ndarray and u.ndim == 2 else self._inputs.read(u), "u")
+
+
+def _rows_of(wrenches: Array) -> Array:
+    """Return wrenches of stacked states (n, 6) as kernels take them."""
+    return np.ascontiguousarray(real_only(wrenches, "wrenches"), float)

@@ -14,6 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Variants
 from titop.solvers.engines.compiled.closed_kernels import (
@@ -31,6 +32,7 @@ from titop.solvers.engines.compiled.port_calls import AtPorts
 from titop.solvers.engines.compiled.readings import CompiledReadings
 from titop.solvers.engines.compiled.series import CONSTANT, has_series
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise, surrounded
+from titop.solvers.engines.compiled.stacked_calls import StackedCalls
 from titop.solvers.kernels.entries import (
     closure_entries,
     derivative_entries,
@@ -79,6 +81,24 @@ class CompiledCalls:
         if self._model.is_constrained:
             return constrained_forward(self._system, self._model.generic_rank)
         return self._system.bound(dynamics_entries.forward_dynamics)
+
+    @cached_property
+    def _stacked(self) -> StackedCalls:
+        return StackedCalls(self._acted_on)
+
+    @cached_property
+    def forward_stacked(self) -> Callable[[Stack], Array | None]:
+        """Forward dynamics of stacks with loads of their own."""
+        if self._model.is_constrained:
+            return partial(self._stacked.forward, self.forward, singly=True)
+        return partial(self._stacked.forward, self._system.bound(dynamics_entries.forward_batch), singly=False)
+
+    @cached_property
+    def inverse_stacked(self) -> Callable[[Stack], Array | None] | None:
+        """Inverse dynamics of stacks with loads of their own, in trees."""
+        if self._model.is_constrained:
+            return None
+        return partial(self._stacked.inverse, self._system.bound(dynamics_entries.inverse_batch))
 
     @cached_property
     def inverse(self) -> tuple[Any, bool]:

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import at_rows
-from titop.solvers.arguments.stacked_loads import are_stacked, read_states
+from titop.solvers.arguments.stacked_loads import are_stacked, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn
@@ -82,7 +82,10 @@ class Reading:
         raise_pending()
         if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
             given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
-            return np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
+            found = self._read_stack(given) if are_stacked(q, wrenches, u) else None
+            return (
+                found if found is not None else np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
+            )
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
@@ -101,6 +104,29 @@ class Reading:
         if tau is not None and driven is not None:
             applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
         return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
+
+    def _read_stack(self, given: dict[str, Any]) -> Array | None:
+        """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
+        states = {name: given[name] for name in ("q", "v", "a", "tau") if given[name] is not None}
+        stack, known = read_stack(self._model, states, given["wrenches"], given["u"]), given["tau"] is not None
+        result = np.empty((len(stack.states[0]), self._size))
+        if self._is_closed and stack.u is not None and self._model.inputs.own:
+            return None
+        applied = np.zeros(stack.states[1].shape)
+        if known and self._is_closed:
+            applied += stack.states[3] + self._acted_on.driven(stack)
+
+        def at(rows: Any) -> tuple[Any, ...]:
+            closed = (applied[rows], known) if self._is_closed else ()
+            return *(part[rows] for part in stack.states[:3]), *closed, result[rows]
+
+        try:
+            if self._acted_on.run_stacked(self._bound, at, stack, closing=self._is_closed) == DONE:
+                return self._shown(result)
+        except UNREADY:
+            pass
+        raise_pending()
+        return None
 
     def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
         """Return what is read, whatever stands in the kernel's way."""

@@ -62,12 +62,14 @@ def test_uneven_stacks_are_refused_by_name(model: tt.Model) -> None:
             each_row(model, states(), wrenches, u)
 
 
-def test_results_are_put_where_they_are_asked_for(model: tt.Model) -> None:
+@pytest.mark.parametrize("compiled", [True, False], ids=["together", "row by row"])
+def test_results_are_put_where_they_are_asked_for(model: tt.Model, compiled: bool) -> None:
     """Accelerations of the cart: input and force along its axis over the mass."""
     wrenches, u = np.zeros((ROWS, 6)), np.array([[1.0], [0.0], [-4.0]])
     wrenches[:, 0] = 0.0, 3.0, 4.0
     out = np.empty((ROWS, 1))
     loads = {"wrenches": {"cart.T": wrenches}, "u": u, "out": out}
-    found = by_row(model, model.forward_dynamics, "tau", (*states().values(), None), loads)
+    together = model.engine.calls.forward_stacked if compiled else None
+    found = by_row(model, model.forward_dynamics, together, "tau", (*states().values(), None), loads)
     assert found is out
     np.testing.assert_allclose(found[:, 0], [0.5, 1.5, 0.0], rtol=1e-14, atol=1e-14)

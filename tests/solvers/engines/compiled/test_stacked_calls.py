@@ -1,0 +1,133 @@
+"""Stacked states with wrenches and inputs of their own, in compiled code: each row is the single call, and the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.actuated_systems import all_inputs, driven_loop, only_motors
+from tests.closed_systems import geared_hand
+from tests.systems import Array, random_state
+from tests.tolerances import ROUNDING_OF_MANY
+from titop.solvers.arguments.stacked_loads import Stack
+
+pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+
+ROWS = 5
+
+
+def geared() -> tt.System:
+    """Return a hand with gears, a motor and a thruster."""
+    s = geared_hand()
+    s.add_actuator(tt.Motor("motor", "l", gear=2.0))
+    s.add_actuator(tt.Thruster("jet", s["tip_r"]))
+    s.add_sensor(tt.ReactionSensor("load_cell", "r"))
+    return s
+
+
+def states(model: tt.Model) -> tuple[Array, ...]:
+    """Return stacked states q, v, a and tau, loops closed."""
+    rng, rows = np.random.default_rng(3), []
+    for _ in range(ROWS):
+        q, v, a, tau = random_state(model, rng)
+        if model.is_constrained:
+            q = model.assemble(model.integrate(model.regular_configuration, 0.02 * v))
+            v = model.assemble_velocity(q, v)
+            a = model.assemble_acceleration(q, v, a)
+        rows.append((q, v, a, tau))
+    return tuple(np.array(part) for part in zip(*rows, strict=True))
+
+
+def loads(model: tt.Model, own: str) -> dict[str, Any]:
+    """Return wrenches and inputs, of which those that are `own` have a row a state."""
+    rng, (first, second) = np.random.default_rng(4), model.port_names[-2:]
+    wrenches = {first: rng.normal(size=6), second: rng.normal(size=(ROWS, 6) if "wrenches" in own else 6)}
+    u = 0.3 + 0.1 * rng.random((ROWS, model.nu) if "u" in own else model.nu)
+    return {"wrenches": wrenches if "wrenches" in own else None, "u": u}
+
+
+def at_row(given: dict[str, Any], row: int) -> dict[str, Any]:
+    """Return what is given of a state."""
+    wrenches = {port: wrench[row] if wrench.ndim == 2 else wrench for port, wrench in (given["wrenches"] or {}).items()}
+    return {"wrenches": wrenches or None, "u": given["u"][row] if given["u"].ndim == 2 else given["u"]}
+
+
+def results(model: tt.Model, q: Array, v: Array, a: Array, tau: Array, **given: Any) -> list[Array]:
+    """Return what functions say of a state, or of stacked ones."""
+    caused, joint = model.forward_dynamics(q, v, tau, **given), model.joint_names[-1]
+    return [
+        caused,
+        model.inverse_dynamics(q, v, a, **given),
+        model.reaction(joint, q, v, a, **given),
+        model.outputs(q, v, a, **given),
+        model.outputs(q, v, caused, tau=tau, **given),
+        model.reaction(joint, q, v, caused, tau=tau, **given),
+    ]
+
+
+@pytest.mark.parametrize("own", ["u", "wrenches", "wrenches and u"])
+@pytest.mark.parametrize("system", [only_motors, all_inputs, driven_loop, geared])
+def test_stacks_are_their_rows(system: Callable[[], tt.System], own: str) -> None:
+    model = system().resolve()
+    stack, given = states(model), loads(model, own)
+    found = results(model, *stack, **given)
+    for engine in (model, system().resolve("reference")):
+        rows = (results(engine, *(part[k] for part in stack), **at_row(given, k)) for k in range(ROWS))
+        for function, expected in zip(found, zip(*rows, strict=True), strict=True):
+            np.testing.assert_allclose(function, expected, **ROUNDING_OF_MANY)
+    turned = {**given, "u": given["u"][::-1] if "u" in own else given["u"] + 1.0}
+    assert not np.allclose(found[0], results(model, *stack, **turned)[0])
+
+
+def test_no_row_is_looked_at_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But inverse dynamics of closed loops, and where blocks have inputs of their own, what these carry."""
+    monkeypatch.setattr(Stack, "rows", None)
+    for system in (only_motors, all_inputs, driven_loop, geared):
+        model = system().resolve()
+        (q, v, a, tau), given = states(model), loads(model, "wrenches and u")
+        model.forward_dynamics(q, v, tau, **given)
+        model.reaction(model.joint_names[-1], q, v, a, **given)
+        model.outputs(q, v, a, **given)
+        if not model.is_constrained:
+            model.inverse_dynamics(q, v, a, **given)
+
+
+def test_wrong_rows_are_named_as_single_states_are() -> None:
+    model = all_inputs().resolve()
+    (q, v, a, tau), given = states(model), loads(model, "wrenches and u")
+    port = model.port_names[-1]
+    for wrong, said in ((np.full((ROWS, 6), np.nan), "six finite numbers"), (np.zeros((ROWS, 5)), "six finite numbers")):
+        for function in (model.forward_dynamics, model.inverse_dynamics, model.outputs):
+            with pytest.raises(tt.ModelError, match=said):
+                function(q, v, a, {port: wrong}, u=given["u"])
+    u = given["u"].copy()
+    u[2, 1] = np.inf
+    with pytest.raises(tt.ModelError, match=r"u\[2, 1\]"):
+        model.forward_dynamics(q, v, tau, u=u)
+    q[3, -1] = np.nan
+    with pytest.raises(tt.ModelError, match=r"q\[3, "):
+        model.outputs(q, v, a, u=given["u"])
+
+
+def test_no_rows_give_none() -> None:
+    for system in (only_motors, all_inputs, driven_loop):
+        model = system().resolve()
+        nothing = np.zeros((0, model.nq)), np.zeros((0, model.nv)), np.zeros((0, model.nv))
+        assert model.forward_dynamics(*nothing, u=np.zeros((0, model.nu))).shape == (0, model.nv)
+        assert model.outputs(*nothing, u=np.zeros((0, model.nu))).shape == (0, len(model.output_names))
+
+
+def test_threads_do_not_hear_each_other() -> None:
+    model = all_inputs().resolve()
+    (q, v, _, tau), cases = states(model), [loads(model, "wrenches and u") for _ in range(40)]
+    for k, case in enumerate(cases):
+        case["u"] += 0.1 * k
+    expected = [model.forward_dynamics(q, v, tau, **case) for case in cases]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda case: model.forward_dynamics(q, v, tau, **case), cases))
+    np.testing.assert_array_equal(found, expected)
