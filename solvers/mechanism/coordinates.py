@@ -18,7 +18,7 @@ from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
-from titop.solvers.mechanism.fast_path import NO_CALLS, Shapes, between_configurations, derivatives_between, real_only
+from titop.solvers.mechanism.fast_path import DONE, NO_CALLS, Shapes, between_configurations, derivatives_between, real_only
 from titop.solvers.mechanism.plain_coordinates import PlainCoordinates, plain_coordinates
 from titop.solvers.mechanism.shared import structural
 
@@ -153,7 +153,11 @@ class Configurations:
         plain = self.plain_coordinates
         if not plain.others:
             return q + dq
-        result = np.empty(q.shape, np.result_type(q, dq))
+        result, kernel = np.empty(q.shape, np.result_type(q, dq)), self._calls.integrate
+        if kernel is not None and q.dtype == dq.dtype == float:
+            stacks = (part.reshape(-1, part.shape[-1]) for part in (q, dq, result))
+            if kernel(*map(np.ascontiguousarray, stacks)) == DONE:
+                return result
         result[..., plain.in_q] = q[..., plain.in_q] + dq[..., plain.in_v]
         for block, in_q, in_v in plain.others:
             for row in np.ndindex(q.shape[:-1]):

@@ -123,3 +123,20 @@ def test_who_writes_into_the_neutral_configuration_changes_no_other() -> None:
     expected = q.copy()
     q += 1.0
     np.testing.assert_array_equal(m.neutral(), expected)
+
+
+def test_unchecked_moves_are_the_blocks_own() -> None:
+    """In compiled code, as the reference engine has it; and what is not finite is left to the blocks."""
+    rng = np.random.default_rng(2)
+    tree = random_tree(rng, 6, kinds=("Revolute", "Spherical", "Universal"), base="free")
+    model, reference = tree.resolve(), tree.resolve("reference")
+    q = np.array([model.random_configuration(rng) for _ in range(3)])
+    dq = rng.normal(size=(3, model.nv))
+    np.testing.assert_allclose(model.moved(q, dq), reference.moved(q, dq), **ROUNDING)
+    np.testing.assert_allclose(model.moved(q[1], dq[1]), reference.moved(q[1], dq[1]), **ROUNDING)
+    assert not np.allclose(model.moved(q, dq), reference.moved(q, 0.9 * dq))
+    assert np.iscomplexobj(model.moved(q, 1j * dq))
+    dq[1, -1] = np.nan
+    found = model.moved(q, dq)
+    assert np.isnan(found[1]).any()
+    np.testing.assert_allclose(found[[0, 2]], reference.moved(q, dq)[[0, 2]], **ROUNDING)
