@@ -16,7 +16,7 @@ from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.hybrid import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise
-from titop.solvers.kernels.entries import dynamics_entries, step_control, stepping_entries
+from titop.solvers.kernels.entries import closure_entries, dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
@@ -146,12 +146,28 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         if self.model.is_constrained:
-            return self._closed_hybrid(q, v, tau, a) if self._imposed else super().dynamics(q, v, tau, a)
+            return self._closed_hybrid(q, v, tau, a) if self._imposed else self._closed_forward(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
         self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
         status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self._system.raise_for(status)
         return a, tau
+
+    @cached_property
+    def _forward(self) -> Any:
+        """Compiled forward dynamics of a constrained system."""
+        return partial(
+            self._system.kernel(closure_entries.constrained_forward).compiled, self._tree, self._loops, *self._tables
+        )
+
+    def _closed_forward(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return the accelerations of a constrained system, nothing imposed, and the efforts."""
+        accelerations = np.empty(len(v))
+        self.hold_rank()
+        if self._forward(q, v, tau, accelerations) == layout.OK:
+            return accelerations, tau
+        raise_pending()
+        return super().dynamics(q, v, tau, a)
 
     @cached_property
     def _hybrids(self) -> dict[int, Any]:
