@@ -70,6 +70,7 @@ class PrescribedMotion:
             self._parts.append((motion, own))
             self._quaternions += [(name, start) for start in model.quaternions if q.start <= start < q.stop]
         self._time, self._row = math.nan, np.zeros((1, len(columns)))
+        self._times, self._rows = np.zeros(0), np.zeros((0, len(columns)))
         warn([*self._jumps(span), *self._contradictions(model, span)])
 
     @property
@@ -113,7 +114,7 @@ class PrescribedMotion:
 
     def _all_at(self, model: Model, times: Array) -> Array:
         """Return configurations, velocities and accelerations at some times, neutral where nothing is prescribed."""
-        rows = self._rows_at(times)
+        rows = self._rows_at(times).copy()
         rows[:, self._in_q] = np.where(self.moved, rows[:, self._in_q], model.neutral())
         return rows
 
@@ -149,12 +150,14 @@ class PrescribedMotion:
 
     def accelerations(self, t: Array) -> Array:
         """Return accelerations (n, nv) at times t (n, s), zero where nothing is prescribed."""
-        return self._rows_at(t)[:, self._in_a]
+        return self._rows_at(t)[:, self._in_a].copy()
 
     def _rows_at(self, t: Array) -> Array:
-        rows = np.zeros((len(t), self._in_a.stop))
-        self.write(t.tolist(), rows)
-        return rows
+        if not np.array_equal(t, self._times):
+            self._rows = np.zeros((len(t), self._in_a.stop))
+            self.write(t.tolist(), self._rows)
+            self._times = t.copy()
+        return self._rows
 
     def acceleration(self, t: float) -> Array:
         """Return accelerations (nv), zero where nothing is prescribed."""
