@@ -30,6 +30,10 @@ class Constant:
     def __call__(self, t: float, q: Array, v: Array) -> Any:
         return self.value
 
+    def rows(self, t: Array) -> Any:
+        """Return the value at times (n, s), a row each; None for none."""
+        return None if self.value is None else np.tile(self.value, (len(t), 1))
+
 
 class Sampled:
     """Samples as a function of time and state, which does not matter."""
@@ -39,6 +43,10 @@ class Sampled:
 
     def __call__(self, t: float, q: Array, v: Array) -> Any:
         return self.samples(t)
+
+    def rows(self, t: Array) -> Any:
+        """Return the values at times (n, s), a row each."""
+        return self.samples.rows(t)
 
 
 class Asked:

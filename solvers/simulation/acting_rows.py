@@ -39,19 +39,19 @@ def acting_rows(plant: DrivenModel, t: Array, y: Array, q: Array, v: Array) -> A
         For efforts and inputs that are not finite.
     """
     n, model = len(t), plant.model
-    wrenches = {port: np.tile(wrench, (n, 1)) for port, wrench in plant.constant.items()}
-    acting = ActingRows(
-        np.empty((n, model.nv)), np.zeros((n, model.nu)), wrenches | {port: np.empty((n, 6)) for port in plant.varying}
-    )
-    rows = 1 if plant.is_held and plant.loop is None else n
-    for k in range(rows):
+    wrenches = {port: np.tile(plant.constant.get(port, np.zeros(6)), (n, 1)) for port in (*plant.constant, *plant.varying)}
+    known = plant.known(t)
+    if known is not None:
+        tau, u = known
+        return ActingRows(tau, np.zeros((n, model.nu)) if u is None else u, wrenches)
+    acting = ActingRows(np.empty((n, model.nv)), np.zeros((n, model.nu)), wrenches)
+    for k in range(n):
         _write(plant, t.item(k), y[k], (q[k], v[k]), k, acting)
-    for part in (acting.tau, acting.u):
-        part[rows:] = part[0]
-        if not (finite := np.isfinite(part).all(axis=1)).all():
-            k = int(finite.argmin())
-            _write(plant, t.item(k), y[k], (q[k], v[k]), k, acting)
-            plant.check_acting()
+    finite = np.isfinite(acting.tau).all(axis=1) & np.isfinite(acting.u).all(axis=1)
+    if not finite.all():
+        k = int(finite.argmin())
+        _write(plant, t.item(k), y[k], (q[k], v[k]), k, acting)
+        plant.check_acting()
     return acting
 
 

@@ -163,6 +163,13 @@ class DrivenModel:
             return given
         return self.loop.commands.within_limits(self.command.u if given is None else self.command.u + given)
 
+    def known(self, t: Array) -> tuple[Array, Array | None] | None:
+        """Return efforts (n, nv) and inputs (n, nu), None for none, at times t (n, s); None where the state has to be known."""
+        if self.feedback or self.loop is not None:
+            return None
+        tau, u = (acts.rows(t) for acts in (self._efforts, self._inputs) if isinstance(acts, Constant | Sampled))
+        return tau, u
+
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
         """Return outputs at a state with accelerations `a`."""
         return measurements.read(q, v, a, self.wrenches(t, q, v), self.inputs(t, q, v), self.efforts(t, q, v))

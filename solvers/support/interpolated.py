@@ -50,6 +50,15 @@ class Interpolated:
             stride *= 2
         return math.inf
 
+    def rows(self, t: Array) -> Array:
+        """Return the values (n, ...) at times t (n, s)."""
+        times, last = np.array(self._times), len(self._times) - 1
+        within = np.clip(t, times[0], times[-1])
+        k = np.minimum(np.searchsorted(times, within, "right") - 1, last - 1)
+        passed = (within - times[k]).reshape(-1, *(1,) * (self._samples.ndim - 1))
+        ends = (within == times[-1]).reshape(passed.shape)
+        return np.where(ends, self._samples[-1], self._slopes[k] * passed + self._samples[k])
+
     def __call__(self, t: float) -> Any:
         """Return the value at time t (s)."""
         k = bisect_right(self._times, t) - 1

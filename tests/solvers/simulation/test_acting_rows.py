@@ -104,6 +104,16 @@ def test_what_acts_all_the_time_is_asked_for_once(monkeypatch: pytest.MonkeyPatc
     assert_caused(trajectory, [])
 
 
+@pytest.mark.parametrize("system", [only_motors, all_inputs, driven_loop])
+def test_samples_act_at_their_times(system: Any) -> None:
+    model, t, rng = system().resolve(), np.linspace(0, 0.1, 15), np.random.default_rng(1)
+    u, tau, (q, v) = 0.3 + 0.2 * rng.random((15, model.nu)), rng.normal(size=(15, model.nv)), start(model)
+    trajectory = tt.simulate(model, t, q, v, tau=tau, u=u, rtol=1e-4, atol=1e-6)
+    assert np.array_equal(trajectory.u, u)
+    assert np.array_equal(trajectory.tau, tau)
+    assert_caused(trajectory, [])
+
+
 @pytest.mark.parametrize("given_as", ["tau", "u"])
 def test_what_is_not_finite_at_an_output_time_is_named(given_as: str) -> None:
     """At that time alone, between the stages of the integrator's steps; a number there passes."""

@@ -15,6 +15,9 @@ def test_interpolation_is_numpys() -> None:
         expected = [np.interp(t, times, column) for column in samples.T]
         np.testing.assert_array_equal(several(t), expected)
         assert one(t) == expected[0]
+    many = np.array([-1.0, 0.0, 0.05, 0.1, 0.3, 0.7, 1.9, 2.0, 3.0])
+    np.testing.assert_array_equal(several.rows(many), [several(t) for t in many])
+    np.testing.assert_array_equal(one.rows(many[::-1]), [one(t) for t in many[::-1]])
 
 
 def test_samples_are_looked_at_as_often_as_they_bend() -> None:
