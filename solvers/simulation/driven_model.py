@@ -210,12 +210,12 @@ class DrivenModel:
         """
         model, inputs = self.model, self.model.inputs
         if len(t) > _MANY and not (model.is_constrained or self.motion.names):
-            alike = self.constant | {port: wrenches[port] for port in self.varying}
-            return model.forward_dynamics(q, v, tau, alike or None, u=u[0] if (u == u[0]).all() else u), tau
+            loads, same = self.constant | {port: wrenches[port] for port in self.varying}, bool((u == u[0]).all())
+            given = None if not model.nu else u[0] if same else u
+            return model.forward_dynamics(q, v, tau, loads or None, u=given), tau
         motors, places = inputs.efforts(u, q), inputs.wrenches(u) if self._is_driven else np.empty((len(t), 0, 6))
-        loads = np.concatenate([*(wrench[:, None] for wrench in wrenches.values()), places], axis=1)
-        a = self.motion.accelerations(t)
-        a, efforts = self._dynamics.dynamics_rows(q, v, tau + motors, a, loads, u)
+        pushes = np.concatenate([*(wrench[:, None] for wrench in wrenches.values()), places], axis=1)
+        a, efforts = self._dynamics.dynamics_rows(q, v, tau + motors, self.motion.accelerations(t), pushes, u)
         self._last = None
         return a, np.where(self.motion.mask, efforts - motors, tau)
 

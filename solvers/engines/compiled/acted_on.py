@@ -221,7 +221,9 @@ class ActedOn:
             Where loads have to be read with more care.
         """
         own = {port: _rows_of(wrench) for port, wrench in (stack.wrenches or {}).items() if axes_of(wrench) == 2}
-        u = self._read(stack.u) if self._inputs.drives_ports and stack.u is not None else None
+        u = None if stack.u is None else self._read(stack.u)
+        if not self._inputs.drives_ports:
+            u = None
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
         driven = u is not None and u.ndim == 2
         if not (own or driven or singly):

@@ -82,10 +82,9 @@ class Reading:
         raise_pending()
         if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
             given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
-            found = self._read_stack(given) if are_stacked(q, wrenches, u) else None
-            return (
-                found if found is not None else np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
-            )
+            if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
+                return found
+            return np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.engines.compiled.acted_on import ActedOn
+from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
 from titop.solvers.native.callbacks import raise_pending
 
@@ -42,12 +43,8 @@ class StackedCalls:
     def _is_done(self, bound: Any, arrays: tuple[Array, ...], stack: Stack, singly: bool) -> bool:
         """Let a kernel write its results into the last of arrays with a row a state; tell whether it did."""
         try:
-            if (
-                self._acted_on.run_stacked(bound, lambda rows: tuple(part[rows] for part in arrays), stack, singly=singly)
-                == DONE
-            ):
-                return True
+            status = self._acted_on.run_stacked(bound, lambda rows: tuple(part[rows] for part in arrays), stack, singly=singly)
         except UNREADY:
-            pass
+            status = layout.WRONG_SIZE
         raise_pending()
-        return False
+        return status == DONE

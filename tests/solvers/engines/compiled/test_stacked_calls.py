@@ -114,6 +114,15 @@ def test_wrong_rows_are_named_as_single_states_are() -> None:
         model.outputs(q, v, a, u=given["u"])
 
 
+@pytest.mark.parametrize("system", [all_inputs, only_motors, driven_loop])
+def test_unknown_inputs_are_named_beside_wrenches_of_rows(system: Callable[[], tt.System]) -> None:
+    model = system().resolve()
+    (q, v, a, tau), wrenches = states(model), {model.port_names[-1]: np.zeros((ROWS, 6))}
+    for function, x in ((model.forward_dynamics, tau), (model.outputs, a)):
+        with pytest.raises(tt.ModelError, match="an input of the model"):
+            function(q, v, x, wrenches, u={"nothing": 1.0})
+
+
 def test_no_rows_give_none() -> None:
     for system in (only_motors, all_inputs, driven_loop):
         model = system().resolve()
