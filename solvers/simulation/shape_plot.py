@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,28 +38,47 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
-    axes: Any = figure.add_subplot(projection="3d")
+    axes: Any = figure.add_subplot(projection="3d", computed_zorder=False)  # what is drawn later lies above
     colours, seen = colormaps["viridis"](np.linspace(0.0, 0.88, len(labels))), [np.zeros((1, 3))]
+    bars = _bars(model)
     for q, label, colour in zip(configurations, labels, colours, strict=True):
-        for line in _bars(model, q):
-            axes.plot(*line.T, color="0.45", linewidth=1.2, marker="o", markersize=2.5)
-            seen.append(line)
-        for outlines, backbone in _rods(model, q):
-            for outline in outlines:
-                axes.plot(*outline.T, color=colour, alpha=0.6, linewidth=0.7)
-            axes.plot(*backbone.T, color=colour, linewidth=1.8)
-            seen.append(outlines.reshape(-1, 3))
-        for lines, points in _soft_bodies(model, q):
-            for line in lines:
-                axes.plot(*points[line].T, color=colour, alpha=0.7, linewidth=0.7)
-            if not lines:
-                axes.plot(*points.T, ".", color=colour, alpha=0.6, markersize=1.5)
-            seen.append(points)
+        placed = [position + bar @ rotation.T for name, bar in bars for rotation, position in (model.pose(name, q),)]
+        _draw_bars(axes, placed)
+        seen += [*placed, *_draw_shapes(axes, model, q, colour)]
         axes.plot([], [], color=colour, label=label)
     _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
     if len(labels) > 1:
         axes.legend()
     return figure
+
+
+def _draw_bars(axes: Any, bars: Sequence[Array]) -> None:
+    """Draw bars (2, 3; m) as one interrupted line, since each line takes its time."""
+    if bars:
+        line = np.insert(np.concatenate(bars), slice(2, None, 2), np.nan, axis=0)
+        axes.plot(*line.T, color="0.45", linewidth=1.2, marker="o", markersize=2.5)
+
+
+def _draw_shapes(axes: Any, model: Model, q: Array, colour: Array) -> list[Array]:
+    """Draw rods and deformable bodies in a colour (4), all their lines at once, and return points (k, 3; m) of each."""
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+    lines: list[tuple[Array, float, float]] = []  # points (m), opacity, width
+    seen = []
+    for outlines, backbone in _rods(model, q):
+        lines += [*((outline, 0.6, 0.7) for outline in outlines), (backbone, 1.0, 1.8)]
+        seen.append(outlines.reshape(-1, 3))
+    for numbers, points in _soft_bodies(model, q):
+        lines += [(points[line], 0.7, 0.7) for line in numbers]
+        if not numbers:
+            axes.plot(*points.T, ".", color=colour, alpha=0.6, markersize=1.5)
+        seen.append(points)
+    if lines:
+        segments, opacities, widths = zip(*lines, strict=True)
+        colours = [(*colour[:3], opacity) for opacity in opacities]
+        shown = Line3DCollection(segments, colors=colours, linewidths=widths, capstyle="projecting", joinstyle="round")
+        axes.add_collection3d(shown)
+    return seen
 
 
 def _rods(model: Model, q: Array) -> Iterator[tuple[Array, Array]]:
@@ -78,17 +98,19 @@ def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Ar
             yield () if outline is None else outline.lines, position + points @ rotation.T
 
 
-def _bars(model: Model, q: Array) -> Iterator[Array]:
-    """Yield the ways (2, 3; m) from where a rigid body hangs to its centre of mass and to where others hang on it."""
-    connections = model.assembly.connections
-    for hung in connections:
+def _bars(model: Model) -> list[tuple[str, Array]]:
+    """Return bodies, and the ways (2, 3; m) in each from where it hangs to its centre of mass and to what hangs on it."""
+    hanging: dict[str, list[str | None]] = defaultdict(list)
+    bars = []
+    for connection in model.assembly.connections:
+        hanging[connection.parent.block.name].append(connection.parent.name)
+    for hung in model.assembly.connections:
         body = hung.child.block
         if isinstance(body, RigidBody):
-            rotation, position = model.pose(body.name, q)
-            hanging = [other.parent.name for other in connections if other.parent.block is body]
             start = body.pose(hung.child.name)[1]
-            for end in (body.com, *(body.pose(port)[1] for port in hanging)):
-                yield position + np.array([start, end]) @ rotation.T
+            ends = [body.com, *(body.pose(port)[1] for port in hanging[body.name])]
+            bars += [(body.name, np.array([start, end])) for end in ends]
+    return bars
 
 
 def _place(axes: Any, points: Array, up: Array) -> None:

@@ -48,6 +48,11 @@ def read(page: Path) -> dict[str, Any]:
     return data
 
 
+def drawn_lines(axes: Any) -> list[Array]:
+    """Return the points (k, 3) of all lines of rods and deformable bodies in a figure, in the order of drawing."""
+    return [np.asarray(line) for collection in axes.collections for line in collection._segments3d]
+
+
 def poses(data: dict[str, Any]) -> Array:
     """Return positions and quaternions (count, frames, 7)."""
     numbers = np.frombuffer(base64.b64decode(data["poses"]), "<f4")

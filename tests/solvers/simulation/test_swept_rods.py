@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.simulation.animated import SINGLE, motion, poses, read
+from tests.solvers.simulation.animated import SINGLE, drawn_lines, motion, poses, read
 from titop.blocks.basics.spatial import quaternion_matrix
 from titop.solvers.simulation.animation import write_animation
 from titop.solvers.simulation.swept_rods import swept_rods
@@ -70,7 +70,7 @@ def test_figures_show_backbones(gravity: tuple[float, float, float], vertical: s
     trajectory = motion(model, end=1.0, count=3)
     figure = trajectory.plot_shape([0.0, 1.0])
     (axes,) = figure.axes
-    backbones = [np.array(line.get_data_3d()).T for line in axes.lines if len(line.get_data_3d()[0]) == 17]
+    backbones = [line for line in drawn_lines(axes) if len(line) == 17]
     expected = [model.section_poses(rod, np.linspace(0, x, 17), q)[1] for q in trajectory.q[[0, 2]] for rod, x in RODS]
     for found, points in zip(backbones, expected, strict=True):
         np.testing.assert_allclose(found, points, atol=1e-12)
