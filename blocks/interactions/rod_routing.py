@@ -181,6 +181,7 @@ class Path:
         #: Points by rod.
         self.parts = parts
         self._affine = [(part.straight, part.onto) for part in parts]
+        self._flattened = [onto.reshape(-1, onto.shape[-1]) for _, onto in self._affine]
         stops = np.cumsum([0, *(len(part.components) for part in parts)])
         self._slices = [slice(start, stop) for start, stop in pairwise(stops)]
         #: Number of coordinates.
@@ -188,17 +189,29 @@ class Path:
 
     def measure(self, q: Array) -> Any:
         """Return the length (m) or volume (m^3)."""
-        total: Any = 0.0
-        for (_, sizes), part in zip(self._directions(q), self.parts, strict=True):
-            total = total + sizes @ part.weights
-        return total
+        return self._sum(self._directions(q))
 
     def gradient(self, q: Array) -> Array:
         """Return the derivatives (..., n) of the measure by the coordinates."""
-        rows = []
-        for (units, _), part, (_, onto) in zip(self._directions(q), self.parts, self._affine, strict=True):
-            rows.append(np.einsum("p,...pi,pin->...n", part.weights, units, onto))
-        return np.concatenate(rows, axis=-1)
+        return self._slopes(self._directions(q))
+
+    def measured(self, q: Array) -> tuple[Any, Array]:
+        """Return the measure and its derivatives (..., n)."""
+        directions = self._directions(q)
+        return self._sum(directions), self._slopes(directions)
+
+    def _sum(self, directions: Sequence[tuple[Array, Array]]) -> Any:
+        """Return the measure of given `_directions`."""
+        return sum((sizes @ part.weights for (_, sizes), part in zip(directions, self.parts, strict=True)), start=0.0)
+
+    def _slopes(self, directions: Sequence[tuple[Array, Array]]) -> Array:
+        """Return the derivatives (..., n) of given `_directions`."""
+        weighted = (part.weights[:, None] * units for (units, _), part in zip(directions, self.parts, strict=True))
+        rows = (
+            vectors.reshape(*vectors.shape[:-2], len(onto)) @ onto
+            for vectors, onto in zip(weighted, self._flattened, strict=True)
+        )
+        return np.concatenate(list(rows), axis=-1)
 
     def hessian(self, q: Array) -> Array:
         """Return the second derivatives (n, n) of the measure at a configuration."""
@@ -213,8 +226,8 @@ class Path:
     def _directions(self, q: Array) -> list[tuple[Array, Array]]:
         """Return for every rod the unit directions (..., k, 3) at the points, and ``|dr/dX|`` (..., k)."""
         found = []
-        for (straight, onto), own in zip(self._affine, self._slices, strict=True):
-            course = straight + (onto @ q[..., None, own, None])[..., 0]
+        for (straight, _), onto, own in zip(self._affine, self._flattened, self._slices, strict=True):
+            course = straight + (q[..., own] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
             sizes = np.sqrt((course * course).sum(-1))
             found.append((course / sizes[..., None], sizes))
         return found

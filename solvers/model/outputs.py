@@ -18,7 +18,7 @@ from titop.solvers.model.equation_terms import EquationTerms
 from titop.solvers.model.mass_dynamics import MassDynamics
 from titop.solvers.model.sections import Sections
 from titop.solvers.model.series import DynamicsSeries
-from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.quantities import OF_LINES, Quantity
 from titop.solvers.signals.sensors import sensed
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import units_of
@@ -54,10 +54,28 @@ class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms
         closures on the efforts `tau` (see `reaction`).
         """
         readings = self._calls.readings
-        if readings is not None and readings.sensors is not None:
-            result: Array = readings.sensors.read(q, v, a, wrenches, u, tau)
-            return result
-        return self._outputs(q, v, a, wrenches, u, tau)
+        if readings is None or readings.sensors is None:
+            return self._outputs(q, v, a, wrenches, u, tau)
+        read: Array = readings.sensors.read(q, v, a, wrenches, u, tau)
+        return self._with_lines(read, np.asarray(q, float), np.asarray(v, float)) if self._lines_sensed else read
+
+    @cached_property
+    def _lines_sensed(self) -> list[Quantity]:
+        """What the sensors read of lines."""
+        return [of for of in self.sensed if of.kind in OF_LINES]
+
+    @cached_property
+    def _after_lines(self) -> Array:
+        """Where each output stands in all that is read of lines, followed by all else."""
+        of_lines = np.array([of.kind in OF_LINES for of in self.sensed for _ in of.entries])
+        return np.argsort(np.argsort(~of_lines, kind="stable"))
+
+    def _with_lines(self, read: Array, q: Array, v: Array) -> Array:
+        """Return all outputs at states that were read, from what kernels have `read` of all but the lines."""
+        still = np.zeros_like(v)
+        at = Snapshot(self, q, v, still, still, None, None)
+        parts = [value_of(at, of) for of in self._lines_sensed]
+        return np.concatenate([*parts, read], axis=-1)[..., self._after_lines]
 
     @rowwise
     def _outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:

@@ -15,6 +15,7 @@ from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
 from titop.solvers.mechanism.shared import structural
+from titop.solvers.signals.line_readings import line_places
 
 
 class Resolved(ClosedLoops):
@@ -46,6 +47,11 @@ class Resolved(ClosedLoops):
     def gravity(self) -> Array:
         """Gravity (3, m/s^2) in inertial components."""
         return self.engine.gravity
+
+    @structural
+    def line_places(self) -> dict[str, tuple[Array, Array]]:
+        """Where the coordinates of what each line runs through stand in q and in v, by the line's name."""
+        return line_places(self._assembly)
 
     def of(self, assembly: Assembly) -> Self:
         """Return the model of another assembly on an engine of this kind."""

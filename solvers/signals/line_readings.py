@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import Assembly
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
@@ -21,7 +22,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[..., in_q], at.v[..., in_v]
     measure, gradient = at.model.engine.observations.along_line(line, q)
-    return np.stack([measure, (gradient * v).sum(-1)], axis=-1)
+    return np.array([measure, (gradient * v).sum(-1)]).T
 
 
 def line_derivatives(at: Snapshot, change: SnapshotDerivatives, of: Quantity) -> Array:
@@ -38,8 +39,13 @@ def lines_of(model: NamedModel) -> dict[str, RodLine | SoftLine]:
     return {loop.closure.name: loop.closure for loop in model.interactions if loop.closure.measured}
 
 
-def _placed(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, list[int], list[int]]:
+def line_places(assembly: Assembly) -> dict[str, tuple[Array, Array]]:
+    """Return where the coordinates of what each line runs through stand in q and in v, by the line's name."""
+    lines = [loop.closure for loop in assembly.loops if loop.closure.measured]
+    places = {line.name: [assembly.place(coordinate) for coordinate in line.own_coordinates] for line in lines}
+    return {name: (np.array([at for at, _ in own], int), np.array([at for _, at in own], int)) for name, own in places.items()}
+
+
+def _placed(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, Array, Array]:
     """Return a line, and where the coordinates of its rods stand in q and in v."""
-    line = lines_of(model)[name]
-    places = [model.assembly.place(coordinate) for coordinate in line.own_coordinates]
-    return line, [at for at, _ in places], [at for _, at in places]
+    return lines_of(model)[name], *model.line_places[name]

@@ -48,6 +48,9 @@ class Kind(StrEnum):
 #: What the dynamics' state is made of, stacked where it is.
 OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT})
 
+#: Measures of lines in rods and deformable bodies, and their rates.
+OF_LINES = frozenset({Kind.LENGTH, Kind.VOLUME})
+
 #: What depends on accelerations and so, at once, on what acts.
 DYNAMIC = frozenset(
     {Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION, Kind.SECTION_WRENCH}

@@ -97,7 +97,7 @@ class CompiledObservations:
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
         path = line.path
-        return path.measured(q, run_line) if isinstance(path, SoftPath) else (path.measure(q), path.gradient(q))
+        return path.measured(q, run_line) if isinstance(path, SoftPath) else path.measured(q)
 
     def line_curvature(self, line: Any, q: Array) -> Array:
         path = line.path

@@ -16,7 +16,7 @@ from titop.solvers.engines.compiled.reading import Reading
 from titop.solvers.engines.compiled.reading_tables import SIZES, Row
 from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
 
 #: What the kernels read of the kinds of a port, and where the kind's vector begins in it.
 _AT_PORTS = {
@@ -101,9 +101,11 @@ class CompiledReadings:
 
     @cached_property
     def sensors(self) -> Reading | None:
-        """What reads all sensors; None where the kernels do not know the kind of one of them."""
+        """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
         rows, angles, picked, size = [], [], [], 0
         for of in self._model.sensed:
+            if of.kind in OF_LINES:
+                continue
             found = self._rows_of(of)
             if found is None:
                 return None

@@ -69,7 +69,8 @@ class ReferenceObservations:
         return matrix
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
-        return line.path.measure(q), line.path.gradient(q)
+        measure, gradient = line.path.measured(q)
+        return measure, gradient
 
     def line_curvature(self, line: Any, q: Array) -> Array:
         return np.asarray(line.path.hessian(q))

@@ -32,6 +32,11 @@ def test_derivatives_are_exact(k: int) -> None:
     np.testing.assert_allclose(gradient, complex_step(line.measure, q), rtol=0, atol=1e-14 * np.abs(gradient).max() * 24)
     np.testing.assert_allclose(hessian, complex_step(line.path.gradient, q), rtol=0, atol=1e-13 * np.abs(hessian).max())
     stacked = np.array([q, 2 * q])
+    for at in (q, stacked):
+        measure, slopes = line.path.measured(at)
+        np.testing.assert_array_equal(measure, line.measure(at))
+        np.testing.assert_array_equal(slopes, line.path.gradient(at))
+    np.testing.assert_allclose(line.path.gradient(stacked)[0], gradient, rtol=0, atol=1e-15 * np.abs(gradient).max() * 24)
     np.testing.assert_allclose(line.measure(stacked), [line.measure(q), line.measure(2 * q)], rtol=1e-14)
     np.testing.assert_allclose(line.rate(stacked, stacked)[1], line.rate(2 * q, 2 * q), rtol=1e-12)
 

@@ -162,6 +162,32 @@ def test_outputs_are_the_lines(models: Any) -> None:
     assert stacked[1, 0] == pytest.approx(pull.measure(0 * q[own]), rel=1e-14)
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_lines_are_read_among_other_sensors(closed: bool) -> None:
+    """In the sensors' order, whatever kernels read of the others; with lists, loads, and a reaction that closures carry."""
+    s = finger()
+    s.add_sensor(tt.PoseSensor("eye", s["far"].port("tip")))
+    s.add_sensor(tt.TendonSensor("other", "wound"))
+    s.add_sensor(tt.ReactionSensor("gauge", "clamp"))
+    s.add_sensor(tt.TendonSensor("again", "pull"))
+    if closed:
+        s.connect("world", tt.RigidBody("wheel", mass=0.1, inertia=1e-3), tt.Revolute("shaft"))
+        s.add_gear(tt.Gear("belt", driver="axle", driven="shaft", ratio=2.0))
+    m, reference = s.resolve(), s.resolve("reference")
+    q, v, a = (np.array([m.neutral(), state(m)[k], state(m, 1)[k]]) for k in range(3))
+    if closed:
+        q[:, -1], v[:, -1], a[:, -1] = (2.0 * x[:, m.coordinate_names.index("axle")] for x in (q, v, a))
+    for loads in ({}, {"u": m.inputs.read(INPUTS)}, {"wrenches": {"far.tip": np.arange(6.0)}}):
+        found = m.outputs(q, v, a, **loads)
+        np.testing.assert_allclose(found, reference.outputs(q, v, a, **loads), rtol=1e-10, atol=1e-11)  # sums of 100 N
+        one = m.outputs(*(x[1].tolist() for x in (q, v, a)), **loads)
+        np.testing.assert_allclose(found[1], one, rtol=1e-12, atol=1e-14)  # sums in another order
+        np.testing.assert_array_equal(found[:, -2:], found[:, :2])
+    assert m.outputs(q[:0], v[:0], a[:0]).shape == (0, len(m.output_names))
+    with pytest.raises(tt.ModelError, match=r"v\[0\]"):
+        m.outputs(q[1], np.nan * v[1], a[1])
+
+
 def test_energy_and_the_work_of_a_constant_tension_are_conserved() -> None:
     """``E + T l - p V`` without damping, while an elastic tendon is stretched and slack in turn."""
     s = tt.System("swinging", gravity=[0, 0, -9.81])
