@@ -50,7 +50,7 @@ def _rate(v: Array, along: Array) -> float:
     return float(np.abs(np.divide(v, along, out=np.zeros(len(v)), where=along > 0)).max(initial=0.0))
 
 
-def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: Array | None = None) -> Array:
+def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
     """Return accelerations, and their rates along the motion, in parts of what is allowed (2, nv).
 
     Parameters
@@ -58,29 +58,30 @@ def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: Array | N
     point : OperatingPoint
     a, drift : (nv,) arrays
         Accelerations, and their rates of change while the point moves.
-    derivatives : (nv, 2nv) array, optional
-        Derivatives of the accelerations by coordinates and rates, if known.
+    derivatives : (nv, 2nv) and (nv, nv) arrays, optional
+        Derivatives of the accelerations by coordinates and rates, and by efforts, if known.
     """
     along = reaches(point.model, point.q)
     rate = _rate(point.v, along)
-    if derivatives is None:
-        derivatives = acceleration_derivatives(point)[0]
-    allowed = _OF_REACH * np.abs(derivatives) @ np.concatenate([along, rate * along])
-    found = _parts(a, drift, allowed, rate)
-    if found.max(initial=0.0) <= 1.0:
-        return found
-    return _parts(a, drift, allowed + _OF_TERMS * _alone(point, along, rate), rate)
-
-
-def _parts(a: Array, drift: Array, allowed: Array, rate: float) -> Array:
-    """Return both (2, nv) in parts of what is allowed; nothing is no part of anything."""
+    by_state, by_effort = derivatives or acceleration_derivatives(point)
     found = np.abs([a, drift])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.divide(found, [allowed, rate * allowed], out=np.zeros(found.shape), where=found != 0.0)
+    allowed = _OF_REACH * np.abs(by_state) @ np.concatenate([along, rate * along])
+    if (found > [allowed, rate * allowed]).any():
+        allowed += _OF_TERMS * _alone(point, along, rate, by_effort)
+    return _parts(found, np.array([allowed, rate * allowed]))
 
 
-def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
-    """Return the sum of the accelerations (nv) that each term would give alone, their signs left out."""
+@np.errstate(divide="ignore", invalid="ignore")
+def _parts(found: Array, allowed: Array) -> Array:
+    """Return what was found (2, nv) in parts of what is allowed; nothing is no part of anything."""
+    return np.divide(found, allowed, out=np.zeros(found.shape), where=found != 0.0)
+
+
+def _alone(point: OperatingPoint, along: Array, rate: float, by_effort: Array) -> Array:
+    """Return the sum of the accelerations (nv) that each term would give alone, their signs left out.
+
+    `by_effort` (nv, nv) are the derivatives of the accelerations by efforts.
+    """
     model, q, v = point.model, point.q, point.v
     weight = model.gravity_effects(q)
     efforts = [point.tau, model.motor_efforts(point.u), weight, model.nonlinear_effects(q, v) - weight]
@@ -91,9 +92,9 @@ def _alone(point: OperatingPoint, along: Array, rate: float) -> Array:
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)
         own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ own)
-    for k in np.flatnonzero(v):  # each motion alone: terms of several balance, and balanced wheels push nothing
-        efforts.append(model.nonlinear_effects(q, np.where(np.arange(model.nv) == k, v, 0.0)) - weight)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
+    for alone in np.diag(v)[v != 0.0]:  # each motion: terms of several balance, and balanced wheels push nothing
+        total += np.abs(model.nonlinear_effects(q, alone) - weight)
     falling = float(np.linalg.norm(model.gravity)) / model.size
-    alone: Array = np.abs(acceleration_derivatives(point)[1]) @ total + along * (falling + _ROUNDED * rate**2)
-    return alone
+    accelerations: Array = np.abs(by_effort) @ total + along * (falling + _ROUNDED * rate**2)
+    return accelerations

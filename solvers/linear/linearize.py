@@ -56,7 +56,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     drift = A[model.nv :, : model.nv] @ point.v
     if a.any() or drift.any():
-        _warn_away_from_equilibrium(point, np.arange(model.nv), a, drift, A[model.nv :])
+        _warn_away_from_equilibrium(point, np.arange(model.nv), a, drift, (A[model.nv :], B[model.nv :]))
     return A, B
 
 
@@ -187,7 +187,7 @@ def named_system(
 
 
 def _warn_away_from_equilibrium(
-    point: OperatingPoint, rates: Array, a: Array, drift: Array, derivatives: Array | None = None
+    point: OperatingPoint, rates: Array, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None
 ) -> None:
     """Warn when some of the coordinates (`rates` are entries of v) are accelerated, now or while the reference moves.
 

@@ -1,0 +1,44 @@
+"""What may be left of accelerations where terms balance, in closed form for a pendulum and by what is known already."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.systems import random_state, random_tree
+from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.sizes import acceleration_derivatives
+
+
+def test_terms_count_without_their_signs() -> None:
+    """A point of 2 kg at 0.5 m, nearly held by a torque: it leaves 1e-3 of what weight and torque do, each 20 rad/s^2."""
+    s = tt.System("swing", gravity=[0, 0, -10.0])
+    s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -0.5]), tt.Revolute("hinge", axis=[1, 0, 0]))
+    m = s.resolve()
+    point = tt.OperatingPoint(m, [np.pi / 2], tau=[10.0 * (1 - 1e-3)])
+    falling = 10.0 / m.size
+    alone = 20.0 * (1 - 1e-3) + 20.0 + falling
+    found = excess(point, point.residual, np.zeros(1))
+    np.testing.assert_allclose(found, [[20e-3 / (1e-6 * alone)], [0.0]], rtol=1e-10)  # the residual cancels three digits
+    assert abs(point.residual[0]) == pytest.approx(20e-3, rel=1e-12)
+
+
+def test_every_motion_counts_alone_and_derivatives_may_be_known() -> None:
+    rng = np.random.default_rng(2)
+    m = random_tree(rng, 6).resolve()
+    q, v, a = random_state(m, rng)[:3]
+    v[0] = 0.0
+    point = tt.OperatingPoint(m, q, v)
+    derivatives = acceleration_derivatives(point)
+    found = excess(point, a, a)
+    np.testing.assert_array_equal(excess(point, a, a, derivatives), found)
+    weight, efforts = m.gravity_effects(q), [m.passive_efforts(q, v)]
+    efforts += [weight, m.nonlinear_effects(q, v) - weight]
+    for k in range(m.nv):
+        one = np.zeros(m.nv)
+        one[k] = v[k]
+        efforts.append(m.nonlinear_effects(q, one) - weight)
+    alone = np.abs(derivatives[1]) @ np.abs(efforts).sum(axis=0)
+    assert (np.abs(a) > found[0] * 1e-6 * alone).all()  # there is more that excuses accelerations
+    assert (found[0] > 1).all()
