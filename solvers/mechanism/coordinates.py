@@ -287,10 +287,11 @@ class Configurations:
     def configuration_derivatives(self, q: Any) -> Array:
         """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
         q = self._read_q(q, stacked=True)
-        derivatives = np.zeros((*q.shape, self.nv))
-        for block in self._assembly.blocks_with_coordinates:
+        derivatives, plain = np.zeros((*q.shape, self.nv)), self.plain_coordinates
+        derivatives[..., plain.in_q, plain.in_v] = 1.0
+        for block, in_q, in_v in plain.others:
             for row in np.ndindex(q.shape[:-1]):
-                derivatives[row][self._q(block), self._v(block)] = block.slopes(lambda x: x, q[row][self._q(block)])
+                derivatives[row][in_q, in_v] = block.slopes(lambda x: x, q[row][in_q])
         return derivatives
 
     def difference_jacobian(self, dq: Any) -> Array:

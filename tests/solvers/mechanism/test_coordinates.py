@@ -140,3 +140,16 @@ def test_unchecked_moves_are_the_blocks_own() -> None:
     found = model.moved(q, dq)
     assert np.isnan(found[1]).any()
     np.testing.assert_allclose(found[[0, 2]], reference.moved(q, dq)[[0, 2]], **ROUNDING)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_of_configurations_move_as_steps_along_the_tangent(engine: str) -> None:
+    """By differences to both sides: plain coordinates as they are, quaternions and positions turned along."""
+    rng = np.random.default_rng(4)
+    model = random_tree(rng, 8, base="free").resolve(engine)
+    assert model.quaternions
+    assert len(model.plain_coordinates.in_q) > 0
+    q, step = model.random_configuration(rng), 1e-6
+    ahead, behind = (np.array([model.integrate(q, side * row) for row in step * np.eye(model.nv)]).T for side in (1, -1))
+    derivatives = model.configuration_derivatives(q)
+    np.testing.assert_allclose(derivatives, (ahead - behind) / (2 * step), atol=1e-9)  # rounding over the step
