@@ -137,7 +137,8 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
     carried = [_held(part) for part in parts]
     for k in range(len(parts) - 1, 0, -1):
         part, M, held = parts[k], inertias[k], carried[k]
-        N = noises[k] + part.rounded + np.diag(np.abs(np.diag(M)))
+        N = noises[k] + part.rounded
+        N[np.diag_indices(len(N))] += np.abs(M.diagonal())
         for j in reversed(range(part.v.stop - part.v.start)):
             at, e = part.v.start + j, 6 + j
             pivot = M[e, e]
@@ -148,9 +149,9 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
                 continue
             ratios[at], shares[at] = pivot / max(N[e, e], pivot), pivot / held[2 + j]
             response = M[e] / pivot
-            M = M - np.outer(M[:, e], response)
-            N = N - np.outer(response, N[e])
-            N = N - np.outer(N[:, e], response)
+            M = M - M[:, e, None] * response
+            N = N - response[:, None] * N[e]
+            N = N - N[:, e, None] * response
         if part.parent:
             B = part.transport
             inertias[part.parent] += B.T @ M[:6, :6] @ B
@@ -161,12 +162,12 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
 
 def _held(part: Part) -> Array:
     """Return mass and inertia of a part along and about all axes, and what it has along each coordinate."""
-    own = np.abs(np.diag(part.inertia)) + np.diag(part.rounded)
-    return np.concatenate([[own[:3].sum(), own[3:6].sum()], own[6:]])
+    own = np.abs(part.inertia.diagonal()) + part.rounded.diagonal()
+    return np.concatenate([own[:6].reshape(2, 3).sum(axis=1), own[6:]])
 
 
 def _carry(held: Array, B: Array) -> Array:
     """Return what a subtree's mass and inertia about all axes are to the part that carries it, and to its coordinates."""
     mass, turning = held[:2]
-    along = (B[:3, 6:] ** 2).sum(axis=0) * mass + (B[3:, 6:] ** 2).sum(axis=0) * turning
-    return np.concatenate([[mass, turning + mass * (B[:3, 3:6] ** 2).sum() / 2], along])
+    moving, turned = (B * B).reshape(2, 3, -1).sum(axis=1)
+    return np.concatenate([[mass, turning + mass * moving[3:6].sum() / 2], moving[6:] * mass + turned[6:] * turning])

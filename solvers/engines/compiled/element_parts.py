@@ -9,11 +9,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, rigid_inertia, twist_transport
+from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import PortRef
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Part
+
+#: Where the entries of a symmetric matrix (3x3) stand among xx, yy, zz, xy, xz and yz.
+_SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
+_AXES = np.eye(6)
 
 
 @np.errstate(all="ignore")  # numbers out of range have no pivots
@@ -31,25 +35,29 @@ def element_parts(
     bodies : mapping of row to PortRef
         The bodies by their elements, with the ports on which they hang.
     """
+    inertias, rounded = _rigid_inertias(ints, floats, frames, bodies)
     parts = [Part(-1, slice(0, 0), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)))]
     for i in range(1, ints[0, layout.ELEMENTS]):
         subspace = _subspace(ints, floats, i)
         n, first = subspace.shape[1], ints[i, layout.V]
         armature = np.diag(np.concatenate([np.zeros(6), floats[i, layout.ARMATURE :][:n]]))
-        joint = Part(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), np.zeros((0, 0)))
-        parts.append(joint._replace(transport=_from_parent(ints, law, work, i)))
+        transport = _from_parent(ints, law, work, i)
+        parts.append(Part(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), transport))
         own = slice(ints[i, layout.OWN_V], ints[i, layout.OWN_V] + ints[i, layout.OWN])
-        inertia, rounded = _inertia(ints, floats, frames, bodies, law, i)
-        parts.append(Part(2 * i - 1, own, inertia, rounded, np.hstack([np.eye(6), subspace])))
+        size, o = 6 + ints[i, layout.OWN], ints[i, layout.LAW]
+        inertia = inertias[i] if o < 0 else law[o:][: size * size].reshape(size, size)
+        parts.append(
+            Part(2 * i - 1, own, inertia, rounded[i] if o < 0 else np.zeros((size, size)), np.hstack([_AXES, subspace]))
+        )
     return parts
 
 
 def _subspace(ints: Array, floats: Array, i: int) -> Array:
     """Return the motion (6 x n) of an element's joint."""
-    kind, axes = ints[i, layout.KIND], np.eye(6)
+    kind = ints[i, layout.KIND]
     if kind == layout.AXIAL:
-        return axes[:, [2]] * floats[i, layout.LINEAR] + axes[:, [5]] * floats[i, layout.ANGULAR]
-    return axes[:, {layout.WELD: 6, layout.SPHERICAL: 3, layout.FREE: 0}[kind] :]
+        return _AXES[:, [2]] * floats[i, layout.LINEAR] + _AXES[:, [5]] * floats[i, layout.ANGULAR]
+    return _AXES[:, {layout.WELD: 6, layout.SPHERICAL: 3, layout.FREE: 0}[kind] :]
 
 
 def _from_parent(ints: Array, law: Array, work: Array, i: int) -> Array:
@@ -63,21 +71,24 @@ def _from_parent(ints: Array, law: Array, work: Array, i: int) -> Array:
     return onto @ np.hstack([at_port, law[o + layout.PORT_S :][: 6 * n].reshape(6, n)])
 
 
-def _inertia(
-    ints: Array, floats: Array, frames: Array, bodies: Mapping[int, PortRef], law: Array, i: int
-) -> tuple[Array, Array]:
-    """Return the inertia of what an element's joint carries, and what turning and moving it there has rounded."""
-    o, size = ints[i, layout.LAW], 6 + ints[i, layout.OWN]
-    if o >= 0:
-        return law[o:][: size * size].reshape(size, size).copy(), np.zeros((size, size))
-    body = bodies[i].block if i in bodies else None
-    if not isinstance(body, RigidBody):
-        return np.zeros((6, 6)), np.zeros((6, 6))
-    turn = np.kron(np.eye(2), frames[i, :9].reshape(3, 3))
-    com = floats[i, layout.MOMENT :][:3] / body.mass if body.mass else np.zeros(3)
-    xx, yy, zz, xy, xz, yz = floats[i, layout.INERTIA :][:6]
-    inertia = rigid_inertia(body.mass, com, np.zeros((3, 3)))
-    inertia[3:, 3:] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    squares = body.com**2 + body.pose(bodies[i].name)[1] ** 2
-    given = np.diag(body.inertia) + 2 * body.mass * (squares.sum() - squares)
-    return inertia, turn @ np.diag([*np.full(3, body.mass), *given]) @ turn.T
+def _rigid_inertias(ints: Array, floats: Array, frames: Array, bodies: Mapping[int, PortRef]) -> tuple[Array, Array]:
+    """Return the inertias (elements, 6, 6) of rigid bodies in their elements, and what turning and moving them has rounded."""
+    inertias, rounded = np.zeros((2, ints[0, layout.ELEMENTS], 6, 6))
+    moved = {
+        i: _rounded(hung.block, hung.name)
+        for i, hung in bodies.items()
+        if isinstance(hung.block, RigidBody) and ints[i, layout.LAW] < 0
+    }
+    rows, diagonals = list(moved), np.array([*moved.values()]).reshape(-1, 1, 6)
+    turns, moments = frames[rows, :9].reshape(-1, 3, 3), floats[rows, None, layout.MOMENT : layout.MOMENT + 3]
+    inertias[rows, :3, :3] = rounded[rows, :3, :3] = diagonals[..., :3] * np.eye(3)
+    rounded[rows, 3:, 3:] = (turns * diagonals[..., 3:]) @ turns.transpose(0, 2, 1)
+    inertias[rows, :3, 3:], inertias[rows, 3:, :3] = cross(moments, np.eye(3)), cross(np.eye(3), moments)
+    inertias[rows, 3:, 3:] = floats[rows, layout.INERTIA : layout.INERTIA + 6][:, _SYMMETRIC]
+    return inertias, rounded
+
+
+def _rounded(body: RigidBody, port: str | None) -> Array:
+    """Return the diagonal (6; kg, kg m^2) of what moving a body's inertia to the port on which it hangs has rounded."""
+    squares = body.com**2 + body.pose(port)[1] ** 2
+    return np.concatenate([np.full(3, body.mass), np.diag(body.inertia) + 2 * body.mass * (squares.sum() - squares)])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import titop as tt
 from tests.flexible import random_system
 from tests.systems import Array, random_tree
 from tests.tolerances import ROUNDING_OF_MANY
@@ -39,3 +40,18 @@ def test_parts_add_up_to_the_mass_matrix(seed: int, flexible: bool) -> None:
         motions.append(np.vstack([motion, own]))
         total += motions[-1].T @ part.inertia @ motions[-1]
     np.testing.assert_allclose(total, model.mass_matrix(q), **ROUNDING_OF_MANY)
+
+
+def test_rounding_of_bodies_turns_with_them() -> None:
+    """By hand: the moments about the centre, and twice what the ways to it and to the pin add to them."""
+    s = tt.System("crank")
+    crank = tt.RigidBody("crank", 2.0, com=[1.0, 0, 0], inertia=[1.0, 2.0, 3.0], ports={"pin": [0, 0, 2.0]})
+    s.connect("world", crank.port("pin"), tt.Revolute("axle", axis=[1, 0, 0]))
+    model = s.resolve()
+    _, joint, body = parts_of(model, np.zeros(1))
+    turn = model.engine.system.frames[1, :9].reshape(3, 3)
+    np.testing.assert_allclose(abs(turn @ [1, 0, 0]), [0, 0, 1], atol=1e-15)  # elements turn about their z
+    moved = np.diag([1.0 + 4 * 4.0, 2.0 + 4 * 5.0, 3.0 + 4 * 1.0])
+    np.testing.assert_allclose(body.rounded[3:, 3:], turn @ moved @ turn.T, atol=1e-14)
+    np.testing.assert_array_equal(body.rounded[:3, :3], 2.0 * np.eye(3))
+    assert not joint.rounded.any()
