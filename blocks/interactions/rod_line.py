@@ -117,7 +117,8 @@ class RodLine(Interaction):
             return self
         moved = copy.copy(self)
         moved.rods = rods  # type: ignore[assignment]
-        moved._update()
+        if not self.path.parts or not all(new.is_shaped_like(old) for new, old in zip(moved.rods, self.rods, strict=True)):
+            moved._update()
         return moved
 
     @property

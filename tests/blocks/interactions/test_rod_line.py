@@ -48,3 +48,30 @@ def test_tendons_run_through_rods_in_series() -> None:
         split = 0.5 * q[[0, 2, 1, 3]]
         assert other.measure(split) == pytest.approx(one.measure(q), rel=1e-13)
         np.testing.assert_allclose(0.5 * other.path.gradient(split)[[0, 2, 1, 3]], one.path.gradient(q), atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "matters"),
+    [
+        ("density", 900.0, False),
+        ("young", 2e6, False),
+        ("length", 0.6, True),
+        ("section.radius.start", 0.04, True),
+        ("reference_strain.bending_z", 0.5, True),
+    ],
+)
+def test_lines_follow_whatever_changes_their_rods(name: str, value: float, matters: bool) -> None:
+    """One after another: a line in a changed rod is as one that is made in it, and made anew only where it matters."""
+    rod = tt.Rod("rod", 0.5, tt.Section.circle([0.03, 0.015]), young=1e6, density=1000.0, strains={"bending_z": 1})
+    line = tt.Tendon("t", rod, y=0.9, z=0.2, relative=True)
+    for changes in ({"damping": 3.0}, {name: value}, {"damping": 1.0}):
+        before, rod = line, rod.with_parameters(changes)  # type: ignore[assignment]
+        line = before.among({"rod": rod})  # type: ignore[assignment]
+        assert line.rods == (rod,)
+        assert (line.path is before.path) == (not matters or name not in changes)
+    q = np.array([0.3, -0.4])
+    made = tt.Tendon("t", rod, y=0.9, z=0.2, relative=True, end=None)
+    assert line.measure(q) == made.measure(q)
+    np.testing.assert_array_equal(line.path.gradient(q), made.path.gradient(q))
+    step = rod.with_parameters({"length": 0.5 + 1e-20j})  # as derivatives by parameters take it
+    assert np.imag(line.among({"rod": step}).measure(q)) != 0  # type: ignore[attr-defined]
