@@ -76,6 +76,17 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembl
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
         if not is_float(value):
             raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
+    return known_changed(assembly, values)
+
+
+def known_changed(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
+    """Return the assembly with some of its parameters changed to finite numbers, checked.
+
+    Raises
+    ------
+    ModelError
+        For values that a block refuses.
+    """
     changed, findings = _replaced(assembly, values)
     if findings:
         raise ModelError(findings)

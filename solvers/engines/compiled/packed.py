@@ -25,7 +25,7 @@ from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Place, PortPush, Push, acting_inputs, port_pushes
-from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly
+from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
@@ -130,7 +130,7 @@ class PackedSystem:
     @cached_property
     def assembly(self) -> Assembly:
         """The assembly with the parameters' current values."""
-        return changed_assembly(self.structure, self.changes) if self.changes else self.structure
+        return known_changed(self.structure, self.changes) if self.changes else self.structure
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return values and units of all parameters by name."""
