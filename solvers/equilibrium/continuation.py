@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.equations import equation_derivatives
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
-from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.signals.quantities import Kind
@@ -86,14 +86,20 @@ def trim_along(
         raise ModelError(Finding("not-scalar", "name", name, "something with one value", advice))
     if unknowns is None:
         unknowns = [entry for entry in model.coordinate_names if entry != varied.names[0]]
+    read = Unknowns(guess, unknowns).entries
     found: list[OperatingPoint] = []
     for target in targets:
-        found.append(follow(found[-1] if found else guess, {name: target}, unknowns, bounds, tolerance, bool(found)))
+        found.append(follow(found[-1] if found else guess, {name: target}, read, bounds, tolerance, bool(found)))
     return found
 
 
 def follow(
-    start: OperatingPoint, target: Mapping[str, float], unknowns: Any, bounds: Any, tolerance: float, found: bool
+    start: OperatingPoint,
+    target: Mapping[str, float],
+    unknowns: Sequence[Unknown],
+    bounds: Any,
+    tolerance: float,
+    found: bool,
 ) -> OperatingPoint:
     """Return the equilibrium at some values, from one at others: in one step, or in smaller ones.
 
@@ -101,7 +107,8 @@ def follow(
     ----------
     start : OperatingPoint
     target : mapping of name to number
-    unknowns, bounds, tolerance
+    unknowns : sequence of Unknown
+    bounds, tolerance
         As in `trim`.
     found : bool
         Whether the start is an equilibrium; else it is a guess, and there is one step only.
@@ -132,18 +139,23 @@ def follow(
 
 
 def _step(
-    start: OperatingPoint, values: Mapping[str, float], unknowns: Any, bounds: Any, tolerance: float, found: bool
+    start: OperatingPoint,
+    values: Mapping[str, float],
+    unknowns: Sequence[Unknown],
+    bounds: Any,
+    tolerance: float,
+    found: bool,
 ) -> OperatingPoint:
     varied = Unknowns(start, list(values))
-    changes = np.array([(value - value_of(start, name)) for name, value in values.items()]) / varied.scales
+    changes = (np.array([*values.values()]) - varied.values()) / varied.scales
     searched = Unknowns(varied.at(changes), unknowns)
     x = tangent(start, list(values), changes, unknowns) / searched.scales if found else None
     return search(searched, searched.bounds(bounds), tolerance, start=x)
 
 
-def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Any) -> Array:
+def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown]) -> Array:
     """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (over their scales)."""
-    both = Unknowns(start, [*names, *([unknowns] if isinstance(unknowns, str) else unknowns)])
+    both = Unknowns(start, [*names, *unknowns])
     moving = bool(start.v.any()) or bool(both.select(Kind.RATE)[0])
     derivatives = equation_derivatives(both, np.zeros(len(both.entries)), moving)
     n = len(names)

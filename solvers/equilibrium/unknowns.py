@@ -45,10 +45,10 @@ class Unknowns:
     Parameters
     ----------
     guess : OperatingPoint
-    names : sequence of str, optional
+    names : sequence of str or Unknown, optional
         All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
         own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
-        parameter.
+        parameter. Or what was read of them already.
     sizes : Sizes, optional
         Of the guess's system by default.
 
@@ -78,10 +78,12 @@ class Unknowns:
             self.entries = tuple(Unknown(Kind.POSITION, name, k) for k, name in enumerate(model.coordinate_names))
             return
         self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name))
-        for k, entry in enumerate(self.entries):
-            if entry in self.entries[:k]:
+        met: set[Unknown] = set()
+        for entry in self.entries:
+            if entry in met:
                 advice = f"{entry.name!r} is there already"
                 raise ModelError(Finding("duplicate-unknown", "unknowns", entry.name, "each unknown once", advice))
+            met.add(entry)
 
     @cached_property
     def _numbers(self) -> dict[str, tuple[float, str]]:
@@ -257,6 +259,8 @@ def _index(numbers: list[int]) -> Any:
 
 
 def _read(model: Model, name: Any) -> list[Unknown]:
+    if isinstance(name, Unknown):
+        return [name]
     of = read_name(model, UNKNOWN, name)
     if of.kind == Kind.PARAMETER:
         return [Unknown(of.kind, name)]

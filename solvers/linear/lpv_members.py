@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.steadiness import steadiness_findings
+from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, WholePoint, bare
@@ -220,12 +222,17 @@ class Family:
         """Return the equilibrium at some values, from one at others or from the guess; None when there is none."""
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
-            return follow(start or self.guess, target, recipe.unknowns, recipe.bounds, recipe.tolerance, start is not None)
+            return follow(start or self.guess, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None)
         except ConvergenceError:
             return None
         except Exception as error:
             error.add_note(f"at {self._values(values)}")
             raise
+
+    @cached_property
+    def _unknowns(self) -> tuple[Unknown, ...]:
+        """What is searched for."""
+        return Unknowns(self.guess, self.recipe.unknowns).entries
 
     def _values(self, values: Array) -> str:
         return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, values, strict=True))
