@@ -168,10 +168,7 @@ class RodLine(Interaction):
 
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_lines`."""
-        rows = [np.array([sign, *elastic, len(self.path.parts), len(arms)]), arms]
-        for part in self.path.parts:
-            rows += [part.sizes, part.groups.ravel()]
-        return np.concatenate(rows)
+        return np.concatenate([[sign, *elastic, len(self.path.parts), len(arms)], arms, self.path.numbers])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the line and what is suspicious."""

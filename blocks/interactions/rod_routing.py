@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -186,6 +187,11 @@ class Path:
         self._slices = [slice(start, stop) for start, stop in pairwise(stops)]
         #: Number of coordinates.
         self.size = int(stops[-1])
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Sizes and groups of all parts, as kernels read them."""
+        return np.concatenate([np.zeros(0), *(row for part in self.parts for row in (part.sizes, part.groups.ravel()))])
 
     def measure(self, q: Array) -> Any:
         """Return the length (m) or volume (m^3)."""
