@@ -35,18 +35,17 @@ def _change_at(point: OperatingPoint, phase: float) -> float | None:
     rate = motion_rate(model, point.q, point.v)
     later = point.moved(model.integrate(point.q, phase / rate * point.v), point.v, point.tau, point.u)
     try:
-        a, by_state = _accelerations(later)
+        a, A, B = _linear_model(later)
     except ModelError:
         return None
-    if excess(later, a, np.zeros(model.nv), by_state).max(initial=0.0) > 1.0:
+    if excess(later, a, np.zeros(model.nv), (A[model.nv :], B[model.nv :])).max(initial=0.0) > 1.0:
         return None
-    before = _accelerations(point)[1]
+    by_state, before = (matrix[model.nv :] for matrix in (A, _linear_model(point)[1]))
     sizes = np.concatenate([along, rate * along])
     noticed = np.maximum((np.abs(before) * sizes).max(axis=1), rate**2 * along)
     return float(np.max(np.abs(by_state - before) * sizes / noticed[:, None], initial=0.0, where=noticed[:, None] > 0.0))
 
 
-def _accelerations(point: OperatingPoint) -> tuple[Array, Array]:
-    """Return the accelerations (nv), and their derivatives by coordinates and rates (nv, 2nv)."""
-    a, A, _ = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    return a, A[point.model.nv :]
+def _linear_model(point: OperatingPoint) -> tuple[Array, Array, Array]:
+    """Return the accelerations (nv), A and B."""
+    return point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
