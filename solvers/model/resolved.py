@@ -50,7 +50,7 @@ class Resolved(ClosedLoops):
 
     @structural
     def line_places(self) -> dict[str, tuple[Array, Array]]:
-        """Where the coordinates of what each line runs through stand in q and in v, by the line's name."""
+        """Where the coordinates of what each line runs through stand in q and in v (n, no unit), by the line's name."""
         return line_places(self._assembly)
 
     def of(self, assembly: Assembly) -> Self:

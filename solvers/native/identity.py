@@ -55,7 +55,7 @@ def exact_name() -> str:
 def wheel_name() -> str:
     """Return a name of the sources, and of all Pythons, NumPys and processors that run the same machine code."""
     processor, _ = _WHEELS_FOR[_ARCHITECTURE]
-    return f"{SOURCES}-{sysconfig.get_config_var('SOABI')}-numpy{np.__version__.partition('.')[0]}-{processor}"
+    return f"{SOURCES}-{sysconfig.get_config_var('SOABI')}-numpy{np.lib.NumpyVersion(np.__version__).major}-{processor}"
 
 
 def wheel_settings() -> dict[str, str]:

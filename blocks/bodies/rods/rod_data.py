@@ -234,7 +234,7 @@ class RodData(Block):
         return np.where(self.numbers.components < 3, 1.0, 0.1 * np.real(self.length))
 
     def is_shaped_like(self, other: RodData) -> bool:
-        """Tell whether sections look and stand as those of another rod, wherever coordinates are the same."""
+        """Tell whether sections look and stand as those of an `other` rod, wherever coordinates are the same."""
         lengths = (self.length, self.given_length) == (other.length, other.given_length)
         straight = np.array_equal(self.reference_strain, other.reference_strain)
         return lengths and straight and self.section is other.section and self.strains == other.strains
