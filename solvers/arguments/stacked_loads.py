@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import check_stacks, read_state, store
@@ -94,12 +95,21 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
         For unusable arguments and unequal numbers of rows.
     """
     arrays = read_states(model, states, stacked=True)
-    own = {} if wrenches is None else {port: np.asarray(wrench) for port, wrench in wrenches.items() if axes_of(wrench) == 2}
+    own = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
     if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
         u = read_state("u", u, model.input_names, stacked=True)
     by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
     check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({"u": u} if driven else {})})
     return Stack(tuple(arrays), {**wrenches, **own} if wrenches else None, u)
+
+
+def _rows(port: str, wrenches: Any) -> Array:
+    """Return wrenches (n, 6) of stacked states as an array of numbers."""
+    array = np.asarray(wrenches)
+    if array.dtype.kind not in "fiubcO":
+        expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
+        raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))
+    return array
 
 
 def each_row(
@@ -144,5 +154,5 @@ def by_row(
     result = None if together is None else together(stack)
     if result is None:
         rows = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in stack.rows()]
-        result = np.array(rows).reshape(-1, model.nv)
+        result = np.array(rows).reshape(len(rows), model.nv)
     return store(result, loads["out"])

@@ -86,15 +86,35 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
 
 def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
     """Return a closed configuration with free joints turned back by whole turns towards a guess, where it stays closed."""
-    turns = np.where(model.angular_coordinates & ~fixed, np.round(model.difference(guess, q) / (2 * np.pi)), 0.0)
-    for k in np.flatnonzero(turns):
-        back = np.zeros(model.nv)
-        back[k] = -2 * np.pi * turns[k]
+    for k in np.flatnonzero(model.angular_coordinates & ~fixed).tolist():
+        away = model.difference(guess, q)
+        turns = np.round(away[k] / (2 * np.pi))
+        if not turns:
+            continue
+        back = _with_geared(model, k, -2 * np.pi * turns)
         trial = model.integrate(q, back)
+        is_nearer = np.abs(model.difference(guess, trial)).sum() < np.abs(away).sum()
         errors = model.engine.dynamics.constraints(trial, np.zeros(model.nv)).error
-        if np.abs(model.closure_weights * errors).max() < CLOSED:
+        if is_nearer and not back[fixed].any() and np.abs(model.closure_weights * errors).max() < CLOSED:
             q = trial
     return q
+
+
+def _with_geared(model: ClosedMechanism, k: int, turn: float) -> Array:
+    """Return a step (nv) of the k-th coordinate, and of all that gears couple with it."""
+    step, known = np.zeros(model.nv), {k}
+    step[k] = turn
+    for _ in model.gear_constraints:  # each gear once may be one further along a train
+        for gear in model.gear_constraints:
+            driver, driven = gear.driver[1], gear.driven[1]
+            if driver in known and driven not in known:
+                step[driven] = gear.gear.ratio * step[driver]
+            elif driven in known and driver not in known:
+                step[driver] = step[driven] / gear.gear.ratio
+            else:
+                continue
+            known |= {driver, driven}
+    return step
 
 
 def _newton_step(model: ClosedMechanism, rows: Constraints, free: Array) -> Array:

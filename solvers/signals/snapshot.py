@@ -111,14 +111,15 @@ class SnapshotDerivatives:
         `loads` gives, at a configuration, the efforts (nv, inputs) of actuators and wrenches a unit of each input.
         """
         if self._carried is None:
-            self._carried = _carried(at, self, loads)
+            self._carried = carried_at(at, self, loads)
         return self._carried
 
     def _joined(self, by_state: Array, by_input: Array) -> Array:
         return np.concatenate([self._columns(by_state), by_input], axis=-1)
 
 
-def _carried(at: Snapshot, change: SnapshotDerivatives, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+def carried_at(at: Snapshot, change: Any, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+    """Return what closures and gears carry at a snapshot, and its changes with those of q, v, a, tau and inputs in `change`."""
     model, q, v, a = at.model, at.q, at.v, at.a
     if not model.is_constrained:
         return Carried(np.zeros(0), np.zeros((0, change.q.shape[-1])))

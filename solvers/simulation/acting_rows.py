@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.reading import all_finite
 from titop.solvers.simulation.driven_model import DrivenModel
 
 
@@ -47,11 +48,8 @@ def acting_rows(plant: DrivenModel, t: Array, y: Array, q: Array, v: Array) -> A
     acting = ActingRows(np.empty((n, model.nv)), np.zeros((n, model.nu)), wrenches)
     for k in range(n):
         _write(plant, t.item(k), y[k], (q[k], v[k]), k, acting)
-    finite = np.isfinite(acting.tau).all(axis=1) & np.isfinite(acting.u).all(axis=1)
-    if not finite.all():
-        k = int(finite.argmin())
-        _write(plant, t.item(k), y[k], (q[k], v[k]), k, acting)
-        plant.check_acting()
+        if not (all_finite(acting.tau[k]) and all_finite(acting.u[k])):
+            plant.check_acting()
     return acting
 
 

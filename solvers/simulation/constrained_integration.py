@@ -124,7 +124,7 @@ class _Step:
         if unknown := [t for t in times if t not in self._known]:
             if self._dense is None:
                 self._dense = self.solver.dense_output()
-            found = project_rows(self.plant, np.array(unknown), self._dense(np.array(unknown)))
+            found = project_rows(self.plant, np.array(unknown), np.ascontiguousarray(self._dense(np.array(unknown))))
             self._known.update(zip(unknown, found, strict=True))
         return [self._known[t] for t in times]
 

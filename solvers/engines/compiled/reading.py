@@ -106,8 +106,9 @@ class Reading:
 
     def _read_stack(self, given: dict[str, Any]) -> Array | None:
         """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
-        states = {name: given[name] for name in ("q", "v", "a", "tau") if given[name] is not None}
-        stack, known = read_stack(self._model, states, given["wrenches"], given["u"]), given["tau"] is not None
+        known = given["tau"] is not None
+        states = {name: given[name] for name in ("q", "v", "a", *(["tau"] if known else []))}
+        stack = read_stack(self._model, states, given["wrenches"], given["u"])
         result = np.empty((len(stack.states[0]), self._size))
         if self._is_closed and stack.u is not None and self._model.inputs.own:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ from titop.solvers.lft.system.passes import Changes, Tree
 from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.signals.grammar import OUTPUT, read_name
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.snapshot import Carried, Snapshot, carried_at
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
@@ -46,6 +48,10 @@ class _Slopes(NamedTuple):
     a: Array
     tau: Array
     inputs: Array
+
+    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+        """Return what closures and gears carry at a snapshot, and its changes."""
+        return carried_at(at, self, loads)
 
 
 def read(tree: Tree, moving: Moving, output: Any, system_inputs: SystemInputs) -> tuple[SystemOutputs, Signal, bool]:

@@ -63,6 +63,26 @@ def test_joints_end_next_to_where_they_were_guessed() -> None:
         assert np.abs(model.closure_error(q)).max() < 1e-14
 
 
+def test_geared_joints_end_next_to_where_they_were_guessed() -> None:
+    """Cranks that a gear couples turn back together."""
+    s = tt.System("five-bar", gravity=[0, 0, 0])
+    s.world.add_port("far", [0.4, 0.0, 0.0])
+    for side, foot in (("l", "world"), ("r", s.world.port("far"))):
+        crank, arm = (
+            tt.RigidBody(f"{name}_{side}", 1.0, inertia=[0.01, 0.01, 0.01], ports={"end": [length, 0, 0]})
+            for name, length in (("crank", 0.3), ("arm", 0.7))
+        )
+        s.connect(foot, crank, tt.Revolute(f"q_{side}"))
+        s.connect(crank.port("end"), arm, tt.Revolute(f"p_{side}"))
+    s.close_loop(s["arm_l"].port("end"), s["arm_r"].port("end"), tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    s.add_gear(tt.Gear("gear", driver="q_l", driven="q_r", ratio=-1.0, offset=np.pi))
+    model = s.resolve()
+    for guess in ([-0.826, -0.495, 0.248, -2.324], [-0.558, -2.998, 1.466, 2.111], [0.1, -0.6, 1.7, -0.2]):
+        q = model.assemble(guess)
+        assert np.abs(q - guess).max() < 2 * np.pi  # each of the two cranks half a turn, and what their gear moves besides
+        assert np.abs(model.closure_error(q)).max() < 1e-13
+
+
 def test_screws_keep_their_turns() -> None:
     """A nut three turns along its thread: a whole turn back would open the loop."""
     s = tt.System("thread", gravity=[0, 0, 0])

@@ -35,7 +35,7 @@ class Acting:
         self._u, self._tau, self._wrench = np.zeros(model.nu), np.zeros(model.nv), np.zeros(6)
 
     def inputs(self, t: float, q: Array, v: Array) -> Array:
-        self._u[:] = 0.3 + 0.2 * np.sin(20 * t + np.arange(len(self._u))) + 0.1 * q[-1]
+        self._u[:] = 0.6 + 0.2 * np.sin(20 * t + np.arange(len(self._u))) + 0.1 * q[-1]  # cables do not push
         return self._u
 
     def efforts(self, t: float, q: Array, v: Array) -> Array:
@@ -130,3 +130,25 @@ def test_what_is_not_finite_at_an_output_time_is_named(given_as: str) -> None:
         else:
             with pytest.raises(tt.ModelError, match=rf"{given_as}\[0\]"):
                 tt.simulate(model, t, q, v, **given)
+
+
+def test_functions_are_asked_once_for_what_they_say_at_output_times() -> None:
+    """One that forgets its NaN when it is asked again is refused all the same."""
+    model, said = only_motors().resolve(), []
+    q, v = start(model)
+
+    def forgetful(t: float, q: Array, v: Array) -> Array:
+        said.append(t)
+        return np.full(model.nv, np.nan if said.count(0.03125) == 1 and t == 0.03125 else 1.0)
+
+    with pytest.raises(tt.ModelError, match=r"tau\[0\]"):
+        tt.simulate(model, [0.0, 0.03125, 0.1], q, v, tau=forgetful)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_many_outputs_without_coordinates(engine: str) -> None:
+    s = tt.System("fixed")
+    s.connect("world", tt.RigidBody("post", 1.0, inertia=0.1), tt.Weld("foot"))
+    t = np.linspace(0, 1, 201)
+    trajectory = tt.simulate(s.resolve(engine), t, [], [], wrenches={"post": lambda t, q, v: t * np.ones(6)})
+    np.testing.assert_allclose(np.diff(trajectory.reaction("foot"), axis=0), -1 / 200, atol=1e-12)

@@ -170,3 +170,13 @@ def test_states_within_a_step_are_the_same_however_many_are_asked_for(system: An
         scale = 1.0 + np.abs(getattr(few, name)).max()
         # rounding, times the condition of closures
         np.testing.assert_allclose(getattr(many, name)[::20], getattr(few, name), rtol=0, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "generalized-alpha"])
+def test_many_outputs_within_a_step_of_a_loop(method: str) -> None:
+    """Nothing prescribed: states within steps go to the closing kernel as the integrator gives them."""
+    model, q, v = closed_four_bar()
+    fields: dict[str, Any] = {"method": method, "rtol": 1e-5, "atol": 1e-7}
+    many, few = (tt.simulate(model, np.linspace(0, 0.1, n), q, v, **fields) for n in (61, 3))
+    np.testing.assert_allclose(many.q[::30], few.q, rtol=0, atol=1e-9)  # rounding, times the condition of closures
+    assert max(np.abs(model.closure_error(row)).max() for row in many.q) < 1e-12

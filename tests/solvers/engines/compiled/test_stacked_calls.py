@@ -140,3 +140,26 @@ def test_threads_do_not_hear_each_other() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda case: model.forward_dynamics(q, v, tau, **case), cases))
     np.testing.assert_array_equal(found, expected)
+
+
+def test_no_argument_takes_anothers_place() -> None:
+    model = only_motors().resolve()
+    q, v, a, tau = states(model)
+    given = loads(model, "u")
+    for read in (model.outputs, lambda *state, **k: model.reaction(model.joint_names[0], *state, **k)):
+        for state, name in (((q, v, None), "a"), ((q, None, a), "v")):
+            with pytest.raises(tt.ModelError, match=f"^{name}: got"):
+                read(*state, tau=tau, **given)
+
+
+def test_text_is_no_wrench() -> None:
+    model = only_motors().resolve()
+    q, v, a, tau = states(model)
+    text = {model.port_names[-1]: np.full((ROWS, 6), "1.0")}
+    for use in (
+        lambda: model.forward_dynamics(q, v, tau, text),
+        lambda: model.inverse_dynamics(q, v, a, text),
+        lambda: model.outputs(q, v, a, text),
+    ):
+        with pytest.raises(tt.ModelError, match="six finite numbers"):
+            use()
