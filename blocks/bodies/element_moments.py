@@ -51,6 +51,21 @@ def element_moments(mass: Any, stiffness: Any, rigid: Array, modes: Array, freed
     return position, products
 
 
+def rotary_part(mass: Any, rigid: Array, freedoms: int) -> float:
+    """Return which part of the body's inertia is rotary inertia of nodes.
+
+    A mass matrix has it, J, on its diagonal: ``d = J + x`` with what a beam's consistent mass has there without any. Rigid
+    rotation about the node has the momentum ``J + 3.5 x``.
+    """
+    if freedoms == 3:
+        return 0.0
+    own = mass.diagonal().reshape(-1, 6)[:, 3:].sum()
+    momenta = (mass @ rigid).reshape(-1, 6, 6)[:, 3:]
+    places = rigid.reshape(-1, 6, 6)[:, :3, 3:]  # what rotations about P move the nodes by
+    about = np.trace(momenta[:, :, 3:] - momenta[:, :, :3] @ places, axis1=1, axis2=2).sum()
+    return float(1.4 * own - 0.4 * about) / float(np.trace((rigid.T @ (mass @ rigid))[3:, 3:]))
+
+
 def _turned(stiffness: Any, modes: Array, freedoms: int) -> list[tuple[Array, Array]]:
     """Return each axis with the modes turned about it."""
     vectors = modes.reshape(-1, freedoms // 3, 3, modes.shape[1])

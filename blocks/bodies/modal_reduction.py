@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.element_matrices import (
@@ -30,7 +30,7 @@ from titop.blocks.bodies.element_matrices import (
     refuse_shared_nodes,
     rigid_motion,
 )
-from titop.blocks.bodies.element_moments import element_moments
+from titop.blocks.bodies.element_moments import element_moments, rotary_part
 from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
 from titop.blocks.bodies.second_order import LOADS
 
@@ -38,6 +38,8 @@ METHODS = ("craig-bampton", "attachment")
 
 #: How far the rigid-body vectors may be from causing no elastic force, relative to the stiffness.
 _RIGID = 1e-8
+#: Rotary inertia of nodes that is more than this part of the body's makes its second order wrong by as much.
+_ROTARY = 2e-2
 
 
 @dataclass(frozen=True)
@@ -175,12 +177,20 @@ def reduce_finite_elements(
     moved = relative @ basis
     second: dict[str, Any] = {}
     if loads is not None:
+        _warn_of_rotary_inertia(name, rotary_part(M, rigid, freedoms))
         position, displacement = element_moments(M, K, rigid, moved, freedoms)
         stiffening = {
             load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
         }
         second = {"position_moments": position, "displacement_moments": displacement, "geometric_stiffness": stiffening}
     return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, second=second)
+
+
+def _warn_of_rotary_inertia(name: str, part: float) -> None:
+    if part > _ROTARY:
+        value, expected = f"{100 * part:.2g} % of the inertia as rotary inertia of nodes", "the masses of points"
+        advice = "what these do to a body that spins while it deforms is not known: connect rigid bodies at ports there instead"
+        warn([Finding("rotary-inertia", f"{name}.mass", value, expected, advice)], stacklevel=5)
 
 
 def _relative(ports: Sequence[Array], own: Array, sparse: bool) -> Any:
