@@ -139,8 +139,8 @@ class FlexibleBody(ModalBody):
             Of the natural modes of the reduced body clamped at P.
         geometric_stiffness : mapping of load to matrices, dense or sparse, optional
             As that of the class, each matrix over the degrees of freedom of `stiffness`. The moments follow from the mass:
-            exactly where nodes have three degrees of freedom, up to the square of the elements' length for beams; they do not see
-            rotary inertia of nodes, and a warning tells where it matters. Without it the body does not stiffen.
+            exactly where nodes have three degrees of freedom, up to the square of the elements' length for beams. Nodes' rotary
+            inertia is left out of them; a warning tells where it matters. Without geometric stiffness nothing stiffens.
 
         Raises
         ------

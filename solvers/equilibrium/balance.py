@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.interaction_loads import input_efforts
-from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.loaded_state import LoadedState
 from titop.solvers.equilibrium.sizes import acceleration_derivatives
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.signals.named_model import NamedModel
@@ -50,12 +50,12 @@ def _rate(v: Array, along: Array) -> float:
     return float(np.abs(np.divide(v, along, out=np.zeros(len(v)), where=along > 0)).max(initial=0.0))
 
 
-def excess(point: OperatingPoint, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
+def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
     """Return accelerations, and their rates along the motion, in parts of what is allowed (2, nv).
 
     Parameters
     ----------
-    point : OperatingPoint
+    point : LoadedState
     a, drift : (nv,) arrays
         Accelerations, and their rates of change while the point moves.
     derivatives : (nv, 2nv) and (nv, nv) arrays, optional
@@ -77,7 +77,7 @@ def _parts(found: Array, allowed: Array) -> Array:
     return np.divide(found, allowed, out=np.zeros(found.shape), where=found != 0.0)
 
 
-def _alone(point: OperatingPoint, along: Array, rate: float, by_effort: Array) -> Array:
+def _alone(point: LoadedState, along: Array, rate: float, by_effort: Array) -> Array:
     """Return the sum of the accelerations (nv) that each term would give alone, their signs left out.
 
     `by_effort` (nv, nv) are the derivatives of the accelerations by efforts.

@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.open_loops import refuse_open
+from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
@@ -144,8 +145,6 @@ class OperatingPoint:
 
         A warning tells of motions along which the linear model changes.
         """
-        from titop.solvers.equilibrium.steadiness import steadiness_findings  # which knows points
-
         warn(steadiness_findings(self))
         values, moved = self._known_eigenvalues
         if (values.real > moved).any():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.loaded_state import LoadedState
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 
 #: What units stand for, as powers of energy, length and time.
@@ -73,7 +73,7 @@ class Sizes(NamedTuple):
         return float(self.energy ** powers[0] * self.length ** powers[1] * self.rate ** -powers[2])
 
 
-def sizes_of(point: OperatingPoint) -> Sizes:
+def sizes_of(point: LoadedState) -> Sizes:
     """Return the sizes of a point's system, as its configuration, motion and loads tell them."""
     model = point.model
     inertia = np.diag(model.mass_matrix(point.q))
@@ -85,7 +85,7 @@ def sizes_of(point: OperatingPoint) -> Sizes:
     return Sizes(coordinates, rate, largest * rate**2, energies / largest, length)
 
 
-def _length(point: OperatingPoint) -> float:
+def _length(point: LoadedState) -> float:
     """Return the system's length (m); without any, that which coordinates in metres are at, or go where springs hold them."""
     model = point.model
     if length := model.extent:
@@ -100,7 +100,7 @@ def _length(point: OperatingPoint) -> float:
     return float(max(here, held_at)) or 1.0
 
 
-def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
+def _rate(point: LoadedState, coordinates: Array, length: float) -> float:
     """Return the rate (1/s)."""
     model = point.model
     falling = float(np.linalg.norm(model.gravity)) / length
@@ -117,7 +117,7 @@ def _rate(point: OperatingPoint, coordinates: Array, length: float) -> float:
     return float(np.sqrt(slowest if slowest > _ROUNDING * fastest else fastest)) or 1.0
 
 
-def acceleration_derivatives(point: OperatingPoint) -> tuple[Array, Array]:
+def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:
     """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
     nv = point.model.nv
     _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)

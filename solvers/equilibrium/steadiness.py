@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess, reaches
-from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.loaded_state import LoadedState
 from titop.solvers.model.reduction import reduction
 
 #: How far along the motion it is looked at again, in parts of what a coordinate goes until things look different.
@@ -22,7 +22,7 @@ _STILL = 1e-6
 _SAME, _EMPTY, _ROUNDED = 1e-5, 1e-4, 1e-6
 
 
-def steadiness_findings(point: OperatingPoint, where: str = "point") -> Iterator[Finding]:
+def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Finding]:
     """Yield a finding where accelerations stay zero along the point's motion, but their derivatives do not stay as they are."""
     if not point.v.any():
         return
@@ -53,7 +53,7 @@ class _LinearModel(NamedTuple):
     is_steady: bool
 
 
-def _linear_model(point: OperatingPoint, chosen: Array | None) -> _LinearModel:
+def _linear_model(point: LoadedState, chosen: Array | None) -> _LinearModel:
     """Return the linear model in some independent coordinates, or in any."""
     model, nv = point.model, point.model.nv
     a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
@@ -67,7 +67,7 @@ def _linear_model(point: OperatingPoint, chosen: Array | None) -> _LinearModel:
     return _LinearModel(matrix * np.tile(reach[kept], 2), reduced.states[:n], reach, is_steady)
 
 
-def _rates(point: OperatingPoint, about: _LinearModel) -> list[float]:
+def _rates(point: LoadedState, about: _LinearModel) -> list[float]:
     """Return the rates (1/s) of the slowest and the fastest of the coordinates that move."""
     along = reaches(point.model, point.q)
     rates = np.abs(np.divide(point.v, along, out=np.zeros(len(along)), where=along > 0.0))
@@ -77,7 +77,7 @@ def _rates(point: OperatingPoint, about: _LinearModel) -> list[float]:
     return sorted({float(moving.min()), float(moving.max())}) if len(moving) else []
 
 
-def _change(point: OperatingPoint, about: _LinearModel, rate: float, fastest: float) -> float:
+def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float) -> float:
     """Return by which part the linear model changes while what moves at a rate (1/s) goes until things look different."""
     model, t = point.model, _STEP / rate
     q, v = model.integrate(point.q, t * point.v), point.v

@@ -67,7 +67,7 @@ class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms
     @cached_property
     def _after_lines(self) -> Array:
         """Where each output stands in all that is read of lines, followed by all else."""
-        of_lines = np.array([of.kind in OF_LINES for of in self.sensed for _ in of.entries])
+        of_lines = np.array([of.kind in OF_LINES for of in self.sensed for _ in of.entries], dtype=bool)
         return np.argsort(np.argsort(~of_lines, kind="stable"))
 
     def _with_lines(self, read: Array, q: Array, v: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -189,3 +191,20 @@ def test_tied_names_do_not_contradict_each_other() -> None:
     name, value = list(names.items())[1]
     with pytest.raises(tt.ModelError, match=f"{name}.*contradiction"):
         model.at({**names, name: 1.01 * value})
+
+
+def test_sections_of_rods() -> None:
+    """What a rod transmits beside an uncertain spring; in a loop closures carry what the spring does not, and it is refused."""
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(0.02), young=1e8, density=1000.0, strains={"bending_z": 1}, ports={"mid": 0.4})
+    crank = tt.RigidBody("crank", 1.0, inertia=[0.1, 0.1, 0.1], ports={"end": [0.5, 0, 0]})
+    s = tt.System("swing", gravity=[0, -9.81, 0])
+    s.connect("world", crank, tt.Revolute("hinge", stiffness=90.0))
+    s.connect(crank.port("end"), rod, tt.Revolute("pin", stiffness=30.0))
+    arguments: tuple[Any, ...] = {"hinge.stiffness": tt.percent(20)}, ["hinge"], ["rod.mid.section"]
+    m = s.resolve()
+    assert tt.lft(m, tt.trim(m), *arguments).check(5) < EXACT
+    s.world.add_port("far", [1.5, 0.1, 0.0])
+    s.close_loop(rod.port("tip"), s.world.port("far"), tt.RigidClosure("rail", directions=np.eye(6)[:, 1:2]))
+    m = s.resolve()
+    with pytest.raises(tt.ModelError, match="inexact-output"):
+        tt.lft(m, tt.trim(m, q=m.assemble(m.neutral())), *arguments)
