@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.following import following
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 from titop.solvers.constraints.open_loops import open_loops, refuse_flipped
@@ -85,36 +86,23 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
 
 
 def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
-    """Return a closed configuration with free joints turned back by whole turns towards a guess, where it stays closed."""
-    for k in np.flatnonzero(model.angular_coordinates & ~fixed).tolist():
+    """Return a closed configuration with free joints turned back by whole turns towards a guess, where it stays closed.
+
+    What gears couple turns together.
+    """
+    gears = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
+    leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - model.gear_count :])).basis
+    for k in np.flatnonzero(model.angular_coordinates & ~fixed & (moves != 0.0)):
         away = model.difference(guess, q)
         turns = np.round(away[k] / (2 * np.pi))
         if not turns:
             continue
-        back = _with_geared(model, k, -2 * np.pi * turns)
-        trial = model.integrate(q, back)
+        trial = model.integrate(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
         is_nearer = np.abs(model.difference(guess, trial)).sum() < np.abs(away).sum()
         errors = model.engine.dynamics.constraints(trial, np.zeros(model.nv)).error
-        if is_nearer and not back[fixed].any() and np.abs(model.closure_weights * errors).max() < CLOSED:
+        if is_nearer and np.abs(model.closure_weights * errors).max() < CLOSED:
             q = trial
     return q
-
-
-def _with_geared(model: ClosedMechanism, k: int, turn: float) -> Array:
-    """Return a step (nv) of the k-th coordinate, and of all that gears couple with it."""
-    step, known = np.zeros(model.nv), {k}
-    step[k] = turn
-    for _ in model.gear_constraints:  # each gear once may be one further along a train
-        for gear in model.gear_constraints:
-            driver, driven = gear.driver[1], gear.driven[1]
-            if driver in known and driven not in known:
-                step[driven] = gear.gear.ratio * step[driver]
-            elif driven in known and driver not in known:
-                step[driver] = step[driven] / gear.gear.ratio
-            else:
-                continue
-            known |= {driver, driven}
-    return step
 
 
 def _newton_step(model: ClosedMechanism, rows: Constraints, free: Array) -> Array:

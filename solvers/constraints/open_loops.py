@@ -26,16 +26,14 @@ def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tu
         return
     rows = model.engine.dynamics.constraints(q, v)
     if np.abs(model.closure_weights * rows.error).max() > _CLOSED:
-        found, expected = f"{open_loops(model, q)} {where[0]} leaves it so", "a configuration that closes the loops"
-        raise ModelError(Finding(code, where[0], found, expected, cures[0]))
+        found = f"{open_loops(model, q)} {where[0]} leaves it so"
+        raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
     changes = rows.jacobian @ v
-    if np.abs(model.closure_weights * changes).max() > _CLOSED * max(1.0, np.abs(v).max()):
-        worst = int(np.abs(model.closure_weights * changes).argmax())
-        found, expected = (
-            f"{model.constraint_names[worst]} changing at {changes[worst]:.3g}",
-            "a velocity that keeps the loops closed",
-        )
-        raise ModelError(Finding(code, where[1], found, expected, cures[1]))
+    sizes = np.abs(model.closure_weights * changes)
+    if sizes.max() > _CLOSED * max(1.0, np.abs(v).max()):
+        worst = int(sizes.argmax())
+        found = f"{model.constraint_names[worst]} changing at {changes[worst]:.3g}"
+        raise ModelError(Finding(code, where[1], found, "a velocity that keeps the loops closed", cures[1]))
 
 
 def open_loops(model: ClosedMechanism, q: Array) -> str:
