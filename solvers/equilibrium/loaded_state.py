@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, Self
+from typing import Protocol
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model.model import Model
@@ -26,4 +26,3 @@ class LoadedState(Protocol):
     def wrenches(self) -> Mapping[str, Array] | None: ...
     @property
     def residual(self) -> Array: ...
-    def moved(self, q: Array, v: Array, tau: Array, u: Array | None) -> Self: ...

@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess, reaches
 from titop.solvers.equilibrium.loaded_state import LoadedState
-from titop.solvers.model.reduction import reduction
+from titop.solvers.model.reduction import Reduction, reduction
 
 #: How far along the motion it is looked at again, in parts of what a coordinate goes until things look different.
 _STEP = 1e-2
@@ -26,9 +26,14 @@ def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Fi
     """Yield a finding where accelerations stay zero along the point's motion, but their derivatives do not stay as they are."""
     if not point.v.any():
         return
-    about = _linear_model(point, None)
-    if not about.is_steady:
+    model, nv = point.model, point.model.nv
+    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    if excess(point, a, A[nv:, :nv] @ point.v, (A[nv:], B[nv:])).max(initial=0.0) > 1.0:
         return
+    reduced = reduction(model, point.q, point.v, np.zeros(nv, dtype=bool))
+    states = reduced.states[: len(reduced.states) // 2]
+    reach = reaches(model, point.q)[states]
+    about = _LinearModel(_scaled(reduced, A, reach), states, reach)
     rates = _rates(point, about)
     try:
         change = max((_change(point, about, rate, rates[-1]) for rate in rates), default=0.0)
@@ -42,7 +47,7 @@ def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Fi
 
 
 class _LinearModel(NamedTuple):
-    """Derivatives of accelerations by independent coordinates and their rates (n, 2n), in parts of their `reach` (n).
+    """Derivatives of accelerations by independent coordinates and their rates, in parts of what the coordinates reach (n).
 
     Coordinates of no reach, as of bodies that are not deformed, are left out. `chosen` are the entries of v.
     """
@@ -50,21 +55,13 @@ class _LinearModel(NamedTuple):
     by_state: Array
     chosen: Array
     reach: Array
-    is_steady: bool
 
 
-def _linear_model(point: LoadedState, chosen: Array | None) -> _LinearModel:
-    """Return the linear model in some independent coordinates, or in any."""
-    model, nv = point.model, point.model.nv
-    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    is_steady = excess(point, a, A[nv:, :nv] @ point.v, (A[nv:], B[nv:])).max(initial=0.0) <= 1.0
-    names = None if chosen is None or not model.is_constrained else [model.coordinate_names[k] for k in chosen]
-    reduced = reduction(model, point.q, point.v, np.zeros(nv, dtype=bool), names)
-    n = len(reduced.states) // 2
-    reach = reaches(model, point.q)[reduced.states[:n]]
-    kept = np.flatnonzero(reach > 0.0)
-    matrix = reduced.rows(reduced.columns(A))[n + kept][:, [*kept, *(n + kept)]] / reach[kept, None]
-    return _LinearModel(matrix * np.tile(reach[kept], 2), reduced.states[:n], reach, is_steady)
+def _scaled(reduced: Reduction, A: Array, reach: Array) -> Array:
+    """Return the derivatives of accelerations by the states that are `reduced` to, coordinates in parts of their reach."""
+    n, kept = len(reach), np.flatnonzero(reach > 0.0)
+    matrix: Array = reduced.rows(reduced.columns(A))[n + kept][:, [*kept, *(n + kept)]]
+    return matrix / reach[kept, None] * np.tile(reach[kept], 2)
 
 
 def _rates(point: LoadedState, about: _LinearModel) -> list[float]:
@@ -84,11 +81,11 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
     if model.is_constrained:
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
-    later = _linear_model(point.moved(q, v, point.tau, point.u), about.chosen)
-    if later.by_state.shape != about.by_state.shape:
-        return 0.0
+    _, A, _ = model.raw_linear_matrices(q, v, point.tau, point.wrenches, point.u)
+    names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
+    later = _scaled(reduction(model, q, v, np.zeros(model.nv, dtype=bool), names), A, about.reach)
     per_rate = np.repeat([1.0, rate], len(about.by_state))
-    before, after = about.by_state * per_rate, later.by_state * per_rate
+    before, after = about.by_state * per_rate, later * per_rate
     rows = np.abs(before).max(axis=1, initial=0.0)
     noticed = np.maximum(rows, max(_EMPTY * rows.max(initial=0.0), _ROUNDED * fastest**2))
     return float((np.abs(after - before) / noticed[:, None]).max(initial=0.0)) / _STEP
