@@ -52,6 +52,8 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     """
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
+    elif model.is_constrained:
+        point.refuse_open()
     model = point.model
     a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     drift = A[model.nv :, : model.nv] @ point.v

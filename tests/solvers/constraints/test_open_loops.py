@@ -18,6 +18,7 @@ USES: list[Callable[[tt.OperatingPoint], object]] = [
     lambda p: p.stability,
     lambda p: p.eigenvalues,
     lambda p: tt.linearize(MODEL, p),
+    lambda p: tt.linear_matrices(MODEL, p),
     lambda p: tt.linear_matrices(MODEL, (p.q, p.v, p.tau)),
     lambda p: tt.lft(MODEL, p, {"crank.mass": tt.percent(10)}, ["q1"], ["q1.q"]),
     lambda p: tt.lpv(MODEL, {"crank.mass": [1.0]}, inputs=["q1"], outputs=["q1.q"], points=[p], progress=False),
@@ -25,7 +26,9 @@ USES: list[Callable[[tt.OperatingPoint], object]] = [
 ]
 
 
-@pytest.mark.parametrize("use", USES, ids=["stability", "eigenvalues", "linearize", "matrices", "lft", "lpv", "nlsys"])
+@pytest.mark.parametrize(
+    "use", USES, ids=["stability", "eigenvalues", "linearize", "matrices", "matrices of a state", "lft", "lpv", "nlsys"]
+)
 def test_open_points_are_refused(use: Callable[[tt.OperatingPoint], object]) -> None:
     with refusal("open-point", "loop 'pin' is open by 0."):
         use(tt.OperatingPoint(MODEL, CLOSED + np.array([0.3, 0.0, 0.0])))
