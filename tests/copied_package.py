@@ -28,16 +28,22 @@ print(titop.__file__, rates[0], "numba" in sys.modules)
 BEFORE, AFTER = -0.5, -1.0
 
 
+def copy_package(folder: Path) -> CopiedPackage:
+    """Return a copy of titop in a folder, without machine code."""
+    copied = CopiedPackage(folder)
+    for name in ("blocks", "graph", "solvers"):
+        ignored = shutil.ignore_patterns("__pycache__", "machine_code")
+        shutil.copytree(ROOT / name, copied.package / name, ignore=ignored)
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(ROOT / name, copied.package)
+    return copied
+
+
 class CopiedPackage:
-    """A copy of titop in a folder, and its cache beside it."""
+    """A copy of titop that stands in a folder, and its cache beside it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.package, self.cache = folder, folder / "titop", folder / "cache"
-        for name in ("blocks", "graph", "solvers"):
-            ignored = shutil.ignore_patterns("__pycache__", "machine_code")
-            shutil.copytree(ROOT / name, self.package / name, ignore=ignored)
-        for name in ("__init__.py", "__init__.pyi"):
-            shutil.copy(ROOT / name, self.package)
 
     def run(self, **settings: str) -> tuple[float, bool]:
         """Return the number, and whether numba was loaded."""

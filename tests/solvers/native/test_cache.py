@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.copied_package import AFTER, BEFORE, CopiedPackage
+from tests.copied_package import AFTER, BEFORE, CopiedPackage, copy_package
 from titop.solvers.native import cache
 from titop.solvers.native.identity import source_hash
 from titop.solvers.native.kernel import entry
@@ -16,7 +16,7 @@ from titop.solvers.native.signatures import REAL
 
 @pytest.fixture(scope="module")
 def copied_package(tmp_path_factory: pytest.TempPathFactory) -> CopiedPackage:
-    return CopiedPackage(tmp_path_factory.mktemp("edited"))
+    return copy_package(tmp_path_factory.mktemp("edited"))
 
 
 def test_an_edit_of_a_helper_in_another_file_changes_the_result(copied_package: CopiedPackage) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import titop as tt
-from tests.copied_package import AFTER, BEFORE, CopiedPackage
+from tests.copied_package import AFTER, BEFORE, CopiedPackage, copy_package
 from titop.solvers.cli import main
 from titop.solvers.engines.compiled import compile_ahead
 from titop.solvers.native import cache, identity, shipped
@@ -30,7 +30,7 @@ with shipping() as scratch:
 @pytest.fixture(scope="module")
 def shipped_package(tmp_path_factory: pytest.TempPathFactory) -> CopiedPackage:
     """A package that comes with machine code, and has an empty cache."""
-    copied = CopiedPackage(tmp_path_factory.mktemp("shipped"))
+    copied = copy_package(tmp_path_factory.mktemp("shipped"))
     assert copied.run(**identity.wheel_settings()) == (BEFORE, True)
     (made,) = copied.cache.iterdir()
     copied.output(SHIP.replace("sys.argv[1]", repr(str(made))))
@@ -52,9 +52,7 @@ def test_other_settings_of_the_compiler_leave_it_alone(shipped_package: CopiedPa
 
 
 def test_where_sources_were_edited_it_is_left_alone(shipped_package: CopiedPackage, tmp_path: Path) -> None:
-    edited = shutil.copytree(shipped_package.folder, tmp_path / "edited")
-    copied = CopiedPackage.__new__(CopiedPackage)
-    copied.folder, copied.package, copied.cache = edited, edited / "titop", edited / "cache"
+    copied = CopiedPackage(shutil.copytree(shipped_package.folder, tmp_path / "edited"))
     copied.edit()
     assert copied.run() == (AFTER, True)
 
