@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
+
+# one thread of BLAS a process: tests run side by side, and threads that wait for each other's cores take ten times as long
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead
 from titop.solvers.native import calling
