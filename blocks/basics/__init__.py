@@ -3,8 +3,8 @@
 - `errors`: findings, errors and warnings; `wording`: the words of strangers in them;
 - `user_input`: reading what users type into numbers; `user_functions`: their functions and switches;
 - `spatial`: rotations, twists and wrenches; `pose`: frames in others;
-- `taylor`: numbers with their time derivatives; `complex_steps`: derivatives by complex steps; `differences`: by real
-  differences whose steps suit the function;
+- `taylor`, `series_arrays`: numbers with their time derivatives, and arrays of them; `complex_steps`: derivatives by complex
+  steps; `differences`: by real differences whose steps suit the function;
 - `paths`: dotted names; `units`: of coordinates, and of what goes with them;
 - `local_files`: files read and written with care; `garbage`: memory while much is built.
 """

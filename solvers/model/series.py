@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import store
 from titop.solvers.constraints.mechanism import EquationSeries
@@ -307,7 +307,8 @@ class DynamicsSeries(Resolved):
         motion, q = _read_rows(self, "v_series", v_series, None, 1), self._read_q(q)
         motion = BaseTwists(self, twists).to_body(q, motion)
         (series,) = self.engine.series.port_series([self.read_port(port)], q, motion)
-        velocity = derivatives_of(taylor_array(series.rotation) @ taylor_array(series.twist)[:3], len(motion) - 1)
+        rotation, twist = SeriesArray.of_derivatives(series.rotation), SeriesArray.of_derivatives(series.twist)
+        velocity = derivatives(rotation @ twist[:3], len(motion) - 1)
         return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
 
 

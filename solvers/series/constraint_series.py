@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.series_arrays import SeriesArray, derivatives, moving, stacked
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.taylor import derivatives_of, taylor_array
+from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.mechanism import ClosedMechanism, PortSeries
@@ -18,14 +19,16 @@ class _Closing(NamedTuple):
     """A loop with twists V (6) of its ports and matrices E (k x 6) along a motion: it opens by ``E1 V1 + E2 V2``."""
 
     loop: Loop
-    V: tuple[Array, Array]
-    E: tuple[Array, Array]
+    V: list[SeriesArray]
+    E: list[SeriesArray]
 
 
 def _closing(loop: Loop, first: PortSeries, second: PortSeries) -> _Closing:
-    poses = ((taylor_array(port.rotation), taylor_array(port.position)) for port in (first, second))
-    twists = taylor_array(first.twist), taylor_array(second.twist)
-    return _Closing(loop, twists, loop.closure.jacobians(*relative_pose(*poses)))
+    ports, order = (first, second), len(first.twist) - 1
+    matrices = loop.closure.jacobians(*relative_pose(*((taylor_array(p.rotation), taylor_array(p.position)) for p in ports)))
+    return _Closing(
+        loop, [SeriesArray.of_derivatives(p.twist) for p in ports], [moving(stacked(E, order), order) for E in matrices]
+    )
 
 
 class ConstraintSeries:
@@ -47,7 +50,7 @@ class ConstraintSeries:
 
     def rates(self) -> Array:
         """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; where they stay closed, zeros."""
-        closures = [derivatives_of(E[0] @ V[0] + E[1] @ V[1], self._last) for _, V, E in self._closings]
+        closures = [derivatives(E[0] @ V[0] + E[1] @ V[1], self._last) for _, V, E in self._closings]
         gears = [self._v_series @ gear.jacobian(self._model.nv).T for gear in self._model.gear_constraints]
         return np.hstack([np.zeros((self._last + 1, 0)), *closures, *gears])
 
@@ -59,6 +62,8 @@ class ConstraintSeries:
         for loop, _, E in self._closings:
             own = slice(row, row + len(loop.closure.constraint_names))
             for ref, rates in zip((loop.first, loop.second), E, strict=True):
-                pushes.append(PortPush(str(ref), False, derivatives_of(rates.T @ taylor_array(padded[:, own]), last)))
+                pushes.append(
+                    PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, own]), last))
+                )
             row = own.stop
         return pushes
