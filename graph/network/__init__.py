@@ -2,5 +2,6 @@
 
 - `network` (with `connections`): connecting blocks;
 - `include`: networks as blocks of others;
-- `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `System.connect`.
+- `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `System.connect`;
+- `lengths`: how long its bodies are.
 """

@@ -12,10 +12,9 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
-from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Loop
+from titop.graph.network.lengths import extent_of
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.assembling import (
     assembled,
@@ -134,17 +133,8 @@ class ClosedLoops(Configurations):
 
     @structural
     def extent(self) -> float:
-        """The largest distance (m) of a port or a placement from its frame, or else of a centre of mass; zero without any.
-
-        Ports of bodies that deform are where they are without deformation.
-        """
-        blocks = self._assembly.blocks.values()
-        placements = [connection.placement.position for connection in self._assembly.connections]
-        ports = [place for block in blocks for place in _port_places(block)]
-        for places in ([*placements, *ports], [getattr(block, "com", 0.0) for block in blocks]):
-            if largest := max((float(np.linalg.norm(place)) for place in places), default=0.0):
-                return largest
-        return 0.0
+        """The length (m) of the bodies, see `titop.graph.network.lengths`; zero without any."""
+        return extent_of(self._assembly)
 
     def coordinate_sizes(self, weighted: Array) -> Array:
         """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
@@ -356,12 +346,3 @@ class ClosedLoops(Configurations):
 
     def _chosen(self, argument: str, names: Iterable[str]) -> Array:
         return coordinate_mask(names, self._assembly, argument)
-
-
-def _port_places(block: Block) -> list[Array]:
-    """Return where a body's ports are in its frame (3 each); nothing for joints."""
-    if hasattr(block, "port_poses"):
-        return [pose.position for pose in block.port_poses.values()]
-    if isinstance(block, Joint) or not block.nv:
-        return []
-    return [block.pose(port, block.neutral())[1] for port in block.ports]
