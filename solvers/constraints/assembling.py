@@ -20,6 +20,8 @@ from titop.solvers.constraints.open_loops import open_loops, refuse_flipped
 
 #: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
 CLOSED = 1e-10
+#: Errors of rounding, relative to how far from the inertial origin the ports are, for the joints in a loop.
+_ROUNDING = 16 * float(np.finfo(float).eps)
 #: Velocities and accelerations that contradict each other by less than this part count as consistent.
 CONSISTENT = 1e-8
 #: What rounding leaves of entries of the Jacobian that cancel, beside the largest.
@@ -76,13 +78,27 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
         else:
             break
         q, rows = trial, trial_rows
-    if np.abs(model.closure_weights * rows.error).max(initial=0.0) > CLOSED:
+    worst = np.abs(model.closure_weights * rows.error).max(initial=0.0)
+    if worst > CLOSED and worst > closed_within(model, q):
         advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
         raise ConvergenceError(f"{open_loops(model, q)} cannot be closed from there; {advice}")
     if (unwound := _unwound(model, guess, q, fixed)) is not q:
         return closed_configuration(model, unwound, fixed)  # without the rounding of many turns
     refuse_flipped(model, q)
     return q
+
+
+def closed_within(model: ClosedMechanism, q: Array) -> float:
+    """Return the errors that count as closed (rad, and m for a system of size one) at a configuration.
+
+    Poses are known in the inertial frame: far from its origin rounding leaves more of their differences.
+    """
+    if not model.rigid_loops:
+        return CLOSED
+    ports, still = [str(ref) for loop in model.rigid_loops for ref in loop.ports], np.zeros(model.nv)
+    places = [model.engine.observations.port_motion(port, q, still, still).position for port in ports]
+    farthest = max(float(np.linalg.norm(place)) for place in places)
+    return CLOSED + _ROUNDING * farthest / model.size
 
 
 def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
@@ -100,7 +116,7 @@ def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Ar
         trial = model.integrate(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
         is_nearer = np.abs(model.difference(guess, trial)).sum() < np.abs(away).sum()
         errors = model.engine.dynamics.constraints(trial, np.zeros(model.nv)).error
-        if is_nearer and np.abs(model.closure_weights * errors).max() < CLOSED:
+        if is_nearer and np.abs(model.closure_weights * errors).max() < closed_within(model, trial):
             q = trial
     return q
 
@@ -142,7 +158,7 @@ def follow_steps(model: ClosedMechanism, q: Array, look: Callable[[Array], tuple
     least = np.inf
     for _ in range(_STEPS):
         worst, step = look(q)
-        if worst < precision or (worst < CLOSED and worst > 0.5 * least):
+        if worst < precision or (worst > 0.5 * least and (worst < CLOSED or worst < closed_within(model, q))):
             return q
         if worst > 0.9 * least:
             break

@@ -29,8 +29,8 @@ def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tu
         found = f"{open_loops(model, q)} {where[0]} leaves it so"
         raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
     changes = rows.jacobian @ v
-    sizes = np.abs(model.closure_weights * changes)
-    if sizes.max() > _CLOSED * max(1.0, np.abs(v).max()):
+    sizes, terms = (model.closure_weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
+    if sizes.max() > _CLOSED * max(1.0, terms.max()):
         worst = int(sizes.argmax())
         found = f"{model.constraint_names[worst]} changing at {changes[worst]:.3g}"
         raise ModelError(Finding(code, where[1], found, "a velocity that keeps the loops closed", cures[1]))
