@@ -95,9 +95,11 @@ def fit_shape(
 def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
     from scipy.optimize import least_squares
 
+    sizes = model.coordinate_weights[sought]
+
     def displacement(x: Array) -> Array:
         dq = np.zeros(model.nv)
-        dq[sought] = x
+        dq[sought] = sizes * x
         return dq
 
     def residual(x: Array) -> Array:
@@ -107,7 +109,7 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
         by_tangent = _derivatives(model, poses, model.integrate(start, dq), arm)
-        return np.linalg.solve(model.difference_jacobian(dq).T, by_tangent.T).T[:, sought]
+        return np.linalg.solve(model.difference_jacobian(dq).T, by_tangent.T).T[:, sought] * sizes
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
@@ -122,8 +124,8 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
 
 
 def _weighted(error: Array, arm: float) -> Array:
-    """Return an error in metres."""
-    return np.concatenate([error[:3], arm * error[3:]])
+    """Return an error in radians, of which one is as wrong as the length `arm`: no unit decides when the search ends."""
+    return np.concatenate([error[:3] / arm, error[3:]])
 
 
 def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> Iterator[tuple[str, Array]]:
@@ -139,9 +141,9 @@ def _derivatives(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array,
     rows = []
     for port, (pose, turned) in poses.items():
         jacobian, rotation = model.jacobian(port, q), model.pose(port, q)[0]
-        rows.append(rotation @ jacobian[:3])
+        rows.append(rotation @ jacobian[:3] / arm)
         if turned:
-            rows.append(arm * log_jacobian(rotation_log(pose.rotation.T @ rotation)) @ jacobian[3:])
+            rows.append(log_jacobian(rotation_log(pose.rotation.T @ rotation)) @ jacobian[3:])
     return np.vstack(rows) if rows else np.zeros((0, model.nv))
 
 

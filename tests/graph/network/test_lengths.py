@@ -37,6 +37,13 @@ def swing(target: float | None) -> tt.Model:
     return s.resolve()
 
 
+def rod() -> tt.Model:
+    """Return a clamped rod, and nothing else."""
+    s = tt.System("rod", gravity=[0, 0, 0])
+    s.connect("world", tt.Rod("rod", 0.7, tt.Section.circle(0.01), 1e6, 1000.0), tt.Weld("clamp"))
+    return s.resolve()
+
+
 @pytest.mark.parametrize("target", [3e4, 7e6, 1e9])
 def test_ports_that_nothing_joins_do_not_move_equilibria(target: float) -> None:
     """Judged beside its longest port, of 1e9 m, a hinge would be in balance wherever it is."""
@@ -73,10 +80,17 @@ def test_linkages_move_alike_wherever_they_stand(away: float) -> None:
         (four_bar(6e6), 0.09),
         (swing(None), 0.2),
         (swing(1e9), 0.2),
+        (rod(), 0.7),
     ],
 )
 def test_the_longest_of_what_moves_counts(model: tt.Model, length: float) -> None:
     assert model.size == pytest.approx(length)
+
+
+def test_bodies_without_any_have_the_lengths_of_their_ports() -> None:
+    s = tt.System("wheel", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("disc", 1.0, inertia=1.0, ports={"rim": [0, 0.4, 0]}), tt.Revolute("axle"))
+    assert s.resolve().size == pytest.approx(0.4)
 
 
 def test_without_lengths_of_bodies_it_is_the_distance_of_what_holds_them() -> None:

@@ -92,3 +92,18 @@ def test_refusals() -> None:
         tt.fit_shape(model, {"rod.tip": [0, 0, 0]}, radian=-1.0)
     with pytest.raises(tt.ModelError, match="resolved model"):
         tt.fit_shape("model", {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("length", [1e3, 1e-3, 1e-6])
+@pytest.mark.parametrize("turned", [False, True])
+def test_no_unit_of_length_decides_when_the_search_ends(length: float, turned: bool) -> None:
+    """A rod on a slide, as long as one likes: the shape is found as it is of 1 m, to 1e-9, the slide in parts of the length."""
+    s = tt.System("feeler", gravity=[0, 0, 0])
+    rod = tt.Rod("rod", length, tt.Section.circle(0.01 * length), 1e6, 1000.0, {"bending_z": 1}, ports={"middle": length / 2})
+    s.connect("world", rod, tt.Prismatic("slide", axis=[0, 1, 0]))
+    model = s.resolve()
+    q = np.array([0.2 * length, 1.0, 0.3])
+    poses = {port: model.pose(port, q) for port in ("rod.middle", "rod.tip")}
+    fit = tt.fit_shape(model, {port: tt.Pose(r, R) if turned else r for port, (R, r) in poses.items()})
+    np.testing.assert_allclose((fit.q - q) / [length, 1, 1], 0.0, atol=1e-9)
+    assert fit.rank == 3
