@@ -103,7 +103,9 @@ class RodLine(Interaction):
         return Path(rod_parts(self.rods, self._routing(points), self._content))
 
     def _routing(self, points: int) -> Routing:
-        return Routing(self.y, self.z, self.relative, self.start, self.end, points)
+        lengths = np.array([[rod.given_length for rod in self.rods], [rod.length for rod in self.rods]])
+        seams = np.cumsum(np.pad(lengths, ((0, 0), (1, 0))), axis=1)
+        return Routing(self.y, self.z, self.relative, self.start, self.end, points, seams)
 
     @property
     def _content(self) -> Dimension:

@@ -35,6 +35,8 @@ class Routing(NamedTuple):
         Abscissas, counted through all rods at their given lengths.
     points : int
         Gauss points of every smooth stretch of a rod.
+    seams : (2, rods + 1) array, m
+        Abscissas of all rods' ends: at their given lengths, and at those that they have now.
     """
 
     y: Dimension
@@ -43,12 +45,14 @@ class Routing(NamedTuple):
     start: float
     end: float
     points: int
+    seams: Array
 
     def dimension(self, name: str, dimension: Dimension, abscissas: Array) -> Array:
         """Return a number, taper or function of X at abscissas (k, m)."""
         if callable(dimension):
             return sampled(name, dimension, abscissas, 1.0, ())
-        return along(name, dimension, (abscissas - self.start) / (self.end - self.start), 1.0)
+        places, (start, end) = (np.interp(X, self.seams[0].real, self.seams[1]) for X in (abscissas, (self.start, self.end)))
+        return along(name, dimension, (places - start) / (end - start), 1.0)
 
     def places(self, rod: Rod, first: float, fractions: Array) -> Array:
         """Return y and z (2, k; m) at places of a rod, in parts of its length, whose base is at the abscissa `first` (m)."""

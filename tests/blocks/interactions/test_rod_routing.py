@@ -47,3 +47,29 @@ def test_parts_of_the_half_widths_follow_the_section() -> None:
     relative = tt.Tendon("relative", rod, y=0.5, z=1.0, relative=True)
     assert relative.measure(q) == pytest.approx(absolute.measure(q), rel=1e-13)  # slopes by differences of sixth order
     assert tt.Tendon("other", rod, y=0.5, z=0.9, relative=True).measure(q) != pytest.approx(absolute.measure(q), rel=1e-4)
+
+
+def test_lines_through_several_rods_run_straight_at_lengths_that_have_changed() -> None:
+    """A pair of numbers is those at both ends, whatever the rods' lengths: as of rods that were made so, to rounding."""
+
+    def pulled(lengths: tuple[float, float]) -> tt.Model:
+        s = tt.System("tentacle", gravity=[0, 0, 0])
+        rods = [
+            tt.Rod(name, length, tt.Section.circle(0.02), young=1e6, density=1e3, strains={"bending_z": 1})
+            for name, length in zip("ab", lengths, strict=True)
+        ]
+        s.connect("world", rods[0], tt.Weld("root"))
+        s.connect(rods[0].port("tip"), rods[1], tt.Weld("seam"))
+        s.add_interaction(tt.Tendon("tendon", rods, y=(0.015, 0.001)))
+        s.add_interaction(tt.PressureChamber("chamber", rods, y=(-0.012, -0.002), area=(1e-4, 2e-5)))
+        return s.resolve()
+
+    q, still, u = np.array([0.3, -0.2, 0.1, 0.4]), np.zeros(4), np.array([3.0, 2e4])
+    made = pulled((1.6, 0.4))
+    changed = pulled((0.8, 0.4)).with_parameters({"a.length": 1.6})
+    expected = made.inverse_dynamics(q, still, still, u=u)
+    np.testing.assert_allclose(changed.inverse_dynamics(q, still, still, u=u), expected, rtol=1e-12)
+    h = 1e-5
+    ahead, behind = (pulled((1.6 + side * h, 0.4)).inverse_dynamics(q, still, still, u=u) for side in (1, -1))
+    slope = changed.inverse_dynamics_sensitivities(q, still, still, ["a.length"], u=u)["a.length"]
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), rtol=0, atol=1e-7 * np.abs(slope).max())

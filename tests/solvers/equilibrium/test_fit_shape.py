@@ -99,7 +99,9 @@ def test_refusals() -> None:
 def test_no_unit_of_length_decides_when_the_search_ends(length: float, turned: bool) -> None:
     """A rod on a slide, as long as one likes: the shape is found as it is of 1 m, to 1e-9, the slide in parts of the length."""
     s = tt.System("feeler", gravity=[0, 0, 0])
-    rod = tt.Rod("rod", length, tt.Section.circle(0.01 * length), 1e6, 1000.0, {"bending_z": 1}, ports={"middle": length / 2})
+    rod = tt.Rod(
+        "rod", length, tt.Section.circle(0.01 * length), 1e6, 1000.0, strains={"bending_z": 1}, ports={"middle": length / 2}
+    )
     s.connect("world", rod, tt.Prismatic("slide", axis=[0, 1, 0]))
     model = s.resolve()
     q = np.array([0.2 * length, 1.0, 0.3])
