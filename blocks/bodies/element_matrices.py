@@ -25,9 +25,14 @@ def read_matrices(reader: FieldReader, positions: Any, mass: Any, stiffness: Any
     sparse = is_sparse(mass) and is_sparse(stiffness) and size > DENSE
     M, K = (matrix.toarray() if is_sparse(matrix) and not sparse else matrix for matrix in (mass, stiffness))
     freedoms = size // count if count else 0
-    if size != freedoms * count or freedoms not in (3, 6):
-        expected = f"{3 * count} or {6 * count} rows for {count} nodes"
-        reader.report("wrong-shape", "mass", f"{size} rows", expected, "three or six degrees of freedom a node")
+    for field, rows in (("mass", size), ("stiffness", _rows(stiffness))):
+        if not count or rows not in (3 * count, 6 * count):
+            expected = f"{3 * count} or {6 * count} rows for {count} nodes"
+            reader.report("wrong-shape", field, f"{rows} rows", expected, "three or six degrees of freedom a node")
+            return nodes, 6, np.zeros((0, 0)), np.zeros((0, 0))
+    if (rows := _rows(stiffness)) != size:
+        expected = f"as many as of the mass, which has {size}"
+        reader.report("wrong-shape", "stiffness", f"{rows} rows", expected, "three or six degrees of freedom a node")
         return nodes, 6, np.zeros((0, 0)), np.zeros((0, 0))
     read = _read_sparse if sparse else FieldReader.symmetric
     return nodes, freedoms, read(reader, "mass", M, size), read(reader, "stiffness", K, size)

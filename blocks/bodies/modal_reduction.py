@@ -131,7 +131,8 @@ def reduce_finite_elements(
     loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))
     held = read_nodes(reader, "parent", parent, nodes, freedoms)
     sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
-    refuse_shared_nodes(reader, {"parent": held, **sets})
+    if not reader.findings:
+        refuse_shared_nodes(reader, {"parent": held, **sets})
     if reader.findings:
         raise ModelError(reader.findings)
     origin = nodes[held].mean(axis=0)

@@ -54,6 +54,20 @@ def test_what_is_no_node_is_refused(value: Any) -> None:
         assert caught.value.code == "unknown-node"
 
 
+def test_a_node_that_is_none_is_said_to_be_nothing_else() -> None:
+    """The node that stands for it meanwhile is not one of two ports."""
+    with pytest.raises(tt.ModelError) as caught:
+        held(ports={"C": 9})
+    assert [finding.code for finding in caught.value.findings] == ["unknown-node"]
+
+
+@pytest.mark.parametrize(("masses", "stiffnesses", "where"), [(3, 6, "stiffness"), (6, 5, "stiffness"), (4, 6, "mass")])
+def test_the_matrix_with_other_rows_is_named_without_its_numbers(masses: int, stiffnesses: int, where: str) -> None:
+    with pytest.raises(tt.ModelError, match=rf"^b\.{where}: got \d+ rows; expected .*wrong-shape") as caught:
+        held(mass=np.eye(4 * masses), stiffness=np.eye(4 * stiffnesses))
+    assert len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize("ports", [{"C": 2, "D": [1, 2]}, {"C": 2, "D": 2}, {"C": [0, 3]}])
 def test_nodes_move_with_one_port_alone(ports: Any) -> None:
     with pytest.raises(tt.ModelError, match=r"got node [02]; expected nodes of its own, none of '(C|parent)'.*shared-node"):
