@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.soft_line import SoftLine
 from titop.graph.checking.system_check import checked
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
@@ -42,18 +43,26 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
             yield ("bodies", name), _block_entries("bodies", block)
     for name, connection in joints.items():
         yield ("joints", name), _block_entries("joints", connection.joint, connection)
+    sections = _sections_of(loops)
     for section in ("closures", "interactions"):
         for name, loop in loops.items():
-            if section == _section_of(loop):
+            if section == sections[name]:
                 yield (section, name), _block_entries(section, loop.closure, loop)
     for section, blocks in attached.items():
         for block in blocks:
             yield (section, block.name), _block_entries(section, block)
 
 
-def _section_of(loop: Loop) -> str:
-    """Return the table of a loop; all with inputs stand in one, so that these keep their order."""
-    return "closures" if loop.is_between_two_ports and not loop.closure.inputs else "interactions"
+def _sections_of(loops: Mapping[str, Loop]) -> dict[str, str]:
+    """Return the table of each loop: closures between two ports come first, until one has inputs or other targets.
+
+    Then all interactions stand in theirs, so that inputs and what is summed keep their order.
+    """
+    found, acting = {}, False
+    for name, loop in loops.items():
+        acting = acting or not loop.is_between_two_ports or bool(loop.closure.inputs)
+        found[name] = "interactions" if acting and isinstance(loop.closure, Interaction) else "closures"
+    return found
 
 
 def _check_types(system: Network) -> None:
