@@ -13,6 +13,7 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.common_lyapunov import Certificate
 from titop.solvers.robust.lyapunov_tests import LyapunovTest, Request, read_test
 from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.threads import one_thread
 
 #: How far beyond the ranges, and into them, a margin is looked for.
 _WIDEST = 64.0
@@ -81,6 +82,7 @@ class LyapunovStability:
         return f"stable while parameters change: {', '.join(speeds)}{fast}; decay {self.decay:.4g} 1/s, {how}"
 
 
+@one_thread()
 def lyapunov_stability(
     family: Any,
     rates: Mapping[str, float] | None = None,

@@ -19,6 +19,7 @@ from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import check_sizes, check_stable, read_blocks, read_loop
 from titop.solvers.robust.upper_bound import upper_bound
 from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.threads import one_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,6 +79,7 @@ class MuBounds:
         return figure
 
 
+@one_thread()
 def mu(
     lft: Any,
     omega: Any = None,

@@ -18,6 +18,7 @@ from titop.solvers.robust.power_iteration import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_branching, check_positive, check_stable, read_loop
+from titop.solvers.support.threads import one_thread
 
 #: How far beyond the ranges unstable members are looked for.
 _REACH = 100.0
@@ -87,6 +88,7 @@ class RobustStability:
         return f"{text}, {self.kind} at {self.omega:.4g} rad/s with {self.member}" if self.kind else text
 
 
+@one_thread()
 def robust_stability(
     lft: Any,
     level: float = 1.0,

@@ -19,6 +19,7 @@ from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, channels, check_branching, check_stable, read_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
+from titop.solvers.support.threads import one_thread
 
 #: A gain so many times the highest found is not bounded.
 _HIGHEST = 100.0
@@ -63,6 +64,7 @@ class WorstCaseGain:
         return f"{text} ({100 * self.left:.3g} % of the box left: give more cells)" if self.left else text
 
 
+@one_thread()
 def worst_case_gain(
     lft: Any,
     input: str | Sequence[str],

@@ -1,7 +1,7 @@
 """Spreading independent work over processes.
 
 Threads would not do: the integrator calls back into Python at every step, so that two threads take as long as one.
-Each process answers its tasks one by one, so that the task at which a process died is known.
+Each process answers its tasks one by one, so that the task at which a process died is known; its linear algebra has one thread.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from multiprocessing import connection
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.support.threads import one_thread
 
 #: Batches that each process gets, so that none waits long for the last.
 _BATCHES = 8
@@ -152,15 +153,16 @@ def _take_answers(
 def _serve(line: Any, make: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
     """Answer tasks until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, and ends it
-    function = make(*arguments)
-    line.send_bytes(_READY)
-    while True:
-        try:
-            batch = line.recv()
-        except EOFError:
-            return
-        for task in batch:
-            line.send_bytes(_answer(function, task))
+    with one_thread():
+        function = make(*arguments)
+        line.send_bytes(_READY)
+        while True:
+            try:
+                batch = line.recv()
+            except EOFError:
+                return
+            for task in batch:
+                line.send_bytes(_answer(function, task))
 
 
 def _answer(function: Callable[[Any], Any], task: Any) -> bytes:
