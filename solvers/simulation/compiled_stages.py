@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.assembling import CLOSED, closed_within
+from titop.solvers.constraints.assembling import closed_within
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
 from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, EVALUATIONS, LENGTH, STEPS, TIME
@@ -59,7 +59,7 @@ class CompiledStages:
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
         control = no_control(model.nv, rows) if feedback is None else feedback.tables(rows)
-        self._precision = np.array([PRECISION, CLOSED, NEAR])
+        self._precision = np.array([PRECISION, 0.0, NEAR])  # errors that count as closed follow from the first state
         self._kernel, self._same = dynamics.steps(plant.motion.moved, control, self._tau, self._precision)
         self._offsets, self._clock = control[1], np.zeros(CLOCK_COLUMNS)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
@@ -68,7 +68,8 @@ class CompiledStages:
 
     def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
         """Work on these arrays from now on: a `clock`, the state that is reached, and rows of stages."""
-        self._precision[1] = closed_within(self._plant.model, y[: self._plant.model.nq])
+        if not self._precision[1]:
+            self._precision[1] = closed_within(self._plant.model, y[: self._plant.model.nq])
         method, step = self._method, (states, rates, self._motions, *self._same)
         self._run, self._y, self._states, self._rates = clock, y, states, rates
         tables = method.estimators, method.coefficients
