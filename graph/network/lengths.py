@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
 
@@ -26,31 +26,36 @@ def extent_of(assembly: Assembly) -> float:
     bodies = [block for block in assembly.blocks.values() if block is not assembly.world]
     own = [place for block, place in joined if block is not assembly.world]
     own += [place for block in bodies if block.nv and not isinstance(block, Joint) for place in _port_places(block)]
-    own += [np.asarray(block.com) for block in bodies if hasattr(block, "com")]
+    own += [np.asarray(block.com) for block in bodies if np.shape(getattr(block, "com", None)) == (3,)]
     unused = [place for block in bodies if hasattr(block, "port_poses") for place in _port_places(block)]
     fixed = [place for block, place in joined if block is assembly.world]
     for places in (own, unused, [place - fixed[0] for place in fixed]):
-        if longest := max((float(np.linalg.norm(place)) for place in places), default=0.0):
+        if places and (longest := float(np.linalg.norm(np.array(places), axis=1).max())):
             return longest
     return 0.0
 
 
 def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
     """Yield where joints, closures and interactions hold on to blocks (3, in their frames)."""
-    for connection in assembly.connections:
-        rotation, position = _port_pose(connection.parent)
-        yield connection.parent.block, position + rotation @ connection.placement.position
-        yield connection.child.block, _port_pose(connection.child)[1]
-    for loop in assembly.loops:
-        for ref in loop.ports:
-            yield ref.block, _port_pose(ref)[1]
+    here = np.zeros(3)
+    held = [(each.parent, each.placement.position) for each in assembly.connections]
+    held += [(each.child, here) for each in assembly.connections]
+    held += [(ref, here) for loop in assembly.loops for ref in loop.ports]
+    for ref, placement in held:
+        if ref.name in ref.block.ports:
+            rotation, position = _port_pose(ref.block, ref.name)
+            yield ref.block, position + rotation @ placement
+        else:
+            yield ref.block, placement
 
 
-def _port_pose(ref: PortRef) -> tuple[Array, Array]:
-    """Return rotation and position of a port in its body's frame."""
-    block = ref.block
-    return block.pose(ref.name, block.neutral()) if ref.name in block.ports else (np.eye(3), np.zeros(3))
+def _port_pose(block: Block, port: str) -> tuple[Array, Array]:
+    """Return rotation and position of a port in its block's frame."""
+    if hasattr(block, "port_poses"):
+        pose = block.port_poses[port]
+        return pose.rotation, pose.position
+    return block.pose(port, block.neutral())
 
 
 def _port_places(block: Block) -> Iterator[Array]:
-    return (block.pose(port, block.neutral())[1] for port in block.ports)
+    return (_port_pose(block, port)[1] for port in block.ports)
