@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
@@ -26,7 +27,7 @@ def extent_of(assembly: Assembly) -> float:
     bodies = [block for block in assembly.blocks.values() if block is not assembly.world]
     own = [place for block, place in joined if block is not assembly.world]
     own += [place for block in bodies if block.nv and not isinstance(block, Joint) for place in _port_places(block)]
-    own += [np.asarray(block.com) for block in bodies if np.shape(getattr(block, "com", None)) == (3,)]
+    own += [block.com for block in bodies if isinstance(block, RigidBody)]
     unused = [place for block in bodies if hasattr(block, "port_poses") for place in _port_places(block)]
     fixed = [place for block, place in joined if block is assembly.world]
     for places in (own, unused, [place - fixed[0] for place in fixed]):
