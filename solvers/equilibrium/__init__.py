@@ -8,6 +8,7 @@
   `sizes`: what counts as one there; `balance`: what may be left of accelerations;
 - `spinning`: flexible bodies that spin too fast for what is known of them; `steadiness`: motions along which models change;
 - `continuation`: following equilibria along a parameter;
-- `equilibrium_path`: along a load, past where it turns round: `path_curve`, steps along the curve; `path_events`, what happens;
+- `equilibrium_path`: along a load, past where it turns round: `path_curve`, the curve; `path_steps`, steps along it;
+  `path_events`, what happens in them;
 - `fit_shape`: configurations, not of equilibria, but of measured poses.
 """

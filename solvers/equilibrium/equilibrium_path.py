@@ -17,7 +17,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.continuation import value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve, Station
-from titop.solvers.equilibrium.path_events import event_between
+from titop.solvers.equilibrium.path_steps import steps_along
 from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
@@ -100,7 +100,8 @@ def equilibrium_path(
 
     All loads are linear in one load factor, zero at the start. The factor is an unknown, and steps are measured along the path
     (pseudo-arclength, Keller 1977), with exact derivatives but those by parameters. Where something happens the point is found
-    by bisection and belongs to the path: where the factor turns round, and where stability changes.
+    by bisection and belongs to the path: where the factor turns round, and where stability changes. A step in which stability
+    changes from one path to another, as next to the buckling of what is not quite straight, is made shorter.
 
     Parameters
     ----------
@@ -140,7 +141,8 @@ def equilibrium_path(
     Notes
     -----
     Each step costs two to five linearisations, and eigenvalues. A path does not change over to another one at a bifurcation;
-    a small load that favours a side does. Free and spherical joints may turn by less than a whole turn from the start.
+    a small load that favours a side does: paths are told apart that steps of 1e-5, measured as `longest`, tell apart. Free and
+    spherical joints may turn by less than a whole turn from the start.
 
     Examples
     --------
@@ -177,15 +179,9 @@ def _followed(
     """Return the stations of a path with what happens at them, and whether it is complete."""
     stations, kinds = [start], [""]
     with progress_bar(progress=progress, unit=" equilibria") as bar:
-        before = start
-        for reached in islice(curve.followed(start, longest, within), steps):
-            event = event_between(curve, before, reached)
-            if event is not None:
-                stations.append(event[0])
-                kinds.append(event[1])
-            stations.append(reached)
-            kinds.append("")
-            before = reached
+        for events, reached, _ in islice(steps_along(curve, start, longest, within), steps):
+            stations += [*(event.station for event in events), reached]
+            kinds += [*(event.kind for event in events), ""]
             bar.set_postfix_str(f"load factor {reached.y[0]:.4g}", refresh=False)
             bar.update()
     complete = not within[0] < stations[-1].y[0] < within[1]

@@ -1,4 +1,4 @@
-"""The curve of equilibria that unknowns and a load factor make: its equations, its tangent, and steps along it.
+"""The curve of equilibria that unknowns and a load factor make: its equations, its tangent, and the next point on it.
 
 A step goes along the tangent and back to the curve at right angles to it (Keller 1977, pseudo-arclength), so that it passes
 points at which the load factor turns round. Lengths are those of `Unknowns`, the load factor as it is.
@@ -6,7 +6,7 @@ points at which the load factor turns round. Lengths are those of `Unknowns`, th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +22,8 @@ from titop.solvers.equilibrium.trim import refuse_passing, refuse_residual
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.signals.quantities import Kind
 
-#: What the cosine of the angle between the tangents at both ends of a step is at least; above the second steps grow by that.
-_STRAIGHT, _STRAIGHTER, _GROWTH = 0.9, 0.98, 1.5
-
-#: Where the curve is said to end: steps of this part of the longest.
-_LEAST = 2.0**-20
+#: What the cosine of the angle between the tangents at both ends of a step is at least.
+_STRAIGHT = 0.9
 
 #: Newton steps back to the curve.
 _ITERATIONS = 12
@@ -162,6 +159,10 @@ class Curve:
         """Return the product of two vectors, multipliers left out."""
         return float((self._measured * first) @ second)
 
+    def distance(self, near: Station, far: Station) -> float:
+        """Return the length of the straight line between two stations."""
+        return float(np.linalg.norm(self._measured * (far.y - near.y)))
+
     def along(self, station: Station, length: float) -> Station:
         """Return the equilibrium a step from a station: of some length along its tangent, then across.
 
@@ -175,40 +176,32 @@ class Curve:
             raise ConvergenceError("the path bends too sharply")
         return reached
 
-    def followed(self, start: Station, longest: float, within: tuple[float, float]) -> Iterator[Station]:
-        """Yield stations after the start, the last one where the load factor leaves a range.
+    def between(self, near: Station, far: Station, part: float = 0.5) -> Station:
+        """Return the equilibrium next to a place on the line between two stations, in the plane across that line.
+
+        Parameters
+        ----------
+        near, far : Station
+        part : float
+            Of the line, from `near` on.
 
         Raises
         ------
         ConvergenceError
-            Where the curve ends.
+            If Newton's method does not go straight to one.
         """
-        station, length = start, longest / 4
-        while True:
-            try:
-                reached = self.along(station, length)
-                outside = not within[0] < reached.y[0] < within[1]
-                if outside:
-                    reached = self._at_factor(station, reached, within)
-            except ConvergenceError as error:
-                length /= 2
-                if length < _LEAST * longest:
-                    raise ConvergenceError(
-                        f"the path ends near a load factor of {station.y[0]:.6g}: {error}; a contact or a cable may let go "
-                        "there, or a block refuse its parameters: narrow within, or begin beyond it from a guess"
-                    ) from None
-                continue
-            yield reached
-            if outside:
-                return
-            if self.product(reached.tangent, station.tangent) > _STRAIGHTER:
-                length = min(_GROWTH * length, longest)
-            station = reached
+        line = (far.y - near.y) / self.distance(near, far)
+        return self.across(near.y + part * (far.y - near.y), line, line)
 
-    def _at_factor(self, before: Station, beyond: Station, within: tuple[float, float]) -> Station:
-        """Return the equilibrium at the end of a range that lies between two stations."""
-        end = within[1] if beyond.y[0] >= within[1] else within[0]
-        part = (end - before.y[0]) / (beyond.y[0] - before.y[0])
-        between = before.y + part * (beyond.y - before.y)
-        between[0] = end
-        return self.across(between, np.eye(len(between))[0], before.tangent)
+    def at_factor(self, near: Station, far: Station, factor: float) -> Station:
+        """Return the equilibrium at a load factor that lies between those of two stations.
+
+        Raises
+        ------
+        ConvergenceError
+            If Newton's method does not go straight to one.
+        """
+        part = (factor - near.y[0]) / (far.y[0] - near.y[0])
+        start = near.y + part * (far.y - near.y)
+        start[0] = factor
+        return self.across(start, np.eye(len(start))[0], near.tangent)

@@ -8,7 +8,8 @@ import pytest
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
 from tests.refusals import refusal
-from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, push_of, truss
+from tests.solvers.equilibrium.spinners import GRAVITY
+from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, buckled, push_of, truss
 from titop.solvers.equilibrium.load_steps import stands
 
 #: The height (m) of the truss at which it can bear no more, and what forces are measured by (N).
@@ -103,6 +104,116 @@ def test_a_straight_column_stands_until_it_buckles() -> None:
     found = [-point.parameters["load.force.x"] / BUCKLING for point in path.at("bifurcation")]
     np.testing.assert_allclose(found, [1.0, 9.0], rtol=1e-3)  # order 6, 12 points
     assert path.unstable[-1] == 2
+
+
+#: Of a hinge under a post (N m/rad); also what buckles a post of 1 m (N).
+SPRING = 10.0
+
+
+def posts(lean: float, *springs: float) -> tt.Model:
+    """Return posts of 1 m on sprung hinges, pushed at their tops; at rest their springs lean by an angle (rad)."""
+    s, up = tt.System("posts", gravity=[0, 0, 0]), [-np.sin(lean), 0, np.cos(lean)]
+    for k, spring in enumerate(springs):
+        post = tt.RigidBody(f"post{k}", 1.0, com=up, inertia=0.1, ports={"top": up})
+        s.connect("world", post, tt.Revolute(f"hinge{k}", axis=[0, 1, 0], stiffness=spring, rest=lean))
+        s.add_load(tt.Load(f"push{k}", post.port("top"), force=[0, 0, 0], frame="world"))
+    return s.resolve()
+
+
+class TestPosts:
+    """Upright at angles that are not zero, or pushed aside a little: both branches are next to each other where they buckle."""
+
+    @pytest.mark.parametrize("lean", [0.0, 1e-3, 0.3, 1.0])
+    def test_where_coordinates_begin_does_not_matter(self, lean: float) -> None:
+        """Turned zeros leave a post upright; sines of angles leave rounding that is no load aside."""
+        path = tt.equilibrium_path(posts(lean, SPRING), {"push0.force.z": (0.0, -30.0)}, within=(0, 1), q={"hinge0": lean})
+        (push,) = [-point.parameters["push0.force.z"] for point in path.at("bifurcation")]
+        assert push == pytest.approx(SPRING, rel=1e-6)
+        np.testing.assert_allclose(path.q, lean, atol=1e-5)  # where nothing holds a post it is known least
+        assert path.factors[-1] == 1.0
+
+    @pytest.mark.parametrize("side", [1e-6, 1e-3, 0.1])
+    def test_a_small_push_aside_bends_the_path(self, side: float) -> None:
+        """``P sin q + F cos q = k q`` and stable up to the end, where it leans to one side by far."""
+        loads = {"push0.force.z": (0.0, -30.0), "push0.force.x": (0.0, side)}
+        path = tt.equilibrium_path(posts(0.0, SPRING), loads, within=(0, 1))
+        assert not any(path.kinds)
+        assert not path.unstable.any()
+        angles, pushes, sides = path.values("hinge0"), -path.values("push0.force.z"), path.values("push0.force.x")
+        left = pushes * np.sin(angles) + sides * np.cos(angles) - SPRING * angles
+        np.testing.assert_allclose(left, 0.0, atol=1e-8)  # trim's tolerance of a push of 30
+        assert angles[-1] > 2.0
+
+    def test_unloading_a_buckled_post(self) -> None:
+        """``P = k q / sin q`` falls to k where the post is upright, and rises again beyond."""
+        path = tt.equilibrium_path(posts(0.0, SPRING), {"push0.force.z": (-20.0, -5.0)}, q={"hinge0": 1.8}, within=(0, 1))
+        assert [kind for kind in path.kinds if kind] == ["limit"]
+        (limit,) = path.at("limit")
+        assert -limit.parameters["push0.force.z"] == pytest.approx(SPRING, rel=1e-9)
+        angles = path.values("hinge0")
+        np.testing.assert_allclose(-path.values("push0.force.z"), SPRING / np.sinc(angles / np.pi), rtol=1e-8)
+        assert angles[-1] == pytest.approx(-angles[0])
+
+    @pytest.mark.parametrize("longest", [0.2, 1.0])
+    def test_several_buckle_in_one_step(self, longest: float) -> None:
+        """At 10/40, 11/40 and 30/40 of the load."""
+        loads = {f"push{k}.force.z": (0.0, -40.0) for k in range(3)}
+        path = tt.equilibrium_path(posts(0.0, SPRING, 11.0, 30.0), loads, within=(0, 1), longest=longest)
+        assert [kind for kind in path.kinds if kind] == ["bifurcation"] * 3
+        found = [factor for factor, kind in zip(path.factors, path.kinds, strict=True) if kind]
+        np.testing.assert_allclose(found, [0.25, 0.275, 0.75], rtol=1e-6)
+        np.testing.assert_array_equal(np.diff(path.factors) > 0, True)
+
+
+def test_a_post_buckles_next_to_a_limit() -> None:
+    """A post that buckles at 0.999 of what a truss can bear: before the limit, after it, and, turned round, once more."""
+    s = tt.System("both", gravity=[0, 0, 0])
+    apex, foot = tt.RigidBody("apex", 1.0), tt.RigidBody("foot", 1.0)
+    s.connect("world", apex, tt.Prismatic("drop", axis=[0, 0, -1]), tt.Pose([0, 0, RISE]))
+    s.connect("world", foot, tt.Weld("ground"), tt.Pose([1, 0, 0]))
+    s.close_loop(apex, foot, tt.SpringDamper("bar", stiffness=STIFF, length=LENGTH))
+    post = tt.RigidBody("post", 1.0, com=[0, 0, 1], inertia=0.1, ports={"top": [0, 0, 1]})
+    s.connect("world", post, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=0.999 * LARGEST))
+    for name, port in (("push", apex), ("weight", post.port("top"))):
+        s.add_load(tt.Load(name, port, force=[0, 0, 0], frame="world"))
+    loads = {f"{name}.force.z": (0.0, -LARGEST / 0.9) for name in ("push", "weight")}
+    path = tt.equilibrium_path(s.resolve(), loads, within=(0.0, 1.0), longest=1.0)
+    happened = [(kind, factor / 0.9) for kind, factor in zip(path.kinds, path.factors, strict=True) if kind]
+    assert [kind for kind, _ in happened] == ["bifurcation", "limit", "bifurcation"]
+    np.testing.assert_allclose([factor for _, factor in happened], [0.999, 1.0, 0.999], rtol=1e-8)
+
+
+@pytest.mark.parametrize("offset", [1e-6, 1e-2])
+def test_a_pendulum_swings_out_on_a_shaft(offset: float) -> None:
+    """Hung beside the axis: ``w^2 (e + sin q) cos q = g sin q``, stable up to any speed; without an offset ``w^2 = g``."""
+
+    def path(offset: float) -> tt.EquilibriumPath:
+        s, hub = tt.System("whirl", gravity=[0, 0, -GRAVITY]), tt.RigidBody("hub", 1.0, inertia=1.0)
+        s.connect("world", hub, tt.Revolute("shaft", axis=[0, 0, 1]))
+        bob = tt.RigidBody("bob", 1.0, com=[-np.sin(0.3), 0, -np.cos(0.3)])
+        s.connect(hub, bob, tt.Revolute("hinge", axis=[0, -1, 0]), tt.Pose([offset, 0, 0]))
+        start = {"q": {"hinge": 0.3}, "v": {"shaft": 1.0}}
+        return tt.equilibrium_path(s.resolve(), {"shaft.v": (1.0, 6.0)}, ["hinge"], within=(0, 1), **start)
+
+    (turn,) = path(0.0).at("bifurcation")
+    assert turn.v[0] == pytest.approx(np.sqrt(GRAVITY), rel=1e-6)
+    aside = path(offset)
+    angles, speeds = aside.values("hinge") - 0.3, aside.values("shaft.v")
+    left = speeds**2 * (offset + np.sin(angles)) * np.cos(angles) - GRAVITY * np.sin(angles)
+    np.testing.assert_allclose(left, 0.0, atol=1e-8)
+    assert not any(aside.kinds)
+    assert angles[-1] > 1.2
+
+
+@pytest.mark.parametrize("force", [1.5, 3.0, 10.5])
+def test_a_column_pushed_aside_a_little_buckles(force: float) -> None:
+    """To the elastica, not straight on: the push aside, 1e-6 of the load, is not felt there; order 6 is 3e-5 off."""
+    rod = tt.Rod("column", 1.0, SECTION, YOUNG, 1000.0, strains={"bending_z": 6}, points=12)
+    model = clamped(rod, force=[0.0, 0.0, 0.0], frame="world", engine="compiled")
+    loads = {"load.force.x": (0.0, -force * BUCKLING), "load.force.y": (0.0, 1e-6 * BUCKLING)}
+    path = tt.equilibrium_path(model, loads, within=(0, 1))
+    np.testing.assert_allclose(rod.pose("tip", path.q[-1])[1][:2], buckled(force), atol=1e-4)
+    assert not path.unstable.any()
 
 
 def test_a_follower_makes_ziegler_s_column_flutter() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from titop.solvers.equilibrium.path_curve import Curve, Station
-from titop.solvers.equilibrium.path_events import event_between
+from titop.solvers.equilibrium.path_events import Event, events_between
 
 SPRING, LENGTH, WEIGHT = 2.0, 0.5, 10.0
 
@@ -28,6 +28,10 @@ def curve(model: tt.Model) -> Curve:
     return Curve(guess, ["bar.mass"], list(model.coordinate_names), np.array([1.0]), 1e-9)
 
 
+def happening(path: Curve, stations: list[Station]) -> list[Event]:
+    return [event for pair in pairwise(stations) for event in events_between(path, *pair)]
+
+
 def along(path: Curve, lengths: int, step: float) -> list[Station]:
     stations = [path.begin()]
     for _ in range(lengths):
@@ -39,19 +43,27 @@ def test_an_upright_post_falls_at_the_buckling_mass() -> None:
     """``m = k / g l``: in one direction of one the stiffness gets negative."""
     path = curve(post())
     stations = along(path, 3, 0.2)
-    found = [event_between(path, *pair) for pair in pairwise(stations)]
-    (event,) = [event for event in found if event is not None]
-    assert event[1] == "bifurcation"
-    mass = event[0].point.parameters["bar.mass"]
+    (event,) = happening(path, stations)
+    assert event.kind == "bifurcation"
+    mass = event.station.point.parameters["bar.mass"]
     assert mass == pytest.approx(SPRING / (WEIGHT * LENGTH), rel=1e-6)
-    assert not event[0].point.q.any()
+    assert not event.station.point.q.any()
+
+
+def test_a_step_to_another_branch_is_refused() -> None:
+    """One degree off, the post leans further and further; beyond the buckling mass others lean the other way."""
+    path = curve(post(np.deg2rad(1.0)))
+    before, after = path.begin(), path.across(np.array([0.6, -0.1]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+    assert after.point.q[0] < 0
+    with pytest.raises(tt.ConvergenceError):
+        events_between(path, before, after)
 
 
 def test_a_post_that_leans_bends_without_an_event() -> None:
     """Its equilibria ``k (q - rest) = m g l sin q`` go on beside the upright ones."""
     path = curve(post(0.3))
     stations = along(path, 6, 0.1)
-    assert [event_between(path, *pair) for pair in pairwise(stations)] == [None] * 6
+    assert happening(path, stations) == []
     for station in stations:
         (q,), mass = station.point.q, station.point.parameters["bar.mass"]
         assert SPRING * (q - 0.3) == pytest.approx(mass * WEIGHT * LENGTH * np.sin(q), abs=1e-8)
@@ -66,7 +78,7 @@ def test_a_load_that_turns_round_is_a_limit() -> None:
     guess = tt.OperatingPoint(model, [-np.pi / 3], tau=[WEIGHT * LENGTH * 0.5])
     path = Curve(guess, ["hinge.tau"], ["hinge"], np.array([WEIGHT * LENGTH]), 1e-9)
     stations = along(path, 8, 0.3)
-    found = [event_between(path, *pair) for pair in pairwise(stations)]
-    (limit,) = [event for event in found if event is not None and event[1] == "limit"]
-    assert limit[0].point.tau[0] == pytest.approx(WEIGHT * LENGTH, rel=1e-9)
-    assert limit[0].point.q[0] == pytest.approx(0.0, abs=1e-5)  # the torque is flat there
+    (limit,) = happening(path, stations)
+    assert limit.kind == "limit"
+    assert limit.station.point.tau[0] == pytest.approx(WEIGHT * LENGTH, rel=1e-9)
+    assert limit.station.point.q[0] == pytest.approx(0.0, abs=1e-5)  # the torque is flat there
