@@ -37,13 +37,16 @@ class EquilibriumPath:
         ``""``; ``"limit"`` where the load factor turns round; ``"bifurcation"`` where a stiffness passes through zero elsewhere
         and other paths branch off; ``"flutter"`` where an oscillation begins to grow, or ends to.
     complete : bool
-        Whether the path was followed until the load factor left its range.
+        Whether the path was followed to its end: until the load factor left its range, or the path was closed.
+    closed : bool
+        Whether the path came back to its first point the way it had left, angles turned by whole turns.
     """
 
     points: tuple[OperatingPoint, ...]
     factors: Array
     kinds: tuple[str, ...]
     complete: bool
+    closed: bool
 
     @property
     def q(self) -> Array:
@@ -77,7 +80,8 @@ class EquilibriumPath:
     def __str__(self) -> str:
         found = ", ".join(f"{kind} at {factor:.6g}" for kind, factor in zip(self.kinds, self.factors, strict=True) if kind)
         span = f"{self.factors[0]:.6g} to {self.factors[-1]:.6g}"
-        return f"{len(self.points)} equilibria of {self.points[0].model.name!r}, load factor {span}: {found or 'nothing turns'}"
+        happened = (found or "nothing turns") + (", back at the start" if self.closed else "")
+        return f"{len(self.points)} equilibria of {self.points[0].model.name!r}, load factor {span}: {happened}"
 
 
 def equilibrium_path(
@@ -114,7 +118,8 @@ def equilibrium_path(
     q, v, tau, u, wrenches, parameters, tolerance
         As in `trim`; the guess is one for the start.
     within : pair of float
-        Where the load factor leaves this range the path is at its end. Inputs of one-sided tendons end it at zero.
+        Where the load factor leaves this range the path is at its end, or where it is back at its start. Inputs of one-sided
+        tendons end it at zero.
     longest : float
         Longest step: unknowns over a radian or the system's size, and the load factor, as one vector. Bends shorten steps.
     steps : int
@@ -167,32 +172,31 @@ def equilibrium_path(
     start = search(searched, searched.bounds(None), tolerance)
     curve = Curve(start, names, searched.names, last - first, tolerance)
     reach = _range(start, names, first, last, within)
-    stations, kinds, complete = _followed(curve, curve.begin(), longest, reach, steps, progress)
-    return EquilibriumPath(
-        tuple(station.point for station in stations), np.array([station.y[0] for station in stations]), tuple(kinds), complete
-    )
+    stations, kinds, end = _followed(curve, curve.begin(), longest, reach, steps, progress)
+    points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
+    return EquilibriumPath(points, factors, tuple(kinds), complete=bool(end), closed=end == "closed")
 
 
 def _followed(
     curve: Curve, start: Station, longest: float, within: tuple[float, float], steps: int, progress: bool
-) -> tuple[list[Station], list[str], bool]:
-    """Return the stations of a path with what happens at them, and whether it is complete."""
-    stations, kinds = [start], [""]
+) -> tuple[list[Station], list[str], str]:
+    """Return the stations of a path with what happens at them, and how it ends; see `Step`."""
+    stations, kinds, end = [start], [""], ""
     with progress_bar(progress=progress, unit=" equilibria") as bar:
-        for events, reached, _ in islice(steps_along(curve, start, longest, within), steps):
-            stations += [*(event.station for event in events), reached]
-            kinds += [*(event.kind for event in events), ""]
-            bar.set_postfix_str(f"load factor {reached.y[0]:.4g}", refresh=False)
+        for step in islice(steps_along(curve, start, longest, within), steps):
+            stations += [*(event.station for event in step.events), step.reached]
+            kinds += [*(event.kind for event in step.events), ""]
+            end = step.end
+            bar.set_postfix_str(f"load factor {step.reached.y[0]:.4g}", refresh=False)
             bar.update()
-    complete = not within[0] < stations[-1].y[0] < within[1]
-    if not complete:
+    if not end:
         found, expected = (
             f"a load factor of {stations[-1].y[0]:.4g} after {steps} steps",
             f"one of {within[0]:g} or {within[1]:g}",
         )
         advice = "raise steps or longest, or narrow within"
         warn([Finding("path-goes-on", "equilibrium_path", found, expected, advice)], stacklevel=4)
-    return stations, kinds, complete
+    return stations, kinds, end
 
 
 def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Array, within: Any) -> tuple[float, float]:

@@ -77,7 +77,16 @@ class Curve:
         self._spread[loads:, 1:] = np.eye(count - loads + held)
         #: What counts as length.
         self._measured = np.repeat([1.0, 0.0], [1 + count - loads, held])
+        self._turns = np.zeros(len(self._measured))
+        self._turns[1 : 1 + count - loads] = [self._turn(k) for k in range(loads, count)]
         self._free = np.full((2, len(self._measured)), [[-np.inf], [np.inf]])
+
+    def _turn(self, k: int) -> float:
+        """Return what a whole turn is of an unknown; zero of those that do not turn."""
+        model, entry = self._unknowns.guess.model, self._unknowns.entries[k]
+        plain = entry.kind == Kind.POSITION and model.has_plain_coordinates(entry.number)
+        turns = plain and model.assembly.coordinate_units[entry.number] == "rad"
+        return 2 * np.pi / self._unknowns.scales[k] if turns else 0.0
 
     def begin(self) -> Station:
         """Return the start, the load growing.
@@ -162,6 +171,11 @@ class Curve:
     def distance(self, near: Station, far: Station) -> float:
         """Return the length of the straight line between two stations."""
         return float(np.linalg.norm(self._measured * (far.y - near.y)))
+
+    def turned(self, station: Station, towards: Station) -> Station:
+        """Return a station with its angles turned by whole turns, as close to another one as that brings them."""
+        turns = np.divide(towards.y - station.y, self._turns, out=np.zeros(len(self._turns)), where=self._turns > 0)
+        return station._replace(y=station.y + self._turns * np.round(turns))
 
     def along(self, station: Station, length: float) -> Station:
         """Return the equilibrium a step from a station: of some length along its tangent, then across.

@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
 from tests.refusals import refusal
-from tests.solvers.equilibrium.spinners import GRAVITY
+from tests.solvers.equilibrium.spinners import GRAVITY, swing
 from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, buckled, push_of, truss
 from titop.solvers.equilibrium.load_steps import stands
 
@@ -251,13 +251,36 @@ def test_where_a_path_ends_is_told() -> None:
         tt.equilibrium_path(s.resolve(), {"rail.tau": (0.0, 20.0)}, q=[-0.01])
 
 
-def test_past_the_largest_torque() -> None:
-    """What a pendulum can hold, 2 kg * 9.81 m/s^2 * 1 m; beyond, less, and none where it stands on its head."""
-    s = tt.System("swing", gravity=[0, 0, -9.81])
-    s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
-    path = tt.equilibrium_path(s.resolve(), {"hinge.tau": (0.0, 25.0)}, within=(0.0, 1.0))
-    assert path.values("hinge.tau").max() == pytest.approx(19.62, rel=1e-9)
-    assert path.values("hinge")[-1] == pytest.approx(np.pi)
+class TestPendulum:
+    """What turns one of 2 kg and 1 m."""
+
+    def test_past_the_largest_torque(self) -> None:
+        """Beyond 2 kg * 9.81 m/s^2 * 1 m less holds it, and none where it stands on its head."""
+        path = tt.equilibrium_path(swing(), {"hinge.tau": (0.0, 25.0)}, within=(0.0, 1.0))
+        assert path.values("hinge.tau").max() == pytest.approx(19.62, rel=1e-9)
+        assert path.values("hinge")[-1] == pytest.approx(np.pi)
+        assert (path.complete, path.closed) == (True, False)
+
+    @pytest.mark.parametrize(("angle", "longest"), [(0.0, 0.2), (0.3, 0.2), (-1.0, 1.0)])
+    def test_a_whole_turn_closes_the_path(self, angle: float, longest: float) -> None:
+        """From any angle, the load growing, through both limits."""
+        start = {"q": {"hinge": angle}, "unknowns": ["hinge"], "longest": longest}
+        torque = 2.0 * GRAVITY * np.sin(angle)
+        path = tt.equilibrium_path(swing(), {"hinge.tau": (torque, torque + 10.0)}, within=(-5.0, 5.0), **start)
+        assert (path.complete, path.closed) == (True, True)
+        assert path.factors[-1] == pytest.approx(0.0, abs=1e-9)
+        assert path.q[-1, 0] == pytest.approx(angle + 2 * np.pi, rel=1e-9)
+        assert [kind for kind in path.kinds if kind] == ["limit", "limit"]
+        assert str(path).endswith("back at the start")
+
+    def test_a_spring_is_no_more_the_same_after_a_turn(self) -> None:
+        """``T = m g sin q + k q`` rises by ``2 pi k`` a turn, until it leaves its range in the third."""
+        spring, reach = 1.5, 2.0 * GRAVITY + 1.5 * 14.0
+        path = tt.equilibrium_path(swing(stiffness=spring), {"hinge.tau": (0.0, reach)}, within=(-1.0, 1.0), longest=0.5)
+        angles = path.values("hinge")
+        np.testing.assert_allclose(path.values("hinge.tau"), 2.0 * GRAVITY * np.sin(angles) + spring * angles, atol=1e-7)
+        assert angles[-1] > 4 * np.pi
+        assert (path.complete, path.closed) == (True, False)
 
 
 def test_bad_paths_are_refused() -> None:
