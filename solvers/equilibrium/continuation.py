@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.equations import equation_derivatives
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.path_curve import Curve
+from titop.solvers.equilibrium.path_steps import steps_along
 from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model
@@ -22,6 +24,9 @@ from titop.solvers.signals.units import units_of
 
 #: A step that finds no equilibrium is halved so often.
 _HALVINGS = 8
+
+#: Along a branch that may cross another one: the longest step, and how many there are at most.
+_LONGEST, _STEPS = 0.2, 200
 
 
 def trim_along(
@@ -42,6 +47,7 @@ def trim_along(
     """Follow an equilibrium along a parameter.
 
     Each equilibrium is the start of the next, corrected by the tangent of the branch. Where none is found, the step is halved.
+    Where one is found beyond a crossing of branches, or on another one, the branch is followed as by `equilibrium_path`.
 
     Parameters
     ----------
@@ -150,7 +156,27 @@ def _step(
     changes = (np.array([*values.values()]) - varied.values()) / varied.scales
     searched = Unknowns(varied.at(changes), unknowns)
     x = tangent(start, list(values), changes, unknowns) / searched.scales if found else None
-    return search(searched, searched.bounds(bounds), tolerance, start=x)
+    point = search(searched, searched.bounds(bounds), tolerance, start=x)
+    if not found or None in (start.negative, point.negative) or start.negative == point.negative:
+        return point
+    onwards = _along_the_branch(Curve(start, list(values), unknowns, changes * varied.scales, tolerance))
+    return _step(onwards, values, unknowns, bounds, tolerance, found=False)
+
+
+def _along_the_branch(curve: Curve) -> OperatingPoint:
+    """Return the point at which a load factor of one is reached first.
+
+    Raises
+    ------
+    ConvergenceError
+        Where the branch ends or turns round before.
+    """
+    for step in islice(steps_along(curve, curve.begin(), _LONGEST, (-1.0, 1.0)), _STEPS):
+        if step.reached.tangent[0] < 0.0:
+            break
+        if step.end:
+            return step.reached.point
+    raise ConvergenceError("what is found is on another branch than what was found before")
 
 
 def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown]) -> Array:

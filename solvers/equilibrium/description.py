@@ -14,12 +14,16 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import sure_inverse
 from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.signals.quantities import Kind
 
 #: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
 _ROUNDING = 1e-12
 
 #: Singular values below this part of the largest one count as zero.
 _RANK = 1e-8
+
+#: Parts of its largest entry by which a stiffness may miss its symmetry.
+_SYMMETRIC = 1e-9
 
 #: Entries of null spaces below this are rounding.
 _ENTRY = 1e-6
@@ -41,12 +45,12 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> 
     efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * derivatives[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
     if not model.is_constrained and len(derivatives) == nv and sure_inverse(_equilibrated(efforts), _RANK) is not None:
-        return point.noted(unknowns.names, len(unknowns.names), (), ())
+        return point.noted(unknowns.names, len(unknowns.names), negative=_negative(unknowns, efforts, np.eye(nv)))
     motions, closed = _motions(point, independent), _closed_directions(point, derivatives)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
     balanced = _equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0))
     if sure_inverse(balanced, _RANK) is not None:  # every motion that closes loops changes an effort of its own
-        return point.noted(unknowns.names, len(unknowns.names), (), ())
+        return point.noted(unknowns.names, len(unknowns.names), negative=_negative(unknowns, efforts, motions))
     left, sizes, _ = np.linalg.svd(balanced)
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
     rest = derivatives[nv:]  # along the motion by differences, and of closures
@@ -59,7 +63,34 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> 
         rank,
         tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
         tuple(name for name, is_lost in zip(independent, lost, strict=True) if is_lost),
+        _negative(unknowns, efforts, motions) if rank == len(unknowns.names) else None,
     )
+
+
+def _negative(unknowns: Unknowns, efforts: Array, motions: Array) -> int | None:
+    """Return how many stiffnesses over the unknowns are negative; None if these are not one for each of some efforts.
+
+    Where loops are closed they are those along the motions, of all coordinates only.
+    """
+    nv, count = motions.shape
+    own = [entry.number for entry in unknowns.entries if entry.kind in (Kind.POSITION, Kind.EFFORT)]
+    if unknowns.select(Kind.POSITION)[1] == [*range(nv)] == [*range(len(unknowns.entries))]:
+        return negative_stiffnesses(-motions.T @ (efforts / unknowns.scales) @ motions)
+    if count == nv and len(set(own)) == len(unknowns.entries):
+        return negative_stiffnesses(-efforts[own] / unknowns.scales)
+    return None
+
+
+def negative_stiffnesses(stiffness: Array) -> int:
+    """Return how many eigenvalues of a stiffness (n, n) are negative; that of loads that follow a body has no symmetry."""
+    sizes = np.sqrt(np.abs(np.diag(stiffness)))
+    stiffness = stiffness / np.outer(sizes, sizes) if sizes.all() else stiffness
+    largest = np.abs(stiffness).max(initial=0.0)
+    zero = -_ROUNDING * largest
+    if np.abs(stiffness - stiffness.T).max(initial=0.0) <= _SYMMETRIC * largest:
+        return int((np.linalg.eigvalsh(stiffness) < zero).sum())
+    values = np.linalg.eigvals(stiffness)  # those of loads that follow a body: pairs have no zero
+    return int(((values.real < zero) & (values.imag == 0)).sum())
 
 
 def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:

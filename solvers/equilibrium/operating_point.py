@@ -52,6 +52,9 @@ class OperatingPoint:
         Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
     overdetermined : tuple of str
         Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
+    negative : int, optional
+        How many stiffnesses over the unknowns are negative, which changes where branches cross. None where stiffnesses and
+        unknowns are not as many, or not all are determined.
 
     Notes
     -----
@@ -70,6 +73,7 @@ class OperatingPoint:
     rank: int = 0
     free: tuple[str, ...] = ()
     overdetermined: tuple[str, ...] = ()
+    negative: int | None = None
 
     def __post_init__(self) -> None:
         model = self.model
@@ -94,11 +98,16 @@ class OperatingPoint:
         return point
 
     def noted(
-        self, unknowns: tuple[str, ...], rank: int, free: tuple[str, ...], overdetermined: tuple[str, ...]
+        self,
+        unknowns: tuple[str, ...],
+        rank: int,
+        free: tuple[str, ...] = (),
+        overdetermined: tuple[str, ...] = (),
+        negative: int | None = None,
     ) -> OperatingPoint:
         """Return the point, and all that is known of it, with what a search for it found out."""
         point = object.__new__(OperatingPoint)
-        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined}
+        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined, "negative": negative}
         point.__dict__.update(self.__dict__ | words)
         return point
 

@@ -19,7 +19,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, least_step, newton
 from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.equilibrium.trim import refuse_passing, refuse_residual
-from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.signals.quantities import Kind
 
 #: What the cosine of the angle between the tangents at both ends of a step is at least.
@@ -53,8 +53,10 @@ class Curve:
     ----------
     start : OperatingPoint
         The equilibrium at a load factor of zero.
-    names, unknowns : sequences of str
-        What the load factor changes, and what it is searched for.
+    names : sequence of str
+        What the load factor changes.
+    unknowns : sequence of str or Unknown
+        What is searched for.
     changes : (m,) array
         By how much the first change while the factor goes from zero to one.
     tolerance : float
@@ -62,7 +64,7 @@ class Curve:
     """
 
     def __init__(
-        self, start: OperatingPoint, names: Sequence[str], unknowns: Sequence[str], changes: Array, tolerance: float
+        self, start: OperatingPoint, names: Sequence[str], unknowns: Sequence[str | Unknown], changes: Array, tolerance: float
     ) -> None:
         loaded = Unknowns(start, names)
         sizes = sizes_of(loaded.at(changes / loaded.scales))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
-from titop.solvers.equilibrium.description import efforts_of_motions
+from titop.solvers.equilibrium.description import efforts_of_motions, negative_stiffnesses
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve, Station
 
@@ -23,14 +23,11 @@ _EXACT, _SAME = 1e-10, 1e-5
 #: Half of a step, seen from its other end, is no more than this part of it.
 _HALF = 0.9
 
-#: A tangent's part along the load factor, and a stiffness in parts of the largest, that rounding does not make negative.
+#: A tangent's part along the load factor that rounding does not make negative.
 _NEGATIVE = 1e-12
 
 #: Eigenvalues oscillate whose imaginary part is more than this part of the largest one.
 _PAIR = 1e-6
-
-#: Parts of its largest entry by which a stiffness may miss its symmetry.
-_SYMMETRIC = 1e-9
 
 
 class Event(NamedTuple):
@@ -105,22 +102,14 @@ def _unloading(station: Station) -> bool:
     return bool(station.tangent[0] < -_NEGATIVE)
 
 
-def falling(point: OperatingPoint) -> int:
+def _falling(point: OperatingPoint) -> int:
     """Return in how many directions a point at rest has a negative stiffness; of one that moves, how many modes grow alone."""
     if point.v.any():
-        return len(point.growing) - oscillating(point)
-    stiffness = -efforts_of_motions(point, point.forward_derivatives[0])
-    sizes = np.sqrt(np.abs(np.diag(stiffness)))
-    stiffness = stiffness / np.outer(sizes, sizes) if sizes.all() else stiffness
-    largest = np.abs(stiffness).max(initial=0.0)
-    zero = -_NEGATIVE * largest
-    if np.abs(stiffness - stiffness.T).max(initial=0.0) <= _SYMMETRIC * largest:
-        return int((np.linalg.eigvalsh(stiffness) < zero).sum())
-    values = np.linalg.eigvals(stiffness)  # those of loads that follow a body: pairs have no zero
-    return int(((values.real < zero) & (values.imag == 0)).sum())
+        return len(point.growing) - _oscillating(point)
+    return negative_stiffnesses(-efforts_of_motions(point, point.forward_derivatives[0]))
 
 
-def oscillating(point: OperatingPoint) -> int:
+def _oscillating(point: OperatingPoint) -> int:
     """Return how many eigenvalues of oscillations grow."""
     return int((np.abs(point.growing.imag) > _PAIR * np.abs(point.eigenvalues).max(initial=0.0)).sum())
 
@@ -128,6 +117,6 @@ def oscillating(point: OperatingPoint) -> int:
 #: What changes at an event of each kind; of several at once the first one counts.
 _KINDS: dict[str, Callable[[Station], object]] = {
     "limit": _unloading,
-    "bifurcation": lambda station: falling(station.point),
-    "flutter": lambda station: oscillating(station.point),
+    "bifurcation": lambda station: _falling(station.point),
+    "flutter": lambda station: _oscillating(station.point),
 }

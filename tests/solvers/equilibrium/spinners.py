@@ -33,6 +33,19 @@ def spinner(stiffness: float = 2.0, mass: float = 1.0, gravity: float = GRAVITY)
     return s.resolve()
 
 
+#: The angle of a pendulum's hinge at which it hangs (rad).
+HANGING = 0.3
+
+
+def whirl(offset: float) -> tt.Model:
+    """Return a shaft with a pendulum of 1 m that hangs on it at a distance (m) from the axis."""
+    s, hub = tt.System("whirl", gravity=[0, 0, -GRAVITY]), tt.RigidBody("hub", 1.0, inertia=1.0)
+    s.connect("world", hub, tt.Revolute("shaft", axis=[0, 0, 1]))
+    bob = tt.RigidBody("bob", 1.0, com=[-np.sin(HANGING), 0, -np.cos(HANGING)])
+    s.connect(hub, bob, tt.Revolute("hinge", axis=[0, -1, 0]), tt.Pose([offset, 0, 0]))
+    return s.resolve()
+
+
 def opening(spin: float, stiffness: float = 2.0, mass: float = 1.0) -> float:
     """Return the angle of an arm: ``m w^2 sin cos = m g sin + k angle``."""
     return float(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import titop as tt
 from tests.actuated_systems import satellite
+from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
 from tests.refusals import refusal
-from tests.solvers.equilibrium.spinners import HINGES, ROUNDING, opening, spinner, swing
+from tests.solvers.equilibrium.spinners import GRAVITY, HANGING, HINGES, ROUNDING, opening, spinner, swing, whirl
+from tests.solvers.equilibrium.test_equilibrium_path import SPRING, posts
+from tests.solvers.equilibrium.test_load_steps import BUCKLING, buckled
 
 
 def test_along_a_parameter() -> None:
@@ -28,6 +32,59 @@ def test_a_branch_that_ends() -> None:
     """The largest torque that the pendulum can hold, 2 kg * 9.81 m/s^2 * 1 m, is 19.62 N m."""
     with pytest.raises(tt.ConvergenceError, match=r"end near hinge.tau = 19.6\d*, before 20:"):
         tt.trim_along(swing(), "hinge.tau", [0.0, 25.0], steps=10)
+
+
+def leaning(push: float, side: float) -> float:
+    """Return the angle to which a post of 1 m on a spring leans: ``P sin q + F cos q = k q``."""
+    return float(brentq(lambda x: push * np.sin(x) + side * np.cos(x) - SPRING * x, 0.5, 2.5, xtol=1e-14))
+
+
+class TestCoarseSteps:
+    """Past the buckling of what is pushed aside a little, where straight branches are next to those that bend."""
+
+    @pytest.mark.parametrize("steps", [1, 3, 10])
+    @pytest.mark.parametrize("side", [1e-6, 1e-3])
+    def test_of_a_post(self, side: float, steps: int) -> None:
+        model = posts(0.0, SPRING).with_parameters({"push0.force.x": side})
+        points = tt.trim_along(model, "push0.force.z", [0.0, -20.0], steps=steps)
+        assert points[-1].q[0] == pytest.approx(leaning(20.0, side), abs=1e-8)  # trim's tolerance
+        assert [point.negative for point in points] == [0] * (steps + 1)
+
+    @pytest.mark.parametrize("steps", [1, 3])
+    def test_of_a_post_that_is_upright(self, steps: int) -> None:
+        """It stays so, as unstable as it is."""
+        points = tt.trim_along(posts(HANGING, SPRING), "push0.force.z", [0.0, -20.0], steps=steps, q={"hinge0": HANGING})
+        np.testing.assert_allclose([point.q[0] for point in points], HANGING, atol=1e-9)
+        assert points[-1].negative == 1
+
+    @pytest.mark.parametrize("steps", [1, 2])
+    def test_of_a_column_past_two_loads(self, steps: int) -> None:
+        """Euler's elastica; the straight column has two negative stiffnesses there, 10.5 times its buckling load."""
+        rod = tt.Rod("column", 1.0, SECTION, YOUNG, 1000.0, strains={"bending_z": 6}, points=12)
+        model = clamped(rod, force=[0.0, 1e-6, 0.0], frame="world", engine="compiled")
+        point = tt.trim_along(model, "load.force.x", [0.0, -10.5 * BUCKLING], steps=steps)[-1]
+        np.testing.assert_allclose(rod.pose("tip", point.q)[1][:2], buckled(10.5), atol=1e-4)  # order 6: 3e-5
+
+    @pytest.mark.parametrize("steps", [1, 4])
+    def test_of_a_pendulum_on_a_shaft(self, steps: int) -> None:
+        """``w^2 (e + sin q) cos q = g sin q``, swung out beyond ``w^2 = g``."""
+        start = {"q": {"hinge": HANGING}, "v": {"shaft": 1.0}}
+        offset, speed = 1e-3, 6.0
+        point = tt.trim_along(whirl(offset), "shaft.v", [1.0, speed], ["hinge"], steps=steps, **start)[-1]
+        angle = brentq(lambda x: speed**2 * (offset + np.sin(x)) * np.cos(x) - GRAVITY * np.sin(x), 0.5, 1.5)
+        assert point.q[1] - HANGING == pytest.approx(angle, abs=ROUNDING)
+
+    def test_of_a_post_in_a_closed_loop(self) -> None:
+        """A rider on a track that stays beside its top."""
+        s, top = tt.System("loop", gravity=[0, 0, 0]), [0, 0, 1.0]
+        post, rider = tt.RigidBody("post", 1.0, com=top, inertia=0.1, ports={"top": top}), tt.RigidBody("rider", 1.0)
+        s.connect("world", post, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=SPRING))
+        s.connect("world", rider, tt.Prismatic("track", axis=[1, 0, 0]), tt.Pose(top))
+        s.close_loop(rider, post.port("top"), tt.RigidClosure("pin", directions=np.eye(6)[:, :1]))
+        s.add_load(tt.Load("push", post.port("top"), force=[1e-3, 0, 0], frame="world"))
+        point = tt.trim_along(s.resolve(), "push.force.z", [0.0, -20.0])[-1]
+        angle = leaning(20.0, 1e-3)
+        np.testing.assert_allclose(point.q, [angle, np.sin(angle)], atol=1e-8)
 
 
 def test_bad_continuations_are_refused() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.equilibrium.spinners import GRAVITY, ROUNDING
+from tests.solvers.equilibrium.test_equilibrium_path import posts
 
 
 def test_a_closed_loop_is_determined() -> None:
@@ -44,6 +45,15 @@ def test_a_resting_satellite_is_free_but_for_its_beams() -> None:
     rigid = ("base.x", "base.y", "base.z", "base.rx", "base.ry", "base.rz", "left_hinge", "right_hinge")
     assert point.free == point.overdetermined == rigid
     assert point.rank == model.nv - len(rigid)
+
+
+def test_negative_stiffnesses_are_counted() -> None:
+    """Of three posts of 1 m on springs under 20 N each, upright: two of them would fall."""
+    pushes = {f"push{k}.force.z": -20.0 for k in range(3)}
+    model = posts(0.0, 10.0, 11.0, 30.0)
+    assert tt.trim(model, q=model.neutral(), parameters=pushes).negative == 2
+    assert tt.trim(model, ["hinge0", "hinge2"], q=model.neutral(), parameters=pushes).negative == 1
+    assert tt.trim(model, ["hinge0"], parameters={"push0.force.z": -10.0}).negative is None  # nothing holds it
 
 
 def test_soft_beside_stiff_is_determined() -> None:

@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
 from tests.refusals import refusal
-from tests.solvers.equilibrium.spinners import GRAVITY, swing
+from tests.solvers.equilibrium.spinners import GRAVITY, HANGING, swing, whirl
 from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, buckled, push_of, truss
 from titop.solvers.equilibrium.load_steps import stands
 
@@ -188,17 +188,13 @@ def test_a_pendulum_swings_out_on_a_shaft(offset: float) -> None:
     """Hung beside the axis: ``w^2 (e + sin q) cos q = g sin q``, stable up to any speed; without an offset ``w^2 = g``."""
 
     def path(offset: float) -> tt.EquilibriumPath:
-        s, hub = tt.System("whirl", gravity=[0, 0, -GRAVITY]), tt.RigidBody("hub", 1.0, inertia=1.0)
-        s.connect("world", hub, tt.Revolute("shaft", axis=[0, 0, 1]))
-        bob = tt.RigidBody("bob", 1.0, com=[-np.sin(0.3), 0, -np.cos(0.3)])
-        s.connect(hub, bob, tt.Revolute("hinge", axis=[0, -1, 0]), tt.Pose([offset, 0, 0]))
-        start = {"q": {"hinge": 0.3}, "v": {"shaft": 1.0}}
-        return tt.equilibrium_path(s.resolve(), {"shaft.v": (1.0, 6.0)}, ["hinge"], within=(0, 1), **start)
+        start = {"q": {"hinge": HANGING}, "v": {"shaft": 1.0}}
+        return tt.equilibrium_path(whirl(offset), {"shaft.v": (1.0, 6.0)}, ["hinge"], within=(0, 1), **start)
 
     (turn,) = path(0.0).at("bifurcation")
     assert turn.v[0] == pytest.approx(np.sqrt(GRAVITY), rel=1e-6)
     aside = path(offset)
-    angles, speeds = aside.values("hinge") - 0.3, aside.values("shaft.v")
+    angles, speeds = aside.values("hinge") - HANGING, aside.values("shaft.v")
     left = speeds**2 * (offset + np.sin(angles)) * np.cos(angles) - GRAVITY * np.sin(angles)
     np.testing.assert_allclose(left, 0.0, atol=1e-8)
     assert not any(aside.kinds)

@@ -12,6 +12,7 @@ import pytest
 import titop as tt
 from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import HINGES, opening, spinner
+from tests.solvers.equilibrium.test_equilibrium_path import SPRING, posts
 from tests.solvers.linear.families import ARMS, MASSES, MATRICES, SPINS
 
 
@@ -35,6 +36,16 @@ def test_points_of_the_grid_are_linear_models(family: tt.LPVModel) -> None:
                 assert np.abs(getattr(member, name) - getattr(again, name)).max() < 1e-12, name
             assert member.state_labels == system.state_labels
     assert tt.signal_table(family.at(left_mass=1.0, shaft_v=4.0))["left_dv[0]"].unit == "m/s^2"
+
+
+@pytest.mark.parametrize("points", [2, 4, 11])
+def test_coarse_grids_keep_to_the_branch(points: int) -> None:
+    """Of a post that is pushed aside a little, past its buckling: ``P sin q + F cos q = k q``, all stiffnesses positive."""
+    model = posts(0.0, SPRING).with_parameters({"push0.force.x": 1e-3})
+    pushes = np.linspace(0.0, 20.0, points)
+    angles = tt.lpv(model, {"push0.force.z": -pushes}, inputs=["hinge0"], outputs=["hinge0.q"]).q[:, 0]
+    np.testing.assert_allclose(pushes * np.sin(angles) + 1e-3 * np.cos(angles), SPRING * angles, atol=1e-8)
+    assert (SPRING - pushes * np.cos(angles) + 1e-3 * np.sin(angles) > 0.0).all()
 
 
 def test_several_processes_give_the_same_bits(family: tt.LPVModel) -> None:
