@@ -146,7 +146,7 @@ def equilibrium_path(
     Notes
     -----
     Each step costs two to five linearisations, and eigenvalues. A path does not change over to another one at a bifurcation;
-    a small load that favours a side does: paths are told apart that steps of 1e-5, measured as `longest`, tell apart. Free and
+    a small load that favours a side does: paths are told apart that steps of 3e-5, measured as `longest`, tell apart. Free and
     spherical joints may turn by less than a whole turn from the start.
 
     Examples

@@ -17,8 +17,9 @@ from titop.solvers.equilibrium.description import efforts_of_motions, negative_s
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve, Station
 
-#: Lengths on the curve: how exactly events are found; what is closer together is one event, and paths as close are one.
-_EXACT, _SAME = 1e-10, 1e-5
+#: Lengths on the curve: how exactly events are found; what is closer together is one event, and paths as close are one: what is
+#: left of the equations, 1e-9, may part them by its root.
+_EXACT, _SAME = 1e-10, 3e-5
 
 #: Half of a step, seen from its other end, is no more than this part of it.
 _HALF = 0.9
