@@ -106,7 +106,8 @@ def simulate(
         Samples a continuous controller by Tustin's rule (`control.sample_system` with "bilinear"). Without it a continuous
         controller's states are integrated with the model's. Discrete controllers bring their own.
     delay : float, s
-        From a sample to the commands, any number of sample times.
+        From a sample to the commands, any number of sample times. Outputs are read before the commands that begin at that
+        instant act, accelerations too: `LFTModel.close` takes them so.
     operating_point : mapping of name to number, or object with ``q, v, u, tau, wrenches, model`` or ``y, u``, optional
         Where the controller was designed: it gets deviations of outputs and references from there, and its commands are
         added to the inputs (and efforts) there. Outputs there are those under the point's wrenches and with its parameters.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.lft.connections.delays import delayed, read_delays, split_delay, tapped
 from titop.solvers.lft.connections.labels import Connectable, channel_signals, positions, signals_of, unlike
 from titop.solvers.lft.connections.sampled_channels import sampled_channels
-from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, sampled
+from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, kept_columns, sampled
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions.fractional import degrees, real_fraction
 from titop.solvers.linear.linearize import named_system
@@ -79,8 +80,10 @@ class Closing(NamedTuple):
         """Return the loop around a system without channels, sampled exactly; delays in continuous time are fractions."""
         law, windows = self.law()
         if self.sampling:
-            whole = [Window(k) for k in range(system[1].shape[1])]
-            system = sampled(system, Channels(), self.period, 1, [*whole, *windows]).ports(len(system[0]))
+            windows = [*(Window(k) for k in range(system[1].shape[1])), *windows]
+            kept = kept_columns(system, Channels(), windows, self.taken)
+            found = sampled(system, Channels(), self.period, 1, windows, self.taken)
+            system = found.ports(len(system[0]) + len(kept))
         else:
             system = _entered(system, windows)
         return connected(system, law, self.taken)
@@ -122,6 +125,8 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
             Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
         )
     period = _period(model.M, controller)
+    if model.M.dt:
+        _refuse_late(model, [z + k for k in taken], outputs)
     delays = read_delays(delay, controller.output_labels)
     closing = Closing(controller, taken, driven, delays, stages, order, period, bool(period) and not model.M.dt)
     if period and not closing.sampling and any(window.start for window in closing.law()[1]):
@@ -133,15 +138,16 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
 def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
     """Return the matrix M of the loop, and its blocks."""
     M, (w, _), blocks = model.M, model.channels, model.blocks
+    kept: list[int] = []
     law, windows = closing.law()
     if closing.sampling:
-        system, blocks = sampled_channels(model, closing.period, closing.stages, windows)
+        system, blocks, kept = sampled_channels(model, closing.period, closing.stages, windows, closing.taken)
     else:
         moved = [window._replace(column=w + window.column) for window in windows]
         system = _entered((M.A, M.B, M.C, M.D), moved)
     z = sum(block.columns for block in blocks)
     matrices = connected(system, law, [z + k for k in closing.taken])
-    result = _named(model, blocks, matrices, closing)
+    result = _named(model, blocks, matrices, closing, kept)
     if closing.sampling:
         found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
         blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
@@ -191,6 +197,15 @@ def _period(M: StateSpace, controller: StateSpace) -> float:
     return own
 
 
+def _refuse_late(model: Connectable, taken: list[int], outputs: Sequence[Signal]) -> None:
+    """Refuse outputs of a sampled model that have the commands of their instant: controllers read them before."""
+    late = [outputs[k].path for k in taken if np.any(model.M.D[k, model.channels[0] :])]
+    if late:
+        expected = "outputs that no command changes at its instant"
+        advice = "close the controllers that take these first, or all at once (control.append)"
+        raise ModelError(Finding("direct-feedthrough", "controller inputs", late, expected, advice))
+
+
 def _entered(system: Matrices, windows: list[Window]) -> Matrices:
     """Return a system with inputs more: those that a law drives."""
     A, B, C, D = (np.asarray(matrix) for matrix in system)
@@ -198,10 +213,13 @@ def _entered(system: Matrices, windows: list[Window]) -> Matrices:
     return A, np.hstack([B, B[:, columns]]), C, np.hstack([D, D[:, columns]])
 
 
-def _named(model: Connectable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing) -> StateSpace:
-    """Return matrices as a system with the signals of a model, and more states."""
+def _named(
+    model: Connectable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing, kept: Sequence[int]
+) -> StateSpace:
+    """Return matrices as a system with the signals of a model, and more states: inputs that are kept, the controller's."""
     (w, z), (states, inputs, outputs) = model.channels, signals_of(model.M)
-    more = [Signal(name, "") for name in closing.controller.state_labels]
+    more = [Signal(f"{inputs[k].path}.before", inputs[k].unit) for k in kept]
+    more += [Signal(name, "") for name in closing.controller.state_labels]
     more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices[0]) - len(states) - len(more))]
     new_w, new_z = channel_signals(blocks)
     all_states = [*states, *unlike(more, states)]

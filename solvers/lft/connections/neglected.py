@@ -30,7 +30,7 @@ def with_neglected(
     if not isinstance(name, str) or not name or name in [block.name for block in model.blocks]:
         raise ModelError(Finding("given-twice", "name", name, "a new name", "choose another"))
     M, (w, z) = model.M, model.channels
-    source, target = _ends(model, _listed("signals", signals), kind, outputs)
+    source, target, of_outputs = _ends(model, _listed("signals", signals), kind, outputs)
     W = _weight(weight, len(source[0]), float(M.dt or 0.0))
     states, inputs, all_outputs = signals_of(M)
     A_w, B_w, C_w, D_w = W
@@ -44,14 +44,17 @@ def with_neglected(
     own = _inserted(D_w @ taken_D, np.zeros((columns, rows)), w)
     D = _inserted(_inserted(M.D, entering_D, w).T, own.T, z).T
     block = DeltaBlock.complex(name) if rows == columns == 1 else DeltaBlock.full(name, rows, columns)
+    block = block._replace(of_outputs=of_outputs)
     inputs[w:w] = [Signal(f"{name}.w[{i}]", "1") for i in range(rows)]
     all_outputs[z:z] = [Signal(f"{name}.z[{i}]", "1") for i in range(columns)]
     states += unlike([Signal(f"{name}.x{i + 1}", "1") for i in range(k)], states)
     return named_system((A, B, C, D), states, inputs, all_outputs, str(M.name), float(M.dt or 0.0)), block
 
 
-def _ends(model: Connectable, names: Sequence[str], kind: str, outputs: Any) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Return rows of C and D of what a block takes, columns of B and D of what it adds to."""
+def _ends(
+    model: Connectable, names: Sequence[str], kind: str, outputs: Any
+) -> tuple[tuple[Array, Array], tuple[Array, Array], bool]:
+    """Return rows of C and D of what a block takes, columns of B and D of what it adds to, and whether these are outputs."""
     M, (w, z), (_, inputs, all_outputs) = model.M, model.channels, signals_of(model.M)
     inputs, known = inputs[w:], all_outputs[z:]
     if kind not in _KINDS:
@@ -63,7 +66,7 @@ def _ends(model: Connectable, names: Sequence[str], kind: str, outputs: Any) -> 
     if kind == "additive":
         of = [w + k for k in positions("signals", names, inputs)]
         to = [z + k for k in positions("outputs", _listed("outputs", outputs), known)]
-        return (np.zeros((len(of), M.nstates)), units[0][of]), (np.zeros((M.nstates, len(to))), units[1][:, to])
+        return (np.zeros((len(of), M.nstates)), units[0][of]), (np.zeros((M.nstates, len(to))), units[1][:, to]), True
     found = positions("signals", names, [*inputs, *known])
     of = [w + k for k in found if k < len(inputs)]
     to = [z + k - len(inputs) for k in found if k >= len(inputs)]
@@ -71,8 +74,8 @@ def _ends(model: Connectable, names: Sequence[str], kind: str, outputs: Any) -> 
         advice = "append one block for inputs and one for outputs, or an additive one"
         raise ModelError(Finding("bad-value", "signals", names, "inputs alone or outputs alone", advice))
     if of:
-        return (np.zeros((len(of), M.nstates)), units[0][of]), (M.B[:, of], M.D[:, of])
-    return (M.C[to], M.D[to]), (np.zeros((M.nstates, len(to))), units[1][:, to])
+        return (np.zeros((len(of), M.nstates)), units[0][of]), (M.B[:, of], M.D[:, of]), False
+    return (M.C[to], M.D[to]), (np.zeros((M.nstates, len(to))), units[1][:, to]), True
 
 
 def _listed(where: str, names: Any) -> list[str]:

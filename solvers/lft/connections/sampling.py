@@ -7,6 +7,9 @@ points of Gauss, c_i; the nominal system in between is integrated exactly:
 
 So nominal models are exact, and members up to terms of order T^(2 s), as with Runge-Kutta-Gauss methods (Hairer, Norsett,
 Wanner 1993, II.7), of which this is the exponential kind. Each stage has the repetitions of the continuous model.
+
+What a controller takes is read at an instant before the commands that begin there act, as `simulate` reads it. Of outputs that
+depend on inputs at once it is what the inputs of the interval before make of them: these inputs are further states.
 """
 
 from __future__ import annotations
@@ -14,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
+from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced, spread
 
 #: Random deltas at which reduced models are compared.
 _POINTS = 6
@@ -29,16 +32,25 @@ Matrices = tuple[Array, Array, Array, Array]
 
 
 class Window(NamedTuple):
-    """A held input that acts on a column of B and D during a part of each interval, from `start` to `stop` of its length."""
+    """A held input that acts on a column of B and D during a part of each interval, from `start` to `stop` of its length.
+
+    One that is `read` belongs to what is read at the instant at which it begins; others act after that.
+    """
 
     column: int
     start: float = 0.0
     stop: float = 1.0
+    read: bool = False
 
     @property
     def at_instant(self) -> float:
-        """What of it acts at the sampling instant: one, or nothing."""
+        """What of it acts from the sampling instant on: one, or nothing."""
         return float(self.start == 0.0 < self.stop)
+
+    @property
+    def at_end(self) -> float:
+        """What of it acts until the next instant, and is read there: one, or nothing."""
+        return float(self.start < 1.0 == self.stop and not self.read)
 
 
 class Channels(NamedTuple):
@@ -53,7 +65,9 @@ class Channels(NamedTuple):
         return tuple(part.stop - part.start for part in self.w)
 
 
-def sampled(system: Matrices, channels: Channels, period: float, stages: int, windows: Sequence[Window]) -> Fractional:
+def sampled(
+    system: Matrices, channels: Channels, period: float, stages: int, windows: Sequence[Window], before: Sequence[int] = ()
+) -> Fractional:
     """Return a system over an interval, as a fraction in its real deltas.
 
     Parameters
@@ -68,32 +82,90 @@ def sampled(system: Matrices, channels: Channels, period: float, stages: int, wi
         Points at which channels are evaluated.
     windows : sequence of Window
         What is held.
+    before : sequence of int
+        Outputs that are read before what begins at the instant acts; the others are those with it.
 
     Returns
     -------
     Fractional
-        From states and windows to the states at the interval's end and the other outputs at its beginning.
+        From states, `kept_columns` among them, and windows to the states at the interval's end and the other outputs at its
+        beginning.
     """
     A, B, C, D = system
-    w, z = (np.concatenate([np.zeros(0, dtype=int), *(np.r_[part] for part in parts)]) for parts in channels)
+    w, z = _positions(channels)
     held = np.array([window.column for window in windows], dtype=int)
     others = np.setdiff1d(np.arange(len(C)), z)
     nodes = _Nodes(stages)
-    now = np.array([window.at_instant for window in windows])
+    kept = kept_columns(system, channels, windows, before)
+    times = stages + 1 + bool(kept)
+    columns = _Columns(len(A), len(kept), len(held), len(w), times)
+    acting = [[window.at_end * (window.column == column) for window in windows] for column in kept]
+    rows = [
+        columns.rows(len(A), *_end(A, B, w, period, nodes, windows)),
+        columns.rows(len(kept), held=np.reshape(acting, (len(kept), len(held)))),
+    ]
+    instants = {stages: columns.rows(len(C), C, D[:, held] * [own.at_instant for own in windows], [D[:, w]], stages)}
+    read = instants[stages][others]
+    if kept:
+        read_too = D[:, held] * [own.at_instant * own.read for own in windows]
+        instants[stages + 1] = columns.rows(len(C), C, read_too, [D[:, w]], stages + 1, D[:, kept])
+        at = np.isin(others, before)
+        read[at] = instants[stages + 1][others[at]]
+    rows.append(read)
     shares = nodes.shares(windows)
-    none = np.zeros((len(C), stages * len(w)))
-    instant = np.hstack([C, D[:, held] * now, none, D[:, w]])
-    rows = [_end(A, B, w, period, nodes, windows), instant[others]]
     for i, point in enumerate(nodes.points):
         E, by_w, by_u = nodes.propagated(A, B[:, w], B[:, held], period, float(point))
-        x = np.hstack([E, np.einsum("ink,ik->nk", by_u, shares), *by_w, np.zeros((len(A), len(w)))])
-        direct = np.zeros((len(z), x.shape[1]))
-        direct[:, len(A) : len(A) + len(held)] = D[np.ix_(z, held)] * shares[i]
-        own = len(A) + len(held) + i * len(w)
-        direct[:, own : own + len(w)] = D[np.ix_(z, w)]
+        x = columns.rows(len(A), E, np.einsum("ink,ik->nk", by_u, shares), by_w)
+        direct = columns.rows(len(z), held=D[np.ix_(z, held)] * shares[i], by_w=[D[np.ix_(z, w)]], time=i)
         rows.append(C[z] @ x + direct)
-    rows.append(instant[z])
-    return _fraction(np.vstack(rows), len(A) + len(others), len(A) + len(held), channels.sizes, stages + 1)
+    rows += [instant[z] for instant in instants.values()]
+    return _fraction(np.vstack(rows), columns.states + len(others), columns.channels, channels.sizes, times)
+
+
+def kept_columns(system: Matrices, channels: Channels, windows: Sequence[Window], before: Sequence[int]) -> list[int]:
+    """Return the columns on which outputs that are read `before` depend at once: their last values are states."""
+    D, (w, z) = system[3], _positions(channels)
+    rows = np.array(before, dtype=int)
+    shown = spread(D[np.ix_(z, w)].T != 0, (D[np.ix_(rows, w)] != 0).any(axis=0))
+    direct = (D[np.concatenate([rows, z[shown]])] != 0).any(axis=0)
+    return sorted({own.column for own in windows if own.at_end and direct[own.column]})
+
+
+def _positions(channels: Channels) -> tuple[Array, Array]:
+    """Return where the channels of all deltas stand, among inputs and outputs."""
+    w, z = (np.concatenate([np.zeros(0, dtype=int), *(np.r_[part] for part in parts)]) for parts in channels)
+    return w, z
+
+
+class _Columns(NamedTuple):
+    """How many columns there are of states, of what is kept, of what is held, and of channels, these so many times."""
+
+    n: int
+    kept: int
+    held: int
+    w: int
+    times: int
+
+    @property
+    def states(self) -> int:
+        """All that go from one interval to the next."""
+        return self.n + self.kept
+
+    @property
+    def channels(self) -> int:
+        """Where channels begin."""
+        return self.states + self.held
+
+    def rows(
+        self, count: int, x: Any = 0.0, held: Any = 0.0, by_w: Sequence[Array] | Array = (), time: int = 0, kept: Any = 0.0
+    ) -> Array:
+        """Return rows by their parts, zero where none is given; those of channels follow each other from a time on."""
+        result = np.zeros((count, self.channels + self.times * self.w))
+        result[:, : self.n], result[:, self.n : self.states], result[:, self.states : self.channels] = x, kept, held
+        for k, own in enumerate(by_w):
+            start = self.channels + (time + k) * self.w
+            result[:, start : start + self.w] = own
+        return result
 
 
 class _Nodes:
@@ -132,15 +204,15 @@ class _Nodes:
         return found[:, :n], by_node[:, :, : B_w.shape[1]], by_node[:, :, B_w.shape[1] :]
 
 
-def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Sequence[Window]) -> Array:
-    """Return the rows of the states at the interval's end."""
+def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Sequence[Window]) -> tuple[Array, Array, Array]:
+    """Return what states (n, n), windows (n, columns) and channels (points, n, columns) make of the states at the end."""
     held = B[:, [window.column for window in windows]]
     E, by_w, _ = nodes.propagated(A, B[:, w], held[:, :0], period, 1.0)
     once = _Nodes(1)
     times = {1.0 - edge for window in windows for edge in (window.start, window.stop)}
     until = {time: once.propagated(A, held[:, :0], held, period, time)[2][0] for time in times}
     columns = [until[1.0 - own.start][:, [k]] - until[1.0 - own.stop][:, [k]] for k, own in enumerate(windows)]
-    return np.hstack([E, *columns, *by_w, np.zeros((len(A), len(w)))])
+    return E, np.hstack([held[:, :0], *columns]), by_w
 
 
 def _fraction(rows: Array, outputs: int, inputs: int, sizes: tuple[int, ...], times: int) -> Fractional:

@@ -34,6 +34,8 @@ class DeltaBlock(NamedTuple):
         Least number of repetitions that any model of the same response needs, where it is known.
     part : {0, 2, 4}
         Of angles that enter by the tangent of their half or quarter; 0 of others.
+    of_outputs : bool
+        Whether a block of neglected dynamics adds to outputs of a model: where these are sampled, it is with them.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class DeltaBlock(NamedTuple):
     unit: str = ""
     degree: int | None = None
     part: int = 0
+    of_outputs: bool = False
 
     @classmethod
     def real(

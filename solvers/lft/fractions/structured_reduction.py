@@ -114,13 +114,13 @@ def reduced(model: Fractional, checked: bool = True, points: Sequence[Sequence[c
 def trimmed(model: Fractional) -> Fractional:
     """Return a model without states and channels that zeros alone keep from any input, or from any output."""
     joined = (model.A != 0).astype(float)
-    kept = _spread(joined, (model.B != 0).any(axis=1)) & _spread(joined.T, (model.C != 0).any(axis=0))
+    kept = spread(joined, (model.B != 0).any(axis=1)) & spread(joined.T, (model.C != 0).any(axis=0))
     sizes = tuple(int(kept[part].sum()) for part in model.parts)
     return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes)
 
 
-def _spread(joined: Array, found: Array) -> Array:
-    """Return what is found where it spreads along non-zero entries, from columns to rows."""
+def spread(joined: Array, found: Array) -> Array:
+    """Return what is found (n booleans) where it spreads along non-zero entries (n, n), from columns to rows."""
     while True:
         more = found | (joined @ found > 0)
         if (more == found).all():

@@ -23,7 +23,7 @@ from titop.solvers.support.archive import Archive, write_archive
 if TYPE_CHECKING:
     from control import StateSpace
 
-_FORMAT = 1
+_FORMAT = 2
 _MATRICES = ("A", "B", "C", "D")
 _SIGNALS = ("states", "inputs", "outputs")
 _NUMBERS = ("dt", "block_numbers", "member_numbers", "share_numbers", "moving_numbers", "error")
@@ -86,7 +86,7 @@ def load_lft(path: str | Path) -> Loaded:
         n = [len(texts[name]) for name in _SIGNALS]
         shapes = (n[0], n[0]), (n[0], n[1]), (n[2], n[0]), (n[2], n[1])
         arrays: dict[str, Any] = {name: archive.array(name, *shape) for name, shape in zip(_MATRICES, shapes, strict=True)}
-        arrays["block_numbers"] = archive.array("block_numbers", len(texts["block_names"]), 7)
+        arrays["block_numbers"] = archive.array("block_numbers", len(texts["block_names"]), 8)
         arrays["member_numbers"] = archive.array("member_numbers", len(texts["members"]), 2)
         arrays |= {name: archive.scalar(name, "f") for name in ("dt", "error")}
         arrays["share_numbers"] = archive.array("share_numbers", len(texts["shares"]), 2)
@@ -133,15 +133,18 @@ def _arrays(model: Saved) -> dict[str, Any]:
     arrays["block_names"] = np.array([b.name for b in blocks], dtype=str)
     arrays["block_kinds"] = np.array([b.kind for b in blocks], dtype=str)
     arrays["block_units"] = np.array([b.unit for b in blocks], dtype=str)
-    arrays["block_numbers"] = np.array(
-        [(b.repetitions, b.columns, b.lower, b.upper, b.nominal, -1 if b.degree is None else b.degree, b.part) for b in blocks],
-        dtype=float,
-    ).reshape(-1, 7)
+    arrays["block_numbers"] = np.array([_block_numbers(b) for b in blocks], dtype=float).reshape(-1, 8)
     arrays["moving"] = np.array([(own.name, own.unit) for own in model.moving], dtype=str).reshape(-1, 2)
     arrays["moving_numbers"] = np.array([_numbers_of(own) for own in model.moving], dtype=float).reshape(-1, 5)
     arrays["blk"] = np.array(mussv_rows(blocks), dtype=float).reshape(-1, 2)
     arrays |= {"error": np.array(float(model.error)), "dt": np.array(float(M.dt or 0.0))}
     return arrays | {"name": np.array(str(M.name)), "format": np.array(_FORMAT)}
+
+
+def _block_numbers(b: DeltaBlock) -> list[float]:
+    """Return the numbers of a block; no degree is -1."""
+    degree = -1 if b.degree is None else b.degree
+    return [b.repetitions, b.columns, b.lower, b.upper, b.nominal, degree, b.part, b.of_outputs]
 
 
 def _numbers_of(own: MovingCoordinate) -> list[float]:
@@ -162,11 +165,9 @@ def _model(arrays: dict[str, Any], name: str) -> Loaded:
     M = named_system([arrays[key] for key in _MATRICES], signals[0], signals[1], signals[2], name, arrays["dt"])
     blocks = []
     texts = zip(arrays["block_names"], arrays["block_kinds"], arrays["block_units"], arrays["block_numbers"], strict=True)
-    for own, kind, unit, (rows, columns, lower, upper, nominal, degree, part) in texts:
-        least = None if degree < 0 else int(degree)
-        blocks.append(
-            DeltaBlock(own, kind, int(rows), int(columns), float(lower), float(upper), float(nominal), unit, least, int(part))
-        )
+    for own, kind, unit, (rows, columns, lower, upper, nominal, degree, part, of_outputs) in texts:
+        ends, least = (float(lower), float(upper), float(nominal)), None if degree < 0 else int(degree)
+        blocks.append(DeltaBlock(own, kind, int(rows), int(columns), *ends, unit, least, int(part), bool(of_outputs)))
     shares: dict[tuple[str, str], list[Share]] = {}
     for (own, path, share), (factor, exponent) in zip(arrays["shares"], arrays["share_numbers"], strict=True):
         shares.setdefault((own, path), []).append(Share(share, float(factor), float(exponent)))

@@ -257,8 +257,10 @@ class LFTModel:
         uncertain parameters at once (accelerations) need them once more. Complex and full blocks take and return sampled
         signals. A sampled model can be closed again, by controllers of its period.
 
-        Outputs are read at the sampling instants, and those that depend on inputs at once have the command that follows from
-        them, unless it is delayed. Where K takes y alone, `simulate` gives it ``reference - y``: pass it ``-K``.
+        What a sampled controller takes is read at the sampling instants before the commands that begin there act, as by
+        `simulate`. So what it takes of outputs that depend on inputs at once (accelerations, reactions) has the inputs of the
+        period before, which are further states; the model's other outputs have those that begin. Where K takes y alone,
+        `simulate` gives it ``reference - y``: pass it ``-K``.
 
         In continuous time a delay is Pade's fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: of order 4, below
@@ -278,13 +280,14 @@ class LFTModel:
         Returns
         -------
         LFTModel
-            The same inputs, outputs and blocks, these with other repetitions after sampling; the states of the controller and
-            of delays after the model's.
+            The same inputs, outputs and blocks, these with other repetitions after sampling; after the model's states those
+            inputs of the period before, named ``input.before``, the states of the controller, and those of delays.
 
         Raises
         ------
         ModelError
-            For unknown names, other sample times than the model's, unusable delays, and loops without a solution at once.
+            For unknown names, other sample times than the model's, unusable delays, loops without a solution at once, and
+            controllers of sampled models that take what depends on inputs at once: close these first.
 
         Examples
         --------

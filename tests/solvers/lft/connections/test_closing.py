@@ -149,4 +149,4 @@ def test_bad_input() -> None:
     direct = craft("hub.imu.dw")
     inverse, names = np.linalg.inv(direct.nominal.D), direct.nominal.output_labels
     with pytest.raises(tt.ModelError, match="algebraic-loop"):
-        direct.close(control.ss([], [], [], inverse, 0.1, inputs=names, outputs=TORQUES))
+        direct.close(control.ss([], [], [], inverse, inputs=names, outputs=TORQUES))
