@@ -1,13 +1,12 @@
-"""Channels of repeated blocks in coordinates in which scalings are found.
+"""Channels of blocks in coordinates in which scalings are found.
 
-``δ 1`` commutes with all matrices T, so that ``T z`` and ``T w`` are as good as z and w. What reaches the channels of a block
-and what they reach are made equal and diagonal, over the frequencies of all poles (as Moore 1981 balances states): from
-channels that differ by decades the method of centres gives bounds that are several times too high.
+``δ 1`` commutes with all matrices T, a full block with all numbers, so that ``T z`` and ``T w`` are as good as z and w. What
+reaches the channels of a block and what they reach are made equal and diagonal, or equal alone, over the frequencies of all
+poles (as Moore 1981 balances states): from channels that differ by decades, as they do by their units, the method of centres
+gives bounds that are several times too high.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import cholesky, svd
@@ -15,40 +14,50 @@ from scipy.linalg import cholesky, svd
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
-from titop.solvers.robust.uncertain_loop import UncertainLoop
 
 #: Directions that are smaller than this part of a block's others are taken for as large, and rounds over all blocks.
 _LEAST, _ROUNDS = 1e-8, 20
 
 
-def balanced(loop: UncertainLoop) -> UncertainLoop:
-    """Return a stable loop with the channels of its repeated blocks balanced."""
-    into, back = _coordinates(_responses(loop.uncertain), loop.structure)
-    w, z = loop.structure.shape
-    B, C, D = loop.system.B.copy(), loop.system.C.copy(), loop.system.D.copy()
+def balanced(system: Matrices, structure: Structure) -> Matrices:
+    """Return a stable loop with the channels of all blocks, its first ones, balanced."""
+    w, z = structure.shape
+    into, back = _coordinates(_responses(system.part(np.arange(z), np.arange(w))), structure)
+    B, C, D = system.B.copy(), system.C.copy(), system.D.copy()
     B[:, :w], C[:z] = B[:, :w] @ back, into @ C[:z]
     D[:, :w] = D[:, :w] @ back
     D[:z] = into @ D[:z]
-    return replace(loop, system=Matrices(loop.system.A, B, C, D))
+    return Matrices(system.A, B, C, D)
+
+
+def balanced_matrix(M: Array, structure: Structure) -> Array:
+    """Return a matrix (columns of z, rows of w) with the channels of all blocks balanced."""
+    into, back = _coordinates([M.copy()], structure)
+    result: Array = into @ M @ back
+    return result
 
 
 def _responses(system: Matrices) -> list[Array]:
-    """Return the responses at zero, infinity and the poles' frequencies, each of gain one."""
+    """Return the responses at zero, infinity and the poles' frequencies."""
     frequencies = np.unique(np.abs(system.poles))
-    found = [system.response(float(omega)) for omega in (0.0, *frequencies, np.inf)]
-    gains = [float(np.linalg.norm(M, 2)) for M in found]
-    return [M / gain for M, gain in zip(found, gains, strict=True) if 0 < gain < np.inf]
+    return [system.response(float(omega)) for omega in (0.0, *frequencies, np.inf)]
 
 
 def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, Array]:
-    """Return the transformation of z, and its inverse for w."""
+    """Return the transformation of z, and its inverse for w.
+
+    Responses are taken for as large as each other, with the channels as they are before each round.
+    """
     w, z = structure.shape
     into, back = np.eye(z), np.eye(w)
-    repeated = [k for k, b in enumerate(structure.blocks) if b.kind != "full" and b.repetitions > 0]
-    for _ in range(_ROUNDS if responses else 0):
-        for k in repeated:
-            rows, columns = structure.z[k], structure.w[k]
-            T, inverse = _balancing(_squares([M[rows] for M in responses]), _squares([M[:, columns].T for M in responses]))
+    for _ in range(_ROUNDS):
+        gains = [float(np.linalg.norm(M, 2)) for M in responses]
+        responses = [M / gain for M, gain in zip(responses, gains, strict=True) if 0 < gain < np.inf]
+        if not responses:
+            break
+        for block, rows, columns in zip(structure.blocks, structure.z, structure.w, strict=True):
+            reached, seen = _squares([M[rows] for M in responses]), _squares([M[:, columns].T for M in responses])
+            T, inverse = _equalling(reached, seen) if block.kind == "full" else _balancing(reached, seen)
             for M in responses:
                 M[rows], M[:, columns] = T @ M[rows], M[:, columns] @ inverse
             into[rows], back[:, columns] = T @ into[rows], back[:, columns] @ inverse
@@ -58,6 +67,14 @@ def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, A
 def _squares(matrices: list[Array]) -> Array:
     """Return the sum of all ``Re M M^H``."""
     return np.sum([(M @ M.conj().T).real for M in matrices], axis=0)
+
+
+def _equalling(reached: Array, seen: Array) -> tuple[Array, Array]:
+    """Return t of z and 1/t of w on the diagonal, with ``t^2 reached`` as large as ``seen / t^2``."""
+    t = 1.0
+    if np.trace(reached) > 0 and np.trace(seen) > 0:
+        t = float(np.trace(seen) / np.trace(reached)) ** 0.25
+    return t * np.eye(len(reached)), np.eye(len(seen)) / t
 
 
 def _balancing(reached: Array, seen: Array) -> tuple[Array, Array]:

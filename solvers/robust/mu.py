@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced
+from titop.solvers.robust.balancing import balanced_matrix
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.power_iteration import lower_bound
 from titop.solvers.robust.structure import Structure
@@ -132,7 +132,8 @@ def mu(
     structure, frequencies, responses = _read(lft, omega, blocks)
     centres = Centres(structure)
     upper, lower, shares = np.empty(len(frequencies)), np.empty(len(frequencies)), []
-    for k, M in enumerate(progress_bar(responses, progress, unit="frequency")):
+    for k, response in enumerate(progress_bar(responses, progress, unit="frequency")):
+        M = balanced_matrix(response, structure)
         bound = upper_bound(centres, M, tolerance)
         upper[k], lower[k] = bound.level, lower_bound(M, structure).value
         shares.append(centres.shares(M, bound.x, bound.g))
@@ -152,7 +153,6 @@ def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Array, list[Arr
         return structure, np.zeros(1), [matrix[:z, :w].astype(complex)]
     loop = read_loop(lft, blocks)
     check_stable(loop)
-    loop = balanced(loop)
     frequencies = real_array(omega)
     if frequencies is None or frequencies.ndim != 1 or not frequencies.size or not (frequencies >= 0).all():
         raise ModelError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,7 @@ def robust_stability(
     check_positive("1.0 stands for the given ranges", level=level)
     check_branching(loop, gap, cells)
     check_stable(loop)
-    loop = balanced(loop)
+    loop = replace(loop, system=balanced(loop.system, loop.structure))
     found = _search(loop, _REACH if margin or gap is not None else 1 / level)
     if gap is None and not margin and found.lower >= level:
         return _result(loop, level, found, None)

@@ -116,15 +116,14 @@ def worst_case_gain(
     loop = read_loop(lft, blocks)
     check_branching(loop, gap, cells)
     check_stable(loop)
-    loop = balanced(loop)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
-    system = loop.system.part([*range(z), *rows], [*range(w), *columns])
+    system = balanced(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
     worst = GainSearch(system, loop.structure).run()
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     if 0 < worst.value < np.inf:
-        scaled = system.scaled(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)]))
         whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
+        scaled = balanced(system.scaled(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
         search = _SkewStart(whole)
         proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
         upper = worst.value * proof.level if proof.proved else np.inf

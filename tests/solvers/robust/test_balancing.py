@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import control
 import numpy as np
+import pytest
 
 import titop as tt
 from tests.solvers.robust.families import structure_of_modes
@@ -41,9 +44,9 @@ def test_bounds_do_not_depend_on_the_coordinates_of_channels() -> None:
 
 
 def test_the_loop_stays_the_same() -> None:
-    """Responses with the same deltas in all repetitions, full blocks left as they are."""
+    """Responses with the same deltas in all repetitions, full blocks multiplied by numbers and divided again."""
     loop = read_loop(mixed(2.0)[1], BLOCKS)
-    other = balanced(loop)
+    other = replace(loop, system=balanced(loop.system, loop.structure))
     full = np.array([[0.1, 0.2j], [-0.3, 0.1]])
     delta = np.zeros((9, 9), dtype=complex)
     delta[:4, :4], delta[4:7, 4:7], delta[7:, 7:] = 0.3 * np.eye(4), 0.2j * np.eye(3), full
@@ -52,3 +55,42 @@ def test_the_loop_stays_the_same() -> None:
         np.testing.assert_allclose(found, right, rtol=1e-8)  # two decades, squared, of rounding
     reached, seen = other.uncertain.response(2.5)[:4], loop.uncertain.response(2.5)[:4]
     assert np.linalg.cond(reached) < np.linalg.cond(seen)
+
+
+@pytest.mark.parametrize(
+    "blocks", [[tt.DeltaBlock.complex("a"), tt.DeltaBlock.full("b")], [tt.DeltaBlock.full("a"), tt.DeltaBlock.real("b")]]
+)
+@pytest.mark.parametrize("unit", [1e-5, 1e3, 1e5, 1e10])
+def test_a_matrix_in_other_units_has_the_same_bounds(unit: float, blocks: list[tt.DeltaBlock]) -> None:
+    """A diagonal similarity, which commutes with all blocks of one channel; two complex ones have mu = 4.40125 by hand."""
+    plain, other = (tt.mu([[0.5, 16 * r], [1 / r, 0.3]], blocks=blocks) for r in (1.0, unit))
+    assert other.upper == pytest.approx(plain.upper, rel=1e-6)
+    assert other.lower == pytest.approx(plain.lower, rel=1e-6)
+    if blocks[0].kind == "complex":
+        # |1 - a/2| |1 - 0.3 b| = 16 |a b| first where a = b > 0: the larger root of x^2 - 0.8 x - 15.85 for x = 1/a
+        assert other.upper == pytest.approx(0.4 + np.sqrt(0.16 + 15.85), rel=1e-4)
+
+
+def in_units(unit: float) -> control.StateSpace:
+    """Return a loop around a real and two full blocks, the channels of the second full one and an output in other units."""
+    A, B, C, D = structure_of_modes([1, 2, 2, 1], 8, 0.05, 1)
+    z, w = np.array([1.0, 1, 1, unit, unit, unit]), np.array([1.0, 1, 1, 1 / unit, 1 / unit, 1])
+    names = [f"c{k}" for k in range(5)]
+    return control.ss(A, 3 * B * w, z[:, None] * C, D, inputs=[*names, "u"], outputs=[*names, "y"])
+
+
+def test_proofs_do_not_depend_on_units() -> None:
+    """Stability and gain of a family whose channels are in newtons or in micronewtons."""
+    blocks = [tt.DeltaBlock.real("a"), tt.DeltaBlock.full("b", 2), tt.DeltaBlock.full("c", 2)]
+    plain, *others = (in_units(unit) for unit in (1.0, 1e-6, 1e6))
+    right = tt.robust_stability(plain, blocks=blocks, margin=True, progress=False)
+    gain = tt.worst_case_gain(plain, "u", "y", blocks=blocks, progress=False)
+    assert right.robust
+    assert np.isfinite(gain.upper)
+    for unit, other in zip((1e-6, 1e6), others, strict=True):
+        found = tt.robust_stability(other, blocks=blocks, margin=True, progress=False)
+        assert found.upper == pytest.approx(right.upper, rel=0.02)  # the tolerance, twice
+        assert found.lower == pytest.approx(right.lower, rel=0.01)  # of a random start
+        own = tt.worst_case_gain(other, "u", "y", blocks=blocks, progress=False)
+        assert own.lower / unit == pytest.approx(gain.lower, rel=1e-4)
+        assert own.upper / unit == pytest.approx(gain.upper, rel=0.02)
