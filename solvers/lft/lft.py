@@ -83,10 +83,12 @@ def lft(
     parameters : mapping of name, or tuple of names, to range
         ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle. Names are those of
         ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, thrusts at the point
-        ``"jet.u"``, and gains ``"motor.gain"`` of inputs and outputs (nominal 1); of flexible bodies by frequencies also
-        ``"panel.mode1.stiffness"``, the square of the frequency at the same damping coefficient, and ``"panel.mass_scale"``
-        (nominal 1): so many times the mass, inertia and modal mass and stiffness, at the same frequencies, ratios and mode
-        shapes. Several names in a tuple have one delta, known by the first: the same range for each, or the same percentage.
+        ``"jet.u"``, and gains ``"motor.gain"`` of inputs or outputs (nominal 1): what is called as a signal is the gain of that
+        signal alone, another name that of a vector's entries, or of all signals of an owner. Of flexible bodies by frequencies
+        also ``"panel.mode1.stiffness"``, the square of the frequency at the same damping coefficient, and
+        ``"panel.mass_scale"`` (nominal 1): so many times the mass, inertia and modal mass and stiffness, at the same
+        frequencies, ratios and mode shapes. Several names in a tuple have one delta, known by the first: the same range for
+        each, or the same percentage.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
     quarters : sequence of str

@@ -15,8 +15,9 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.connections.closing import Closing
 from titop.solvers.lft.model.responses import response
 from titop.solvers.lft.uncertainty.equilibria import Equilibria
+from titop.solvers.lft.uncertainty.gains import gains_of
 from titop.solvers.lft.uncertainty.point_values import held_point, is_of_point
-from titop.solvers.lft.uncertainty.uncertain import Uncertainty, gain_names
+from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 from titop.solvers.linear.linearize import linearize
 
 if TYPE_CHECKING:
@@ -68,7 +69,10 @@ class Members(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)  # of the point, which `lft` has warned of once
             system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
-        columns, rows = (self._gains(system, labels, values) for labels in (system.input_labels, system.output_labels))
+        inputs, outputs = ([system.signals[label].path for label in own] for own in (system.input_labels, system.output_labels))
+        columns, rows = (
+            np.array([1.0 if name is None else values[name] for name in names]) for names in gains_of(values, inputs, outputs)
+        )
         system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
         return system
 
@@ -86,9 +90,3 @@ class Members(NamedTuple):
         for closing in closings[sampling:]:
             result = np.array([closing.of_response(*each) for each in zip(result, points, omega, strict=True)])
         return result
-
-    @staticmethod
-    def _gains(system: StateSpace, labels: list[str], values: Mapping[str, float]) -> Array:
-        """Return the gains of signals."""
-        paths = [system.signals[label].path for label in labels]
-        return np.array([next((values[name] for name in gain_names(path) if name in values), 1.0) for path in paths])

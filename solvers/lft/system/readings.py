@@ -54,17 +54,22 @@ class _Slopes(NamedTuple):
         return carried_at(at, self, loads)
 
 
+def output_groups(tree: Tree, outputs: Sequence[Any], system_inputs: SystemInputs) -> tuple[SystemOutputs, ...]:
+    """Return what outputs stand for."""
+    state = tree.state
+    return read_outputs(state.model, outputs, system_inputs, lambda: (state.q, state.v, state.a, np.zeros(state.model.nu)))
+
+
 def read(tree: Tree, moving: Moving, output: Any, system_inputs: SystemInputs) -> tuple[SystemOutputs, Signal, bool]:
     """Return what an output stands for, its signals, and whether their dependence on uncertain numbers is known to be exact."""
-    state = tree.state
-    groups = read_outputs(state.model, [output], system_inputs, lambda: (state.q, state.v, state.a, np.zeros(state.model.nu)))
+    group = output_groups(tree, [output], system_inputs)[0]
     if isinstance(output, str):
         of = read_name(tree.state.model, OUTPUT, output)
         if (reading := READINGS.get(of.kind)) is not None:
             found = reading(tree, moving, of)
             if found is not None:
-                return groups[0], found[list(of.entries)], True
-    return groups[0], _sampled(tree, moving, groups[0]), False
+                return group, found[list(of.entries)], True
+    return group, _sampled(tree, moving, group), False
 
 
 def _sampled(tree: Tree, moving: Moving, group: SystemOutputs) -> Signal:

@@ -16,9 +16,10 @@ from titop.solvers.lft.fractions.structured_reduction import Fractional
 from titop.solvers.lft.laws.rescaled import refuse_rescaled, rescaled_coordinates
 from titop.solvers.lft.system.joining import Constraints, interactions, refuse_uncertain_pose
 from titop.solvers.lft.system.passes import Applied, Changes, State, Tree
-from titop.solvers.lft.system.readings import Moving, read, scaled
+from titop.solvers.lft.system.readings import Moving, output_groups, read, scaled
+from titop.solvers.lft.uncertainty.gains import gains_of
 from titop.solvers.lft.uncertainty.point_values import accelerations_at, moved_state
-from titop.solvers.lft.uncertainty.uncertain import Uncertainty, gain_names
+from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 from titop.solvers.mechanism.inputs import own_pushes
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.grammar import read_names
@@ -90,7 +91,12 @@ class SystemLoop:
         spread = np.eye(nv)[:, independent]
         q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in _halves(states))
         given = loop.columns("u", len(inputs.channels))
-        driven = scaled(loop, given, [self._gain(channel.signal.path) for channel in inputs.channels])
+        of_inputs, of_outputs = gains_of(
+            self.uncertainty.paths(),
+            [signal.path for signal in inputs.signals],
+            [signal.path for group in output_groups(self.tree, outputs, inputs) for signal in group.signals],
+        )
+        driven = scaled(loop, given, self._gains(of_inputs))
         solved_for = np.flatnonzero(~inputs.prescribed)
         a = inputs.motions(nv) @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
         changes = Changes(self.tree, loop, q, v, a)
@@ -111,7 +117,7 @@ class SystemLoop:
         self.inputs = inputs.signals
         self.outputs = tuple(signal for group, _, _ in found for signal in group.signals)
         read_out = stacked(*(signal for _, signal, _ in found)) if found else zeros(0)
-        self._outputs = scaled(loop, read_out, [self._gain(signal.path) for signal in self.outputs])
+        self._outputs = scaled(loop, read_out, self._gains(of_outputs))
 
     def _join(self, changes: Changes, solved_for: Array, driven: Signal) -> Signal:
         """Apply interactions and closures; return their efforts (nv) on coordinates. Closures' rows join the loop."""
@@ -132,10 +138,9 @@ class SystemLoop:
         multipliers = np.eye(count)[:, rows] @ self.loop.columns("?", len(rows))
         return total + self.constraints.push(self.tree, changes, multipliers)
 
-    def _gain(self, path: str) -> Affine | None:
-        """Return the uncertain gain of an input or output, None where it is certain."""
-        found = next((name for name in gain_names(path) if self.uncertainty.at(name)), None)
-        return None if found is None else self.uncertainty.vector([found], np.ones(1)).column()
+    def _gains(self, names: Sequence[str | None]) -> list[Affine | None]:
+        """Return the uncertain gains of inputs or outputs by name, None where they are certain."""
+        return [None if name is None else self.uncertainty.vector([name], np.ones(1)).column() for name in names]
 
     def _push(self, changes: Changes, driven: Signal) -> None:
         """Apply the inputs that are wrenches at ports."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import parts_of, split_end
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.modal_parameters import Share
@@ -19,6 +19,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions.loops import Affine
 from titop.solvers.lft.uncertainty.common_parameters import common_parameters
+from titop.solvers.lft.uncertainty.gains import GAIN
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
@@ -26,8 +27,8 @@ WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 #: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
 FIT = 1e-4
 
-#: Last parts of names of gains, coordinates, rates and inputs.
-_GAIN, _ANGLE, _RATE, _INPUT = "gain", "q", "v", "u"
+#: Last parts of names of coordinates, rates and inputs.
+_ANGLE, _RATE, _INPUT = "q", "v", "u"
 
 
 class Member(NamedTuple):
@@ -242,7 +243,7 @@ class Uncertainty:
             return self.common[name][:2]
         if isinstance(name, str):
             stem, end = split_end(name)
-            if end == _GAIN and stem:
+            if end == GAIN and stem:
                 return 1.0, "1"
             if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
                 k = model.coordinate_names.index(stem)
@@ -288,12 +289,6 @@ def _split(name: str, part: int) -> str:
 def rotation_names(path: str) -> list[str]:
     """Return the names of the components of a pose's rotation vector."""
     return [f"{path}.rotation.{axis}" for axis in "xyz"]
-
-
-def gain_names(path: str) -> list[str]:
-    """Return the names by which a signal's gain may be known: its own, its vector's, its owner's."""
-    own = parts_of(path.split("[")[0])
-    return [f"{path}.{_GAIN}", *(".".join([*own[:k], _GAIN]) for k in range(len(own), 0, -1))]
 
 
 def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
