@@ -41,7 +41,7 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     Raises
     ------
     ModelError
-        For unknown signals, and when the channels' feedthrough is singular.
+        For unknown signals, none at all, and when the channels' feedthrough is singular.
 
     Examples
     --------
@@ -56,7 +56,10 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     if not hasattr(system, "input_labels"):
         advice = "pass what tt.linearize or tt.block_system returns"
         raise ModelError(Finding("wrong-type", "system", system, "a linear model with named signals", advice))
-    pairs = [pair for channel in read_names("channels", channels) for pair in _pairs(system, channel)]
+    if not (given := read_names("channels", channels)):
+        advice = "name a common path of inputs and outputs, or pairs (input, output)"
+        raise ModelError(Finding("no-channel", "channels", channels, "one channel at least", advice))
+    pairs = [pair for channel in given for pair in _pairs(system, channel)]
     ins, outs = (np.array([labels.index(pair[k]) for pair in pairs], dtype=int) for k, labels in enumerate(_labels(system)))
     for side, positions, labels in zip(("input", "output"), (ins, outs), _labels(system), strict=True):
         if len(set(positions)) < len(positions):
@@ -64,8 +67,8 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
             raise ModelError(Finding("duplicate-channel", "channels", twice, f"each {side} once", "leave one out"))
     feedthrough = system.D[np.ix_(outs, ins)]
     sizes = np.linalg.svd(feedthrough, compute_uv=False)
-    if not sizes.size or not sizes[-1] > _SINGULAR * sizes[0]:
-        found = f"feedthrough of rank {int((sizes > _SINGULAR * sizes.max(initial=0.0)).sum())} of {len(sizes)}"
+    if not sizes[-1] > _SINGULAR * sizes[0]:
+        found = f"feedthrough of rank {int((sizes > _SINGULAR * sizes[0]).sum())} of {len(sizes)}"
         advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
         raise ModelError(Finding("singular-channel", "channels", found, "an invertible feedthrough", advice))
     inverse = np.linalg.inv(feedthrough)
