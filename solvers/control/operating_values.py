@@ -16,6 +16,10 @@ from titop.solvers.control.loop_signals import SignalTable, commanded_signals, m
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.model.model import Model
 
+#: How far (m or rad) the fastest coordinate goes to see which outputs change, and changes that are rounding, of an output of
+#: one or of its size.
+_STEP, _SAME = 1e-4, 1e-9
+
 #: What a family's `trim_at` returns.
 _TRIMS = {"q", "v", "tau", "u", "y"}
 
@@ -107,9 +111,26 @@ class OperatingValues:
         """Return the outputs with these names (titop's spelling); zero for names of none."""
         if self._state is None:
             return np.array([self._outputs.get(name, 0.0) for name in names])
+        return self._read_outputs(names, *self._state)
+
+    def drifts(self, names: Sequence[str]) -> Array:
+        """Return how fast (a second) the outputs with these names change along the motion of the point; zero where they stay.
+
+        Outputs of points that are no states stay.
+        """
+        if self._state is None or not self._state[1].any():
+            return np.zeros(len(names))
+        q, v, a = self._state
+        t = _STEP / float(np.abs(v).max())
+        before, after = (self._read_outputs(names, self._model.integrate(q, h * v), v + h * a, a) for h in (-t, t))
+        change = after - before
+        return np.where(np.abs(change) > _SAME * np.maximum(1.0, np.abs(after)), change / (2 * t), 0.0)
+
+    def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
+        """Return the outputs with these names at a state with accelerations; zero for names of none."""
         known = measured_signals(self._model)
         kept = [name for name in names if name in known]
         measurements, acting = Measurements(self._model, kept, self.origin), (self.command.u, self.command.tau)
-        read = measurements.read(*self._state, self.wrenches, *acting)
+        read = measurements.read(q, v, a, self.wrenches, *acting)
         values = dict(zip(kept, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

@@ -53,6 +53,14 @@ class References:
             self._functions.append((entry, _function(f"reference[{key!r}]", value, times, ())))
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """Names of those that are not at rest."""
+        chosen = np.zeros(len(self.names), dtype=bool)
+        for entry, _ in self._functions:
+            chosen[entry] = True
+        return tuple(name for name, own in zip(self.names, chosen, strict=True) if own)
+
+    @property
     def resolution(self) -> float:
         """The longest time (s) after which to look again without missing anything of samples; endless without any."""
         return min((f.resolution for _, f in self._functions if isinstance(f, Interpolated)), default=math.inf)

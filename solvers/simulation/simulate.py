@@ -111,7 +111,9 @@ def simulate(
     operating_point : mapping of name to number, or object with ``q, v, u, tau, wrenches, model`` or ``y, u``, optional
         Where the controller was designed: it gets deviations of outputs and references from there, and its commands are
         added to the inputs (and efforts) there. Outputs there are those under the point's wrenches and with its parameters.
-        What `LPVModel.trim_at` returns will do.
+        What `LPVModel.trim_at` returns will do. Where the point moves, linear models are about a reference that moves with it;
+        here a `ModelWarning` tells of measured outputs that leave their values there (the angle of a wheel that turns) and have
+        no `reference`.
     noise : float, array_like (ny,) or mapping of output name to float, optional
         Standard deviations of white noise on the outputs at the samples, in the outputs' units.
     saturate : bool
