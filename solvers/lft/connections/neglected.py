@@ -14,6 +14,7 @@ from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.lft.connections.labels import Connectable, positions, signals_of, unlike
 from titop.solvers.lft.connections.sampling import Matrices
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions.structured_reduction import spread
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.signals.exported import Signal
 
@@ -49,6 +50,20 @@ def with_neglected(
     all_outputs[z:z] = [Signal(f"{name}.z[{i}]", "1") for i in range(columns)]
     states += unlike([Signal(f"{name}.x{i + 1}", "1") for i in range(k)], states)
     return named_system((A, B, C, D), states, inputs, all_outputs, str(M.name), float(M.dt or 0.0)), block
+
+
+def outside(model: Connectable) -> list[Finding]:
+    """Return what is to be warned of where the last block of a closed model lies in no loop: nothing it returns reaches it."""
+    M, blocks = model.M, model.blocks
+    w, z = (np.repeat(np.arange(len(blocks)), [getattr(b, size) for b in blocks]) for size in ("repetitions", "columns"))
+    taken = np.equal.outer(w, z) @ np.hstack([M.D[: len(z), : len(w)] != 0, M.C[: len(z)] != 0])
+    joined = np.vstack([taken, np.hstack([M.B[:, : len(w)] != 0, M.A != 0])])
+    own = np.flatnonzero(w == len(blocks) - 1)
+    if spread(joined, np.any(joined[:, own], axis=1))[own].any():
+        return []
+    where, expected = f"append: {blocks[-1].name}", "a block in a loop"
+    advice = "append before closing, lft.append(...).close(K), or close another controller around it"
+    return [Finding("no-loop", where, "a block that nothing it returns comes back to", expected, advice)]
 
 
 def _ends(

@@ -17,7 +17,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.connections.closing import closed_loop, read_closing
 from titop.solvers.lft.connections.labels import signals_of
-from titop.solvers.lft.connections.neglected import with_neglected
+from titop.solvers.lft.connections.neglected import outside, with_neglected
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions.fractional import closed, real_fraction
 from titop.solvers.lft.fractions.structured_reduction import Fractional
@@ -320,6 +320,9 @@ class LFTModel:
         Multiplicative, signals become ``(1 + Δ W) signals``: of inputs what actuators neglect, of outputs what sensors do.
         Additive, outputs become ``outputs + Δ W inputs``: neglected modes. Several signals have one full block.
 
+        Append before closing: inputs and outputs of a closed loop are those outside of it, so that blocks there lie in no loop,
+        and say nothing of its stability; a `ModelWarning` tells that.
+
         Parameters
         ----------
         name : str
@@ -339,7 +342,10 @@ class LFTModel:
             For unknown signals, names that are taken, and unusable weights.
         """
         M, block = with_neglected(self, name, signals, weight, kind, outputs)
-        return replace(self, M=M, blocks=(*self.blocks, block))
+        result = replace(self, M=M, blocks=(*self.blocks, block))
+        if M.dt or (self.members and self.members.closings):
+            warn(outside(result))
+        return result
 
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.

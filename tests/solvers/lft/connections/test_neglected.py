@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import control
 import numpy as np
 import pytest
@@ -83,10 +86,37 @@ def test_blocks_are_closed_with_controllers() -> None:
 def test_sampled_loops_take_sampled_weights() -> None:
     loop = craft().close(rate_control(0.02), stages=2)
     z, weight = np.exp(0.8j * 0.02), control.ss([[0.9]], [[0.1]], [[1.0]], [[0.0]], 0.02)
-    found = closed(loop.append("gyros", "gyro", weight), FULL[0, 0] * np.eye(3), z)
+    with pytest.warns(tt.ModelWarning, match=r"append: gyros.*append before closing.*no-loop"):
+        appended = loop.append("gyros", "gyro", weight)
+    found = closed(appended, FULL[0, 0] * np.eye(3), z)
     assert found == pytest.approx((1 + FULL[0, 0] * weight(z)) * loop.at(VALUES)(z), rel=ROUNDING)
     with pytest.raises(tt.ModelError, match="bad-weight"):
         loop.append("gyros", "gyro", LAG)
+
+
+@pytest.mark.parametrize("period", [0.0, 0.02])
+@pytest.mark.parametrize("where", ["wheels", "gyro", "modes"])
+def test_blocks_outside_of_the_loop_are_told(period: float, where: str) -> None:
+    """Those are no part of what decides on stability: a size of a hundred is as harmless as none. Before closing it is not."""
+    K = rate_control(period)
+    arguments: tuple[Any, ...] = ("wheels", 100.0, "additive", "gyro") if where == "modes" else (where, 100.0)
+    with pytest.warns(tt.ModelWarning, match=r"append: new.*append before closing.*no-loop") as caught:
+        outer = craft().close(K).append("new", *arguments)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        inner = craft().append("new", *arguments).close(K)
+    delta = np.zeros((3, outer.blocks[-1].columns))
+    delta[0, 0] = -1.0
+    moved = [np.abs(poles_with(loop, delta)[:, None] - loop.nominal.poles()).min(axis=1).max() for loop in (outer, inner)]
+    assert moved[0] < 1e-6 < 1e-2 < moved[1]
+
+
+def poles_with(loop: tt.LFTModel, delta: np.ndarray) -> np.ndarray:
+    """Return the poles with the last block at a value, the others zero."""
+    (w, z), (rows, columns), M = loop.channels, delta.shape, loop.M
+    B, C, D = M.B[:, w - rows : w], M.C[z - columns : z], M.D[z - columns : z, w - rows : w]
+    return np.linalg.eigvals(M.A + B @ delta @ np.linalg.solve(np.eye(columns) - D @ delta, C))
 
 
 def test_check_goes_on() -> None:

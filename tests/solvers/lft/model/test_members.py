@@ -19,7 +19,7 @@ S = 0.8j
 
 @pytest.fixture(scope="module")
 def loop() -> tt.LFTModel:
-    return craft().close(rate_control(0.02), stages=2).append("wheels", "wheels", 0.1)
+    return craft().append("wheels", "wheels", 0.1).close(rate_control(0.02), stages=2)
 
 
 def test_a_point_is_linearised_and_simulated(loop: tt.LFTModel) -> None:
