@@ -34,6 +34,8 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     """
     if is_ready(value, len(names), stacked):
         return value
+    if is_ready(numbers := _floats(value), len(names), stacked):
+        return numbers  # type: ignore[return-value]
     try:
         if np.ma.is_masked(value):
             raise TypeError
@@ -80,6 +82,45 @@ def is_ready(value: Any, length: int, stacked: bool = False) -> bool:
         and value.flags.carray
         and all_finite(value)
     )
+
+
+def made_ready(*given: Any) -> tuple[Any, ...]:
+    """Return arrays, lists and tuples of real numbers as arrays that kernels take, None and mappings as they are.
+
+    Nothing where that changes none of what is given, or where some of it has to be read with more care.
+    """
+    ready, changed = [], False
+    for value in given:
+        if value is None or _is_plain(value):
+            ready.append(value)
+        elif (array := _floats(value)) is not None:
+            ready.append(array)
+            changed = True
+        elif isinstance(value, Mapping):
+            ready.append(value)
+        else:
+            return ()
+    return tuple(ready) if changed else ()
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is an array that kernels take, whatever its shape and its numbers."""
+    return type(value) is np.ndarray and value.dtype == _FLOAT and value.flags.carray
+
+
+def _floats(value: Any) -> Array | None:
+    """Return a new array of floats from an array, a list or a tuple of real numbers; None of anything else."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        try:
+            value = np.array(value)
+        except ValueError:  # unequal rows
+            return None
+        if value.dtype == _FLOAT:
+            return value
+    elif kind is not np.ndarray:
+        return None
+    return value.astype(_FLOAT, "C") if value.dtype.kind in "fiub" else None
 
 
 def all_finite(array: Array) -> bool:

@@ -15,7 +15,7 @@ from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.connections import Loop
 from titop.graph.network.lengths import extent_of
-from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.arguments.reading import coordinate_mask, made_ready
 from titop.solvers.constraints.assembling import (
     assembled,
     dependent_coordinates,
@@ -280,6 +280,9 @@ class ClosedLoops(Configurations):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v):
+            q, v = ready
+            return self.assemble_velocity(q, v, fixed)
         q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
         if not self.is_constrained:
             return v.copy()
@@ -300,6 +303,9 @@ class ClosedLoops(Configurations):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, a):
+            q, v, a = ready
+            return self.assemble_acceleration(q, v, a, fixed)
         q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
         if not self.is_constrained:
             return a.copy()

@@ -2,7 +2,8 @@
 
 A kernel writes its results into arrays that it is given, and returns a status: `DONE`, or that something is wrong. It refuses
 arguments that are not its own (lists, integers, complex numbers, stacked states) with an error among `UNREADY`. What comes then
-reads the arguments with care, and either finds what is wrong with them or computes.
+asks it once more with lists, integers and strided arrays made ready; at last it reads the arguments with care, and either finds
+what is wrong with them or computes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import check_stacks
+from titop.solvers.arguments.reading import check_stacks, made_ready
 from titop.solvers.arguments.rowwise import bound
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -67,18 +68,21 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Method], Method]:
 
     def decorate(method: Method) -> Method:
         name, signature = method.__name__, inspect.signature(method)
+        names = tuple(signature.parameters)[1:]
 
         @functools.wraps(method)
         def call(self: Any, *state: Any, **named: Any) -> Any:
             kernel = getattr(self._calls, name)
             try:
-                if not named:
-                    result = np.empty(self._shapes[sizes])
-                    if kernel(*state, *self._stills[still], result) == DONE:
-                        return result
+                if named:
+                    state, named = (*state, *in_order(names[len(state) :], named)), {}
+                result = np.empty(self._shapes[sizes])
+                if kernel(*state, *self._stills[still], result) == DONE:
+                    return result
             except UNREADY:
                 pass
-            state = bound(method, signature, (self, *state), named).args[1:]
+            if named or len(state) != len(names):
+                state = bound(method, signature, (self, *state), named).args[1:]
             return with_care(self, kernel, functools.partial(method, self), state, self._shapes[sizes], self._stills[still])
 
         return cast(Method, call)
@@ -100,12 +104,12 @@ def between_configurations(size: str) -> Callable[[Method], Method]:
     """
 
     def decorate(method: Method) -> Method:
-        name = method.__name__
+        name, names = method.__name__, tuple(inspect.signature(method).parameters)[1:]
 
         @functools.wraps(method)
         def call(self: Any, *arguments: Any, **named: Any) -> Any:
             try:
-                first, second = arguments
+                first, second = (*arguments, *in_order(names[len(arguments) :], named)) if named else arguments
                 kernel = getattr(self._calls, name)
                 if first.ndim == 1:
                     result = np.empty((1, *self._shapes[size,]))
@@ -117,6 +121,8 @@ def between_configurations(size: str) -> Callable[[Method], Method]:
                         return result
             except UNREADY:
                 pass
+            if ready := made_ready(*arguments):
+                return call(self, *ready, **named)
             return method(self, *arguments, **named)
 
         return cast(Method, call)
@@ -126,12 +132,12 @@ def between_configurations(size: str) -> Callable[[Method], Method]:
 
 def derivatives_between(method: Method) -> Method:
     """Let a method that gives two matrices (nv, nv) of two configurations, or one and a step, ask its kernel likewise."""
-    name = method.__name__
+    name, names = method.__name__, tuple(inspect.signature(method).parameters)[1:]
 
     @functools.wraps(method)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
         try:
-            first, second = arguments
+            first, second = (*arguments, *in_order(names[len(arguments) :], named)) if named else arguments
             single = first.ndim == 1
             rows = (first[None], second[None]) if single else (first, second)
             shape = (len(rows[0]), *self._shapes["nv", "nv"])
@@ -140,9 +146,24 @@ def derivatives_between(method: Method) -> Method:
                 return (one[0], other[0]) if single else (one, other)
         except UNREADY:
             pass
+        if ready := made_ready(*arguments):
+            return call(self, *ready, **named)
         return method(self, *arguments, **named)
 
     return cast(Method, call)
+
+
+def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Return arguments given by name in the order of `names`.
+
+    Raises
+    ------
+    KeyError
+        Where these are not their names.
+    """
+    if len(names) != len(named):
+        raise KeyError
+    return tuple([named[name] for name in names])
 
 
 def with_care(
@@ -172,6 +193,13 @@ def with_care(
     ModelError
         For unusable states, for complex ones if there is a kernel, and whatever the function refuses.
     """
+    if kernel is not None and (ready := made_ready(*given)):
+        try:
+            result = np.empty(shape)
+            if kernel(*ready, *still, result) == DONE:
+                return result
+        except UNREADY:
+            pass
     states = read_given(model, given)
     if kernel is None:
         if states[0].ndim == 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import store
+from titop.solvers.arguments.reading import made_ready, store
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
@@ -90,6 +90,9 @@ class Derivatives(Dynamics):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, a, u):
+            q, v, a, u = ready
+            return self.inverse_dynamics_derivatives(q, v, a, wrenches, out, u, actuated)
         states = {"q": q, "v": v, "a": a}
         if axes_of(q) == 2:
             one = partial(self.inverse_dynamics_derivatives, actuated=actuated)
@@ -119,16 +122,20 @@ class Derivatives(Dynamics):
         result = np.empty((3, self.nv, self.nv)) if out is None else out
         try:
             kernel, tree = self._calls.forward_derivatives
+            efforts = self._stills[1][0] if tau is None else tau
             if wrenches is None and u is None:
-                status = kernel(*tree, q, v, tau, result)
+                status = kernel(*tree, q, v, efforts, result)
             else:
                 acting, given, driven = self._calls.acted_on_derivatives(wrenches, u, q)
-                status = acting.run(kernel, wrenches, given, *tree, q, v, driven_by(tau, driven), result)
+                status = acting.run(kernel, wrenches, given, *tree, q, v, driven_by(efforts, driven), result)
             if status == DONE:
                 return result[0], result[1], result[2]
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, u):
+            q, v, tau, u = ready
+            return self.forward_dynamics_derivatives(q, v, tau, wrenches, out, u)
         states = {"q": q, "v": v, "tau": np.zeros(shape_of(v)) if tau is None else tau}
         if axes_of(q) == 2:
             return self._derivatives_by_row(self.forward_dynamics_derivatives, states, wrenches, u, out)
@@ -186,6 +193,9 @@ class Derivatives(Dynamics):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, dq, dv, dtau, u):
+            q, v, tau, dq, dv, dtau, u = ready
+            return self.forward_dynamics_tangent(q, v, tau, dq, dv, dtau, wrenches, u)
         return self._tangent(*_stacked_state(q, v, tau, dq), dq, dv, dtau, wrenches, u)
 
     @rowwise
@@ -238,6 +248,9 @@ class Derivatives(Dynamics):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, weights, u):
+            q, v, tau, weights, u = ready
+            return self.forward_dynamics_adjoint(q, v, tau, weights, wrenches, u)
         return self._adjoint(*_stacked_state(q, v, tau, weights), weights, wrenches, u)
 
     @rowwise
@@ -295,6 +308,9 @@ class Derivatives(Dynamics):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, a, u):
+            q, v, tau, a, u = ready
+            return self.hybrid_dynamics_derivatives(q, v, tau, a, prescribed, wrenches, u)
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if axes_of(q) == 2:
             rows = each_row(self, states, wrenches, u)
@@ -343,6 +359,9 @@ class Derivatives(Dynamics):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, u):
+            q, v, tau, u = ready
+            return self.raw_linear_matrices(q, v, tau, wrenches, u)
         a = self.forward_dynamics(q, v, tau, wrenches, u=u)
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)
         A = np.block([[-self.bracket(self._read_v("v", v)), np.eye(n)], [by_q, by_v]])

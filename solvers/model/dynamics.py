@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import store
+from titop.solvers.arguments.reading import made_ready, store
 from titop.solvers.arguments.stacked_loads import are_stacked, by_row, each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
 from titop.solvers.model.resolved import Resolved
@@ -64,16 +64,20 @@ class Dynamics(Resolved):
         """
         result = np.empty(self.nv) if out is None else out
         try:
+            efforts = self._stills[1][0] if tau is None else tau
             if wrenches is None and u is None:
-                status = self._calls.forward(q, v, tau, result)
+                status = self._calls.forward(q, v, efforts, result)
             else:
                 acting, given, driven = self._calls.acted_on(wrenches, u, q)
-                status = acting.run(self._calls.forward, wrenches, given, q, v, driven_by(tau, driven), result)
+                status = acting.run(self._calls.forward, wrenches, given, q, v, driven_by(efforts, driven), result)
             if status == DONE:
                 return result
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, u):
+            q, v, tau, u = ready
+            return self.forward_dynamics(q, v, tau, wrenches, out, u)
         if are_stacked(q, wrenches, u):
             loads, together = {"wrenches": wrenches, "u": u, "out": out}, self._calls.forward_stacked
             return by_row(self, self.forward_dynamics, together, "tau", (q, v, tau), loads)
@@ -130,6 +134,9 @@ class Dynamics(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, a, u):
+            q, v, a, u = ready
+            return self.inverse_dynamics(q, v, a, wrenches, out, u, actuated)
         if are_stacked(q, wrenches, u):
             one = partial(self.inverse_dynamics, actuated=actuated)
             together = None if actuated is not None else self._calls.inverse_stacked
@@ -193,6 +200,9 @@ class Dynamics(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau, a, u):
+            q, v, tau, a, u = ready
+            return self.hybrid_dynamics(q, v, tau, a, prescribed, wrenches, u)
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if axes_of(q) == 2:
             rows, one = each_row(self, states, wrenches, u), partial(self.hybrid_dynamics, prescribed=prescribed)

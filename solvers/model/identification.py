@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_derivatives, inertial_numbers
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
+from titop.solvers.arguments.reading import made_ready
 from titop.solvers.arguments.stacked_loads import read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
 from titop.solvers.mechanism.shared import structural
@@ -80,6 +81,9 @@ class Identification(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, a):
+            q, v, a = ready
+            return self.regressor(q, v, a)
         q, v, a = read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
         regressors = self.engine.observations.regressors
         return regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else regressors(q, v, a)

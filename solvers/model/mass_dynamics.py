@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import store
+from titop.solvers.arguments.reading import made_ready, store
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 from titop.solvers.model.resolved import Resolved
@@ -91,6 +91,9 @@ class MassDynamics(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, a, u):
+            q, v, a, u = ready
+            return self.mass_inverse_dynamics(q, v, a, wrenches, out, u, actuated)
         states = {"q": q, "v": v, "a": a}
         if axes_of(q) == 2:
             one: Callable[..., tuple[Array, Array]] = partial(self.mass_inverse_dynamics, actuated=actuated)
@@ -132,6 +135,9 @@ class MassDynamics(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, a):
+            q, v, a = ready
+            return self.mass_inertial_inverse_dynamics(q, v, a, out)
         states = {"q": q, "v": v, "a": a}
         if axes_of(q) == 2:
             one: Callable[..., tuple[Array, Array]] = self.mass_inertial_inverse_dynamics

@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import store
+from titop.solvers.arguments.reading import made_ready, store
 from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 from titop.solvers.model.resolved import Resolved
@@ -101,6 +101,9 @@ class DynamicsSeries(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v_series):
+            q, v_series = ready
+            return self.inverse_dynamics_series(q, v_series, order, wrenches, out, u, actuated, twists)
         if axes_of(q) == 2:
             one = partial(self.inverse_dynamics_series, order=order, actuated=actuated, twists=twists)
             return store(at_states(self, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u}), out)
@@ -150,6 +153,9 @@ class DynamicsSeries(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau_series):
+            q, v, tau_series = ready
+            return self.forward_dynamics_series(q, v, tau_series, wrenches, out, u, twists)
         if axes_of(q) == 2:
             one = partial(self.forward_dynamics_series, twists=twists)
             states = {"q": q, "v": v, "tau_series": tau_series}
@@ -206,6 +212,9 @@ class DynamicsSeries(Resolved):
         except UNREADY:
             pass
         self.engine.raise_pending()
+        if ready := made_ready(q, v, tau_series, a_series):
+            q, v, tau_series, a_series = ready
+            return self.hybrid_dynamics_series(q, v, tau_series, a_series, prescribed, wrenches, u, twists)
         if axes_of(q) == 2:
             one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
             states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import is_ready, read_wrenches
+from titop.solvers.arguments.reading import is_ready, made_ready, read_wrenches
 from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
@@ -73,7 +73,7 @@ class Acting:
         ----------
         bound : functools.partial
             Of the kernel, whose last arguments are the model's tables.
-        wrenches : mapping of port name to (6,) array or list
+        wrenches : mapping of port name to (6,) array_like
         u : (nu,) array
         *arguments
             What the kernel takes behind its tables.
@@ -83,7 +83,7 @@ class Acting:
         Raises
         ------
         TypeError
-            Where a wrench is not six numbers in an array or a list, or `u` not as many as there are: they have to be read with
+            Where a wrench is not six real numbers, or `u` not as many as there are: they have to be read with
             more care.
         """
         try:
@@ -91,21 +91,23 @@ class Acting:
         except IndexError:
             room = self._new_room()
         tables, calls, puts, put_inputs = room
-        if wrenches:
-            for put, wrench in zip(puts, wrenches.values(), strict=False):
-                if put(wrench if type(wrench) is np.ndarray else _array(wrench)) != layout.OK:
-                    raise TypeError
-        if u is not None and put_inputs(u) != layout.OK:
-            raise TypeError
-        call = calls.get(bound)
-        if call is None:
-            call = partial(bound.func, *bound.args[: -len(tables)], *tables)
-            if often:
-                if len(calls) == _MOST_CALLS:
-                    calls.clear()
-                calls[bound] = call
-        status: int = call(*arguments)
-        self._rooms.append(room)
+        try:
+            if wrenches:
+                for put, wrench in zip(puts, wrenches.values(), strict=False):
+                    if _status(put, wrench) != layout.OK:
+                        raise TypeError
+            if u is not None and put_inputs(u) != layout.OK:
+                raise TypeError
+            call = calls.get(bound)
+            if call is None:
+                call = partial(bound.func, *bound.args[: -len(tables)], *tables)
+                if often:
+                    if len(calls) == _MOST_CALLS:
+                        calls.clear()
+                    calls[bound] = call
+            status: int = call(*arguments)
+        finally:
+            self._rooms.append(room)
         return status
 
     def _new_room(self) -> _Room:
@@ -121,14 +123,18 @@ class Acting:
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
 
 
-def _array(wrench: Any) -> Any:
-    """Return a list or tuple of plain numbers as an array of floats, anything else as it is."""
-    if type(wrench) not in (list, tuple) or not all(type(number) in (float, int) for number in wrench):
-        return wrench
+def _status(put: Callable[..., int], wrench: Any) -> int:
+    """Put a wrench into tables, made ready if need be; return the status of that.
+
+    Raises
+    ------
+    TypeError
+        Where it is no real numbers in an array, a list or a tuple, or stacked.
+    """
     try:
-        return np.array(wrench, float)
-    except OverflowError:  # an integer that no float is near to
-        return wrench
+        return put(wrench)
+    except TypeError:
+        return put(*made_ready(wrench))  # without anything it refuses once more
 
 
 def _each(place: slice) -> range:

@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
+from titop.solvers.arguments.reading import made_ready
 from titop.solvers.arguments.rowwise import at_rows
 from titop.solvers.arguments.stacked_loads import are_stacked, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
@@ -80,6 +81,9 @@ class Reading:
         except UNREADY:
             pass
         raise_pending()
+        if ready := made_ready(q, v, a, u, tau):
+            q, v, a, u, tau = ready
+            return self.read(q, v, a, wrenches, u, tau)
         if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
             given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
             if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
