@@ -121,6 +121,8 @@ class Inputs:
     Attributes
     ----------
     names, units : tuple of str
+    place_of : dict of str to int
+        Where each stands among them, by name.
     lower, upper : (nu,) arrays
         Ranges.
     motors : (nv, nu) array
@@ -140,6 +142,7 @@ class Inputs:
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
         blocks = (*actuators, *driven, *interactions)
         self.names = tuple(name for block in blocks for name in block.input_names)
+        self.place_of = {name: place for place, name in enumerate(self.names)}
         self.units: tuple[str, ...] = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
         self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
@@ -182,12 +185,13 @@ class Inputs:
             return read_state("u", u, self.names)
         values = np.zeros(len(self.names))
         for name, value in u.items():
-            if name not in self.names:
+            place = self.place_of.get(name)
+            if place is None:
                 raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, self.names)))
             try:
-                if np.asarray(value).dtype.kind in "SU":
+                if type(value) is not float and np.asarray(value).dtype.kind in "SU":
                     raise TypeError
-                values[self.names.index(name)] = value
+                values[place] = value
             except (TypeError, ValueError, OverflowError):
                 advice = "give one number for each input"
                 raise ModelError(Finding("wrong-type", f"u[{name!r}]", value, "a number", advice)) from None

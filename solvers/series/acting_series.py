@@ -85,11 +85,12 @@ def _read_inputs(inputs: Inputs, u: Any, rows: int) -> Array:
         return read_stack("u", _held(read_numbers("u", u), rows, 1), rows, len(inputs.names), inputs.names)
     values = np.zeros((rows, len(inputs.names)))
     for name, value in u.items():
-        if name not in inputs.names:
+        place = inputs.place_of.get(name)
+        if place is None:
             raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, inputs.names)))
         where = f"u[{name!r}]"
         column = _held(read_numbers(where, value), rows, 0)
-        values[:, [inputs.names.index(name)]] = read_stack(where, column[:, None] if column.ndim == 1 else column, rows, 1)
+        values[:, [place]] = read_stack(where, column[:, None] if column.ndim == 1 else column, rows, 1)
     return values
 
 

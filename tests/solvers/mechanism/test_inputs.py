@@ -91,3 +91,31 @@ def test_text_is_no_input(model, state, text) -> None:
         model.forward_dynamics(q, v, tau, u={"drive": text})
     with pytest.raises(tt.ModelError, match=r"u\['drive'\].*expected a number"):
         tt.simulate(model, [0, 0.1], q, v, u={"drive": lambda t, q, v: text})
+
+
+class Compared(str):
+    """A name that counts how often it is compared with others."""
+
+    count = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.count += 1
+        return str.__eq__(self, other)
+
+
+def test_inputs_by_name_are_found_without_a_look_at_all_names() -> None:
+    s = tt.System("row of carts")
+    for k in range(30):
+        s.connect("world", tt.RigidBody(f"cart{k}", 1.0 + k), tt.Prismatic(f"rail{k}", [1, 0, 0]))
+        s.add_actuator(tt.Motor(f"motor{k}", f"rail{k}"))
+    m = s.resolve()
+    u, rest = np.arange(1.0, 31.0), np.zeros(m.nv)
+    by_name = {Compared(f"motor{k}"): u[k] for k in reversed(range(30))}
+    for found in (
+        lambda: m.forward_dynamics(rest, rest, u=by_name),
+        lambda: m.forward_dynamics_series(rest, rest, rest[None], u=by_name)[0],
+    ):
+        Compared.count = 0
+        np.testing.assert_allclose(found(), u / (1.0 + np.arange(30)), rtol=1e-12)  # each cart alone
+        assert Compared.count <= 3 * len(by_name)
