@@ -76,14 +76,16 @@ def loaded(point: OperatingPoint, fraction: float) -> OperatingPoint:
 def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
     """Return the equilibrium that raising the loads from nothing leads to; None if without them no shape is kept.
 
+    The unknowns are such as `can_be_stepped` accepts: all coordinates.
+
     Raises
     ------
     ConvergenceError
         If the equilibria end before the whole load: with the part that they reach.
     """
-    full, names = unknowns.guess, unknowns.names
+    full = unknowns.guess
     try:
-        before = last = search(Unknowns(loaded(full, 0.0), names), Course())
+        before = last = search(Unknowns(loaded(full, 0.0)), Course())
     except ConvergenceError:
         return None
     if not stands(last):
@@ -95,7 +97,7 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
         q = full.model.integrate(last.q, onwards * full.model.difference(before.q, last.q))
         course = Course(strict=True)
         try:
-            point = search(Unknowns(replace(loaded(full, part), q=q), names), course)
+            point = search(Unknowns(replace(loaded(full, part), q=q)), course)
             fault = "" if stands(point) else "what follows does not stand"
         except ConvergenceError as error:
             fault = str(error).partition(";")[0]

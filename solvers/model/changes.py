@@ -90,6 +90,15 @@ class Changes(Identification):
         found = [conditioning(pivots, self.coordinate_names) for pivots in doubtful]
         return findings + conditioning_findings(found, self.own_coordinates)
 
+    def moves_at_rest(self) -> bool:
+        """Tell whether the tree has accelerations at rest at the neutral and at another configuration."""
+        try:
+            for q in self.probes:
+                self._accelerations_at_rest(q)
+        except ModelError:
+            return False
+        return True
+
     def _accelerations_at_rest(self, q: Array) -> Array:
         """Return the accelerations (nv) of the tree at rest."""
         return self.engine.dynamics.tree_forward(q, *self._stills[2])

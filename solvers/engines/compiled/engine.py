@@ -51,12 +51,11 @@ class CompiledEngine:
         self._model, self.system = model, PackedSystem(model, assembly)
 
     @classmethod
-    def on(cls, system: PackedSystem, repacking: Repacking, ample: Array | None, model: Model) -> CompiledEngine:
-        """Return the engine of a model whose tables have been written; without `ample` parameters these are found anew."""
+    def on(cls, system: PackedSystem, repacking: Repacking, known: Mapping[str, Any], model: Model) -> CompiledEngine:
+        """Return the engine of a model whose tables have been written; what is not `known` of the old one is found anew."""
         engine = object.__new__(cls)
         engine._model, engine.system, engine._repacking = model, system, repacking
-        if ample is not None:
-            engine._ample = ample
+        engine.__dict__.update(known)
         system.mechanism = model
         return engine
 
@@ -149,14 +148,15 @@ class CompiledEngine:
         packed = repacked(system, params, values)
         if packed is None:
             return self._rebuilt(values)
-        engine = partial(CompiledEngine.on, packed, repacking, ample if near else None)
+        still = not near and packed.moves_like(system)
+        engine = partial(CompiledEngine.on, packed, repacking, {"_ample": ample} if near or still else {})
         model = self._model.twin(engine, moved=not near and self._model.is_constrained and move_constraints(values))
         if near:
             return model, []
         errors, warnings = look_at(system.structure, packed.changes, values)
         if errors:
             raise ModelError(errors)
-        return model, warnings + model.check_inertia()
+        return model, warnings if still and model.moves_at_rest() else warnings + model.check_inertia()
 
     def _rebuilt(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""

@@ -127,6 +127,11 @@ class PackedSystem:
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
         return bool(status == layout.OK)
 
+    def moves_like(self, other: PackedSystem) -> bool:
+        """Tell whether elements stand and move as those of a system of the same tables, and have the same inertia."""
+        elements = len(self.tables.constants)
+        return np.array_equal(self.floats[1:elements], other.floats[1:elements]) and np.array_equal(self.frames, other.frames)
+
     @cached_property
     def assembly(self) -> Assembly:
         """The assembly with the parameters' current values."""

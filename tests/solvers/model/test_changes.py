@@ -11,6 +11,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import ENGINES, body
+from titop.solvers.engines.compiled import rounding
 
 
 def pendulum(engine: str = "compiled") -> tt.Model:
@@ -91,3 +92,79 @@ def test_lpv_warns_once() -> None:
     (message,) = said(lambda: tt.lpv(pendulum(), grid, unknowns=["hinge"], inputs=["hinge"]))
     assert "negative-damping" in message
     assert "4 times in 10" in message
+
+
+def sprung_chain(gravity: float = -9.81, stiffness: float = 1.0, push: float = 0.0, mass: float = 1.0) -> tt.System:
+    """Return eighty links, of which elimination leaves so little that it has to be looked at closely."""
+    s, at = tt.System("chain", gravity=[0, gravity, 0]), "world"
+    for k in range(80):
+        link = tt.RigidBody(f"link{k}", mass if k == 3 else 1.0, [0.25, 0, 0], [2e-4, 0.02, 0.02], {"end": [0.5, 0, 0]})
+        axis = np.roll([0.0, 0.0, 1.0], -(k % 3))
+        s.connect(at, link, tt.Revolute(f"hinge{k}", axis=axis, stiffness=stiffness if k == 3 else 1.0, damping=0.1))
+        at = link.port("end")
+    s.add_load(tt.Load("push", at, force=[push, 0, 0]))
+    return s
+
+
+@pytest.fixture
+def pivots_met(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list that grows where pivots are looked at."""
+    met: list[Any] = []
+    found = rounding.pivots_at
+
+    def noted(*given: Any) -> Any:
+        met.append(given)
+        return found(*given)
+
+    monkeypatch.setattr(rounding, "pivots_at", noted)
+    return met
+
+
+@pytest.mark.parametrize(
+    ("values", "built"),
+    [
+        ({"gravity.y": -5.0}, {"gravity": -5.0}),
+        ({"hinge3.stiffness": 2.0}, {"stiffness": 2.0}),
+        ({"push.force.x": 3.0}, {"push": 3.0}),
+        ({"link3.mass": 1.25}, {"mass": 1.25}),
+    ],
+    ids=str,
+)
+def test_changes_are_looked_at_where_they_change_inertia(
+    pivots_met: list[Any], values: dict[str, float], built: dict[str, float]
+) -> None:
+    """What comes out is bit by bit what a system built so gives."""
+    model, expected = sprung_chain().resolve(), sprung_chain(**built).resolve()
+    pivots_met.clear()
+    changed = model.with_parameters(values)
+    assert bool(pivots_met) == ("mass" in built)
+    q, v = np.random.default_rng(0).normal(size=(2, 80))
+    np.testing.assert_array_equal(changed.forward_dynamics(q, v), expected.forward_dynamics(q, v))
+    pivots_met.clear()
+    again = changed.with_parameters({"gravity.y": -5.0}).with_parameters({"gravity.y": built.get("gravity", -9.81)})
+    assert not pivots_met
+    np.testing.assert_array_equal(again.forward_dynamics(q, v), expected.forward_dynamics(q, v))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hinge3.armature",
+        "hinge3.axis.x",
+        "hinge3.placement.position.y",
+        "link3.com.y",
+        "link3.inertia.zz",
+        "link3.end.position.x",
+    ],
+)
+def test_all_that_elimination_meets_is_looked_at(pivots_met: list[Any], name: str) -> None:
+    model = sprung_chain().resolve()
+    pivots_met.clear()
+    model.with_parameters({name: model.parameters()[name][0] + 1e-3})
+    assert pivots_met
+
+
+def test_a_pull_without_end_is_refused_as_ever() -> None:
+    model = sprung_chain().resolve()
+    with pytest.raises(tt.ModelError, match="too large for double precision"):
+        model.with_parameters({"gravity.y": 1.7e308})
