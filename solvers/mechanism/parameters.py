@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -55,15 +55,14 @@ def is_float(value: Any) -> bool:
     return bool(abs(value) <= sys.float_info.max)
 
 
-def changed_assembly(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
-    """Return the assembly with some parameters changed, checked.
+def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Collection[str]) -> Assembly:
+    """Return the assembly with some of its `known` parameters changed, checked.
 
     Raises
     ------
     ModelError
         For unknown names and values that a block refuses.
     """
-    known = assembly_parameters(assembly)
     for name, value in read_mapping("parameters", values).items():
         if name not in known:
             motor = assembly.blocks.get(owner_of(name)) if str(name).endswith(".rotor_inertia") else None
@@ -93,13 +92,21 @@ def known_changed(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
     return changed
 
 
-def suspicions(assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None) -> list[Finding]:
+def suspicions(
+    assembly: Assembly,
+    values: Mapping[str, float],
+    names: Iterable[str] | None = None,
+    changed: Assembly | None = None,
+) -> list[Finding]:
     """Return what values that blocks accept make suspicious that was not before; arguments as in `look_at`."""
-    return look_at(assembly, values, names)[1]
+    return look_at(assembly, values, names, changed)[1]
 
 
 def look_at(
-    assembly: Assembly, values: Mapping[str, float], names: Iterable[str] | None = None
+    assembly: Assembly,
+    values: Mapping[str, float],
+    names: Iterable[str] | None = None,
+    changed: Assembly | None = None,
 ) -> tuple[list[Finding], list[Finding]]:
     """Return what blocks refuse of changed values, and what is suspicious that was not before.
 
@@ -109,6 +116,8 @@ def look_at(
     values : mapping of parameter name to float
     names : iterable of str, optional
         Look at the blocks of these parameters only.
+    changed : Assembly, optional
+        The assembly with these values, where it is there already.
     """
     errors, warnings = [], []
     looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values)]
@@ -116,7 +125,7 @@ def look_at(
         block = assembly.blocks.get(name)
         if block is not None:
             own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
-            refused, found = changed_block(block, own).check()
+            refused, found = (changed_block(block, own) if changed is None else changed.blocks[name]).check()
             known = {str(finding) for finding in block.check()[1]} if found else set()
             errors += refused
             warnings += [finding for finding in found if str(finding) not in known]
@@ -164,17 +173,12 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         by_block.setdefault(owner_of(name), {})[entry_of(name)] = value
-    changed: dict[str, Any] = {name: changed_block(block, by_block.get(name, {})) for name, block in assembly.blocks.items()}
+    others = {name: changed_block(assembly.blocks[name], own) for name, own in by_block.items() if name in assembly.blocks}
+    changed: dict[str, Any] = {**assembly.blocks, **others}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
-    driven = {owner_of(motor.joint) for motor in actuators if isinstance(motor, Motor)}
-    for name in (name for name in driven if isinstance(changed[name], Joint)):
-        changed[name] = copy.copy(changed[name])
-        changed[name].reflected_inertia = None
-    reflect_rotors(changed, actuators)
-    for name, block in changed.items():
-        rotors: Any = getattr(block, "reflected_inertia", None)
-        if np.iscomplexobj(rotors):
-            block.take_real_steps(assembly.blocks[name].steps)
+    driving = [actuator for actuator in actuators if isinstance(actuator, Motor)]
+    if any(motor.name in others or owner_of(motor.joint) in others for motor in driving):
+        _reflect_anew(changed, driving, assembly)
     blocks = (changed[name] for name in by_block if check and name in changed)
     findings = [finding for block in blocks for finding in block.check()[0]]
     connections = tuple(_changed_connection(c, changed, by_block.get(c.joint.name, {})) for c in assembly.connections)
@@ -193,6 +197,19 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
     return result, findings
 
 
+def _reflect_anew(changed: dict[str, Any], driving: Sequence[Motor], assembly: Assembly) -> None:
+    """Put joints that bear the rotors of motors as these are now in place of the driven ones."""
+    driven = {owner_of(motor.joint) for motor in driving}
+    for name in (name for name in driven if isinstance(changed[name], Joint)):
+        changed[name] = copy.copy(changed[name])
+        changed[name].reflected_inertia = None
+    reflect_rotors(changed, driving)
+    for name in driven:
+        rotors: Any = getattr(changed[name], "reflected_inertia", None)
+        if np.iscomplexobj(rotors):
+            changed[name].take_real_steps(assembly.blocks[name].steps)
+
+
 def changed_block(block: Block, entries: dict[str, Any]) -> Block:
     """Return a block with other values of some parameters, real or complex, unchecked; a joint's placement is not its own."""
     own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
@@ -207,10 +224,11 @@ def changed_block(block: Block, entries: dict[str, Any]) -> Block:
 
 
 def _changed_connection(connection: Connection, blocks: Mapping[str, Block], entries: Mapping[str, float]) -> Connection:
+    parent, joint, child = (blocks[each.name] for each in (connection.parent.block, connection.joint, connection.child.block))
+    if parent is connection.parent.block and joint is connection.joint and child is connection.child.block and not entries:
+        return connection
     placement = connection.placement
     for entry, value in entries.items():
         if entry.startswith("placement."):
             placement = moved_pose(placement, entry.removeprefix("placement."), value)
-    parent = blocks[connection.parent.block.name].port(connection.parent.name)
-    child = blocks[connection.child.block.name].port(connection.child.name)
-    return Connection(parent, child, blocks[connection.joint.name], placement)
+    return Connection(parent.port(connection.parent.name), child.port(connection.child.name), joint, placement)

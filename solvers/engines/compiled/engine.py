@@ -161,7 +161,8 @@ class CompiledEngine:
     def _rebuilt(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""
         structure, changes = self.system.structure, {**self.system.changes, **values}
-        model = Model(changed_assembly(structure, changes), CompiledEngine)
+        changed = changed_assembly(structure, changes, dict.fromkeys(self.system.tables.parameter_names))
+        model = Model(changed, CompiledEngine)
         if self._model.is_constrained:
             model.regular_before = self._model.regular_configuration
-        return model, suspicions(structure, changes, values) + model.check_inertia()
+        return model, suspicions(structure, changes, values, changed) + model.check_inertia()

@@ -49,8 +49,9 @@ class ReferenceEngine:
         return assembly_parameters(self.assembly)
 
     def changed(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
-        model = reference_model(changed_assembly(self.assembly, values))
-        return model, suspicions(self.assembly, values) + model.check_inertia()
+        changed = changed_assembly(self.assembly, values, self.parameters())
+        model = reference_model(changed)
+        return model, suspicions(self.assembly, values, changed=changed) + model.check_inertia()
 
     def specification(self, assembly: Assembly, dtype: type) -> Model:
         return reference_model(assembly, dtype)

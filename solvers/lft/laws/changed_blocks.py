@@ -54,7 +54,7 @@ class ChangedBlock:
         changed, start = self.uncertainty.changed(values), f"{self.block.name}."
         if all(name.startswith(start) for name in self.names):
             return self.block.with_parameters({name.removeprefix(start): changed[name] for name in self.names})
-        return changed_assembly(self.assembly, {name: changed[name] for name in self.names}).blocks[self.block.name]
+        return changed_assembly(self.assembly, {name: changed[name] for name in self.names}, self.names).blocks[self.block.name]
 
     def path(self, delta: str) -> str:
         """Return the first name of a delta's that is the block's."""

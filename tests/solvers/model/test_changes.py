@@ -168,3 +168,40 @@ def test_a_pull_without_end_is_refused_as_ever() -> None:
     model = sprung_chain().resolve()
     with pytest.raises(tt.ModelError, match="too large for double precision"):
         model.with_parameters({"gravity.y": 1.7e308})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_joints_bear_the_rotors_of_all_motors_whatever_changes(engine: str) -> None:
+    """An inertia of 0.5 kg m^2, an armature, and two rotors through gears 2 and 3."""
+    s = tt.System("drive")
+    s.connect("world", tt.RigidBody("wheel", 1.0, inertia=[1, 1, 0.5]), tt.Revolute("hinge", axis=[0, 0, 1], armature=0.1))
+    s.add_actuator(tt.Motor("first", "hinge", gear=2.0, rotor_inertia=0.01))
+    s.add_actuator(tt.Motor("second", "hinge", gear=3.0, rotor_inertia=0.02))
+    model = s.resolve(engine)
+    changes = [
+        ({"first.rotor_inertia": 0.05}, 0.5 + 0.1 + 4 * 0.05 + 9 * 0.02),
+        ({"second.gear": 1.0}, 0.5 + 0.1 + 4 * 0.01 + 0.02),
+        ({"hinge.armature": 0.3}, 0.5 + 0.3 + 4 * 0.01 + 9 * 0.02),
+        ({"wheel.inertia.zz": 0.7}, 0.7 + 0.1 + 4 * 0.01 + 9 * 0.02),
+        ({"gravity.x": 1.0}, 0.5 + 0.1 + 4 * 0.01 + 9 * 0.02),
+    ]
+    for values, expected in changes:
+        changed = model.with_parameters(values)
+        assert changed.mass_matrix([0.0]).item() == pytest.approx(expected, rel=1e-14)
+        assert model.of(changed.assembly).mass_matrix([0.0]).item() == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_changed_block_is_built_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = tt.System("boom")
+    s.connect("world", tt.Beam("boom", 1.0, density=1.0, area=1.0, young=1e4, iy=1e-4, iz=1e-4), tt.Revolute("hinge"))
+    model, built, build = s.resolve(engine), [], tt.Beam.__init__
+
+    def noted(self: tt.Beam, *given: Any, **named: Any) -> None:
+        built.append(named["young"])
+        build(self, *given, **named)
+
+    monkeypatch.setattr(tt.Beam, "__init__", noted)
+    changed = model.with_parameters({"boom.young": 2e4})
+    assert built == [2e4]
+    assert changed.parameters()["boom.young"] == (2e4, "Pa")
