@@ -7,6 +7,8 @@ In this order: ``m, m c_x, m c_y, m c_z, J_xx, J_yy, J_zz, J_xy, J_xz, J_yz``, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -19,35 +21,38 @@ NAMES = ("mass", *(f"moment.{axis}" for axis in "xyz"), *(f"inertia_at_frame.{en
 OWN_NAMES = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES))
 
 _ROWS, _COLUMNS = (list(index) for index in zip(*INERTIA_ENTRIES.values(), strict=True))
+_DIAGONAL = np.equal(_ROWS, _COLUMNS)
 
 
-def inertial_numbers(body: RigidBody) -> Array:
-    """Return the ten numbers of a body."""
-    inertia = body.inertia + body.mass * _spread(body.com)
-    return np.concatenate([[body.mass], body.mass * body.com, inertia[_ROWS, _COLUMNS]])
+def inertial_numbers(bodies: Sequence[RigidBody]) -> Array:
+    """Return the ten numbers of each of some bodies (n, 10)."""
+    masses = np.array([body.mass for body in bodies])[:, None]
+    coms = np.array([body.com for body in bodies]).reshape(-1, 3)
+    inertias = np.array([body.inertia for body in bodies]).reshape(-1, 3, 3)[:, _ROWS, _COLUMNS]
+    return np.concatenate([masses, masses * coms, inertias + masses * _spread(coms)], axis=1)
 
 
-def own_numbers(where: str, numbers: Array) -> Array:
-    """Return mass, centre of mass and inertia about it (10) of a body with these ten numbers.
+def own_numbers(names: Sequence[str], numbers: Array) -> Array:
+    """Return mass, centre of mass and inertia about it (n, 10) of bodies of these `names` with these `numbers` (n, 10).
 
     Raises
     ------
     ModelError
-        For first moments without mass; naming `where`.
+        For first moments without mass; naming the body.
     """
-    mass, moment = numbers[0], numbers[1:4]
-    if mass == 0.0 and moment.any():
+    masses, moments = numbers[:, :1], numbers[:, 1:4]
+    for k in np.flatnonzero((masses[:, 0] == 0.0) & moments.any(axis=1)).tolist():
         advice = "a body without mass has no first moments"
-        raise ModelError(Finding("massless-moment", where, moment, "first moments of a body with mass", advice))
-    com = moment / mass if mass else np.zeros(3)
-    return np.concatenate([[mass], com, numbers[4:] - mass * _spread(com)[_ROWS, _COLUMNS]])
+        raise ModelError(Finding("massless-moment", names[k], moments[k], "first moments of a body with mass", advice))
+    coms = np.divide(moments, masses, out=np.zeros_like(moments), where=masses != 0.0)
+    return np.concatenate([masses, coms, numbers[:, 4:] - masses * _spread(coms)], axis=1)
 
 
 def inertial_derivatives(body: RigidBody) -> Array:
     """Return the derivatives (10 x 10) of the ten numbers by the body's own parameters, in the order of `OWN_NAMES`."""
     mass, (x, y, z) = body.mass, body.com
     derivatives = np.eye(10)
-    derivatives[1:4, 0], derivatives[4:, 0] = body.com, _spread(body.com)[_ROWS, _COLUMNS]
+    derivatives[1:4, 0], derivatives[4:, 0] = body.com, _spread(body.com)
     derivatives[1:4, 1:4] *= mass
     derivatives[4:, 1:4] = mass * np.array(
         [[0, 2 * y, 2 * z], [2 * x, 0, 2 * z], [2 * x, 2 * y, 0], [-y, -x, 0], [-z, 0, -x], [0, -z, -y]]
@@ -71,4 +76,5 @@ def wrenches_of_numbers(twist: Array, acceleration: Array) -> Array:
 
 
 def _spread(c: Array) -> Array:
-    return (c @ c) * np.eye(3) - np.outer(c, c)
+    """Return the entries (..., 6) of ``c^T c 1 - c c^T``."""
+    return _DIAGONAL * (c * c).sum(axis=-1, keepdims=True) - c[..., _ROWS] * c[..., _COLUMNS]

@@ -120,7 +120,8 @@ def look_at(
         The assembly with these values, where it is there already.
     """
     errors, warnings = [], []
-    looked_at = [entry for entry in names or values if not _is_harmless(assembly, entry, values)]
+    judged = {entry.partition(".inertia.")[:2]: entry for entry in names or values}  # of an inertia one entry, for all
+    looked_at = [entry for entry in judged.values() if not _is_harmless(assembly, entry, values)]
     for name in dict.fromkeys(owner_of(entry) for entry in looked_at):
         block = assembly.blocks.get(name)
         if block is not None:

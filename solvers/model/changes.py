@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, own_numbers
+from titop.blocks.bodies.inertial_parameters import NAMES, own_numbers
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
 from titop.solvers.mechanism.shared import structural
@@ -55,10 +55,8 @@ class Changes(Identification):
             For numbers that no rigid body has: negative masses or inertias, first moments without mass.
         """
         numbers = read_state("numbers", numbers, self.inertial_parameter_names)
-        values: dict[str, float] = {}
-        for body, own in zip(self.inertial_bodies, numbers.reshape(-1, len(NAMES)), strict=True):
-            values |= {f"{body}.{name}": float(x) for name, x in zip(OWN_NAMES, own_numbers(body, own), strict=True)}
-        return self.with_parameters(values)
+        own = own_numbers(self.inertial_bodies, numbers.reshape(-1, len(NAMES)))
+        return self.with_parameters(dict(zip(self._own_inertial_names, own.ravel().tolist(), strict=True)))
 
     def changed(self, values: Mapping[str, float]) -> tuple[Self, list[Finding]]:
         """Return the model `with_parameters`, and what is suspicious about it, for callers that warn once of many."""

@@ -30,7 +30,7 @@ class Identification(Resolved):
         blocks = self._assembly.blocks
         return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
 
-    @property
+    @structural
     def inertial_parameter_names(self) -> tuple[str, ...]:
         """Names of the `inertial_parameters`."""
         return tuple(f"{body}.{name}" for body in self.inertial_bodies for name in NAMES)
@@ -41,7 +41,7 @@ class Identification(Resolved):
         In the order of `inertial_parameter_names`: mass (kg), first moments (kg m), and the inertia about the origin of the
         body's reference frame (kg m^2: xx, yy, zz, xy, xz, yz), all in the reference frame.
         """
-        return np.concatenate([np.zeros(0), *(inertial_numbers(self._rigid_body(name)) for name in self.inertial_bodies)])
+        return inertial_numbers([self._rigid_body(name) for name in self.inertial_bodies]).ravel()
 
     def regressor(self, q: Any, v: Any, a: Any) -> Array:
         """Return the efforts of inverse dynamics a unit of each of the `inertial_parameters`.
@@ -138,8 +138,14 @@ class Identification(Resolved):
     def _inertial_places(self) -> dict[str, int]:
         """Row of `_derivatives_by_inertia` of every parameter that is no more than a mass, a centre of mass or an inertia."""
         beside = {own.name for loop in self.interactions for own in loop.closure.own_blocks}  # which change with their blocks
-        names = [(body, f"{body}.{name}") for body in self.inertial_bodies for name in OWN_NAMES]
-        return {name: row for row, (body, name) in enumerate(names) if body not in beside}
+        bodies = (body for body in self.inertial_bodies for _ in OWN_NAMES)
+        named = zip(bodies, self._own_inertial_names, strict=True)
+        return {name: row for row, (body, name) in enumerate(named) if body not in beside}
+
+    @structural
+    def _own_inertial_names(self) -> tuple[str, ...]:
+        """Names of the parameters of rigid bodies that are masses, centres of mass and inertias, ten of each."""
+        return tuple(f"{body}.{name}" for body in self.inertial_bodies for name in OWN_NAMES)
 
     def _rigid_body(self, name: str) -> RigidBody:
         block = self.assembly.blocks[name]
