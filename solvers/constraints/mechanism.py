@@ -62,6 +62,9 @@ class DynamicsCore(Protocol):
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
 
+    def responses(self, q: Array, efforts: Array) -> Array:
+        """Return the accelerations (batch, m, nv) of the tree that each of m `efforts` alone causes from rest, stacked."""
+
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations (nv) of the tree, as if no loop were closed, gears in mesh."""
 
@@ -233,8 +236,8 @@ class ObservationsCore(Protocol):
     def mass_center(self, q: Array) -> Array:
         """Return the centre of mass (3, m) in the inertial frame, and the mass (kg)."""
 
-    def regressors(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the regressors (batch, nv, p) at stacked states."""
+    def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
+        """Return the columns (batch, nv, 10 a body) of the regressors that belong to some `bodies`, at stacked states."""
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints under `applied` efforts, or the least ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,24 @@ from titop.solvers.model.resolved import Resolved
 
 #: How many lists of parameters are kept in mind.
 _MOST_ROWS = 32
+
+
+class InertialRows(NamedTuple):
+    """Some parameters that are masses, centres of mass or inertias.
+
+    Attributes
+    ----------
+    places : dict of str to int
+        Their numbers by name.
+    bodies : tuple of str
+        To which they belong.
+    rows : array of int
+        Of each among the own parameters (10 a body) of these.
+    """
+
+    places: dict[str, int]
+    bodies: tuple[str, ...]
+    rows: Array
 
 
 class Identification(Resolved):
@@ -74,19 +92,23 @@ class Identification(Resolved):
         >>> float((m.regressor([0.3], [0.0], [0.0]) @ m.inertial_parameters())[0]) == float(m.gravity_effects([0.3])[0])
         True
         """
+        return self._regressor_of(self.inertial_bodies, q, v, a)
+
+    def _regressor_of(self, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
+        """Return the columns (nv, 10 a body) of the `regressor` that belong to some bodies; of stacked states, stacked."""
         try:
-            rows = np.empty((1, len(NAMES) * len(self.inertial_bodies), self.nv))
-            if self._calls.regressor(q[None], v[None], a[None], rows) == DONE:
+            rows = np.empty((1, len(NAMES) * len(bodies), self.nv))
+            if self._calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE:
                 return rows[0].T
         except UNREADY:
             pass
         self.engine.raise_pending()
         if ready := made_ready(q, v, a):
             q, v, a = ready
-            return self.regressor(q, v, a)
+            return self._regressor_of(bodies, q, v, a)
         q, v, a = read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
         regressors = self.engine.observations.regressors
-        return regressors(q[None], v[None], a[None])[0] if q.ndim == 1 else regressors(q, v, a)
+        return regressors(bodies, q[None], v[None], a[None])[0] if q.ndim == 1 else regressors(bodies, q, v, a)
 
     def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
         """Return the derivatives (nv) of inverse dynamics by those of some parameters that are masses or inertias, by name.
@@ -97,50 +119,59 @@ class Identification(Resolved):
             Of parameters such as ``"slider.mass"``.
         q, v, a : (nq,), (nv,), (nv,) arrays
         """
-        places = {name: place for name in names if (place := self._inertial_places.get(name)) is not None}
-        return dict(zip(places, self._derivatives_by_inertia(q, v, a)[list(places.values())], strict=True)) if places else {}
+        own = tuple(name for name in names if name in self._inertial_places)
+        inertial = self._inertial_rows(own) if own else None
+        if inertial is None:
+            return {}
+        return dict(zip(inertial.places, self._derivatives_by_inertia(inertial, q, v, a), strict=True))
 
-    def _inertial_rows(self, names: tuple[str, ...]) -> tuple[dict[str, int], Array] | None:
-        """Return places for some parameters by name, and their rows of `_derivatives_by_inertia`.
-
-        None if one of them is no mass or inertia.
-        """
+    def _inertial_rows(self, names: tuple[str, ...]) -> InertialRows | None:
+        """Return where to find the derivatives by some parameters; None if one of them is no mass or inertia."""
         found = self._rows_met.get(names)
         if found is None and self._inertial_places.keys() >= set(names):
             if len(self._rows_met) == _MOST_ROWS:
                 self._rows_met.clear()
             places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-            rows = np.array([self._inertial_places[name] for name in places], dtype=int)
-            found = self._rows_met[names] = places, rows
+            bodies = {body: k for k, body in enumerate(dict.fromkeys(self._inertial_places[name][0] for name in places))}
+            owned = (self._inertial_places[name] for name in places)
+            rows = np.array([len(NAMES) * bodies[body] + row for body, row in owned], dtype=int)
+            found = self._rows_met[names] = InertialRows(places, tuple(bodies), rows)
         return found
 
     @structural
-    def _rows_met(self) -> dict[tuple[str, ...], tuple[dict[str, int], Array]]:
+    def _rows_met(self) -> dict[tuple[str, ...], InertialRows]:
         """The `_inertial_rows` that were asked for."""
         return {}
 
-    def _derivatives_by_inertia(self, q: Any, v: Any, a: Any) -> Array:
-        """Return the derivatives (10 of each rigid body, nv) of inverse dynamics by the bodies' own parameters.
+    def _derivatives_by_inertia(self, inertial: InertialRows, q: Any, v: Any, a: Any) -> Array:
+        """Return the derivatives (m, nv) of inverse dynamics by m parameters, from the regressor of their bodies alone.
 
-        At stacked states (batch, 10 of each rigid body, nv).
+        At stacked states (batch, m, nv).
         """
-        by_numbers, bodies = np.swapaxes(self.regressor(q, v, a), -1, -2), len(self.inertial_bodies)
-        by_body = by_numbers.reshape(*by_numbers.shape[:-2], bodies, len(NAMES), self.nv)
-        return np.matmul(self._inertial_derivatives, by_body).reshape(by_numbers.shape)
+        bodies = inertial.bodies
+        by_numbers = np.swapaxes(self._regressor_of(bodies, q, v, a), -1, -2)
+        by_body = by_numbers.reshape(*by_numbers.shape[:-2], len(bodies), len(NAMES), self.nv)
+        numbers_by_own = np.array([self._numbers_by_own(name) for name in bodies]).reshape(-1, len(NAMES), len(NAMES))
+        return np.matmul(numbers_by_own, by_body).reshape(by_numbers.shape).take(inertial.rows, -2)
+
+    def _numbers_by_own(self, body: str) -> Array:
+        """Return the derivatives (10 x 10) of a rigid body's numbers by its own parameters, transposed."""
+        found = self._numbers_met.get(body)
+        if found is None:
+            found = self._numbers_met[body] = inertial_derivatives(self._rigid_body(body)).T
+        return found
 
     @cached_property
-    def _inertial_derivatives(self) -> Array:
-        """The derivatives (10 x 10) of each rigid body's numbers by its own parameters, transposed."""
-        derivatives = [inertial_derivatives(self._rigid_body(name)).T for name in self.inertial_bodies]
-        return np.array(derivatives).reshape(-1, len(NAMES), len(NAMES))
+    def _numbers_met(self) -> dict[str, Array]:
+        """The derivatives that were asked for, by body."""
+        return {}
 
     @structural
-    def _inertial_places(self) -> dict[str, int]:
-        """Row of `_derivatives_by_inertia` of every parameter that is no more than a mass, a centre of mass or an inertia."""
+    def _inertial_places(self) -> dict[str, tuple[str, int]]:
+        """Body, and place among its own, of every parameter that is no more than a mass, a centre of mass or an inertia."""
         beside = {own.name for loop in self.interactions for own in loop.closure.own_blocks}  # which change with their blocks
-        bodies = (body for body in self.inertial_bodies for _ in OWN_NAMES)
-        named = zip(bodies, self._own_inertial_names, strict=True)
-        return {name: row for row, (body, name) in enumerate(named) if body not in beside}
+        bodies = (body for body in self.inertial_bodies if body not in beside)
+        return {f"{body}.{name}": (body, row) for body in bodies for row, name in enumerate(OWN_NAMES)}
 
     @structural
     def _own_inertial_names(self) -> tuple[str, ...]:

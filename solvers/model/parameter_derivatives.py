@@ -56,8 +56,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         if wrenches is None and u is None and not self.is_constrained:
             inertial = self._inertial_rows(names)
             if inertial is not None:
-                places, rows = inertial
-                return NamedRows(places, self._derivatives_by_inertia(q, v, a).take(rows, -2))
+                return NamedRows(inertial.places, self._derivatives_by_inertia(inertial, q, v, a))
         return self._effort_sensitivities(q, v, a, wrenches, u, self._sensitivities(names, wrenches))
 
     @rowwise
@@ -89,9 +88,9 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         if not self.is_constrained:
             inertial = self._inertial_rows(names)
             if inertial is not None:
-                places, rows = inertial
                 a = self.forward_dynamics(q, v, tau, wrenches, u=u)
-                return NamedRows(places, -self._derivatives_by_inertia(q, v, a).take(rows, -2) @ self.inverse_mass_matrix(q))
+                needed = self._derivatives_by_inertia(inertial, q, v, a)
+                return NamedRows(inertial.places, self._responses(self._read_q(q, stacked=True), -needed))
         return self._acceleration_sensitivities(q, v, tau, wrenches, u, self._sensitivities(names, wrenches))
 
     @rowwise
@@ -101,6 +100,11 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         """Return chosen sensitivities of the accelerations of forward dynamics."""
         state = self._read_q(q), self._read_v("v", v), self._read_v("tau", tau)
         return sensitivities.of_accelerations(*state, *self._acting(wrenches, u))
+
+    def _responses(self, q: Array, efforts: Array) -> Array:
+        """Return the accelerations (m, nv) that each of m efforts alone causes from rest in the tree; stacked as `q` is."""
+        responses = self.engine.dynamics.responses
+        return responses(q[None], efforts[None])[0] if q.ndim == 1 else responses(q, efforts)
 
     def _read_names(self, names: Any) -> tuple[str, ...]:
         """Return names given as any number of them, or one alone; those that were asked for before are not looked at again."""

@@ -1,8 +1,9 @@
 """Sensitivities of the dynamics: derivatives by parameters, actuators' inputs and wrenches on ports, by name.
 
-Those by masses, centres of mass and inertias of rigid bodies come from the regressor, all in one pass. Those by other
-parameters ask the parameter's block alone what changes (`parameter_changes`), and the derivatives of the system by its state
-what follows (`responses`). Exact to rounding, all of them; of blocks that lose imaginary parts as exact as differences are.
+Those by masses, centres of mass and inertias of rigid bodies come from the regressor of these bodies, all in one pass. Those
+by other parameters ask the parameter's block alone what changes (`parameter_changes`), and the derivatives of the system by its
+state what follows (`responses`). Exact to rounding, all of them; of blocks that lose imaginary parts as exact as differences
+are.
 """
 
 from __future__ import annotations

@@ -318,9 +318,12 @@ class CompiledCalls:
         return self._system.bound(observation_entries.center_of_mass)
 
     @cached_property
-    def regressor(self) -> Any:
-        elements = [[self._system.tables.elements[body] for body in self._model.inertial_bodies]]
-        places = np.array(elements, dtype=np.int64).reshape(1, -1)
+    def regressors(self) -> Variants:
+        """The columns of the regressor that belong to some bodies, by their names."""
+        return Variants(self._regressor)
+
+    def _regressor(self, bodies: tuple[str, ...]) -> Any:
+        places = np.array([[self._system.tables.elements[body] for body in bodies]], dtype=np.int64)
         return partial(self._system.bound(observation_entries.regressor), places, self._system.frames)
 
     # -- moving between configurations -----------------------------------------------------------------------------------

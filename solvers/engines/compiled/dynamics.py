@@ -20,13 +20,16 @@ from titop.solvers.engines.compiled.hybrid import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, mass_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, mass_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import OwnPush, Place, Push, own_efforts
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
+
+#: Coordinates for each effort from which on an elimination for each saves time over factors of the mass matrix for all.
+_LEAST_SAVED = 8
 
 
 class CompiledDynamics:
@@ -58,9 +61,24 @@ class CompiledDynamics:
         return a
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
-        response, free = np.zeros(efforts.shape), ~mask
-        response[free] = np.linalg.solve(self.mass_matrix(q)[np.ix_(free, free)], efforts[free])
-        return response
+        if not mask.any():
+            return self.responses(q[None], efforts.T[None])[0].T
+        system, nothing, unread = self._system.inertial, np.zeros(self._nv), np.empty(self._nv)
+        kernel, response = system.kernel(hybrid_entries.hybrid_dynamics), np.empty(efforts.shape[::-1])
+        for column, a in zip(np.ascontiguousarray(efforts.T), response, strict=True):
+            system.raise_for(kernel(mask, *system.arrays, real_only(q, "q"), nothing, column, nothing, a, unread))
+        return response.T
+
+    def responses(self, q: Array, efforts: Array) -> Array:
+        q, efforts, system = real_only(q, "q"), real_only(efforts, "efforts"), self._system.inertial
+        count = efforts.shape[1]
+        if count > (1 if system.has_laws else max(1, self._nv // _LEAST_SAVED)):
+            matrices = np.array([self.mass_matrix(each) for each in q]).reshape(-1, self._nv, self._nv)
+            return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
+        forces = np.ascontiguousarray(efforts.reshape(-1, self._nv))
+        a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
+        system.raise_for(system.bound(dynamics_entries.forward_batch)(np.repeat(q, count, 0), nothing, forces, a))
+        return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array) -> Array:
         tau, nothing = np.empty(self._nv), np.zeros(self._nv)

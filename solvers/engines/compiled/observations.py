@@ -91,9 +91,9 @@ class CompiledObservations:
     def mass_center(self, q: Array) -> Array:
         return self._asked(self._calls.mass_center, (4,), q)
 
-    def regressors(self, q: Array, v: Array, a: Array) -> Array:
-        size = len(q), len(NAMES) * len(self._model.inertial_bodies), self._nv
-        return self._asked(self._calls.regressor, size, q, v, a).transpose(0, 2, 1)
+    def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
+        size = len(q), len(NAMES) * len(bodies), self._nv
+        return self._asked(self._calls.regressors[bodies], size, q, v, a).transpose(0, 2, 1)
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
         path = line.path

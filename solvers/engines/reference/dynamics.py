@@ -60,6 +60,10 @@ class ReferenceDynamics:
             passes.complete(states, rest, a, column.astype(response.dtype), mask, np.zeros(3))
         return (response[1:] - response[0]).T
 
+    def responses(self, q: Array, efforts: Array) -> Array:
+        rows = [self.tree_response(each, own.T, self._none).T for each, own in zip(q, efforts, strict=True)]
+        return np.array(rows).reshape(efforts.shape)
+
     def mass_matrix(self, q: Array) -> Array:
         passes, rest = self._passes, self._zero
         states = passes.resting_states(q, self._all)

@@ -109,8 +109,7 @@ class ReferenceObservations:
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
             return np.append(np.divide(moment, mass), mass)
 
-    def regressors(self, q: Array, v: Array, a: Array) -> Array:
-        bodies = self._model.inertial_bodies
+    def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
         result = np.zeros((len(q), self._nv, len(NAMES) * len(bodies)), np.result_type(q, v, a, self._passes.dtype))
         for row, state in enumerate(zip(q, v, a, strict=True)):
             for k, body in enumerate(bodies):

@@ -69,7 +69,6 @@ def functions(m: tt.Model) -> dict[str, tuple[int, Callable[[], Any]]]:
         "passive_efforts": lambda: m.passive_efforts(q, v),
         "momentum": lambda: m.momentum(q, v),
         "momentum_matrix": lambda: m.momentum_matrix(q),
-        "regressor": lambda: m.regressor(q, v, a),
         "pose": lambda: m.pose(port, q),
         "twist": lambda: m.twist(port, q, v),
         "jacobian": lambda: m.jacobian(port, q),
@@ -81,6 +80,7 @@ def functions(m: tt.Model) -> dict[str, tuple[int, Callable[[], Any]]]:
     two: dict[str, Callable[[], Any]] = {
         "center_of_mass": lambda: m.center_of_mass(q),
         "energy": lambda: m.energy(q, v),
+        "regressor": lambda: m.regressor(q, v, a),
         "outputs": lambda: m.outputs(q, v, a),
         "accelerometer": lambda: m.accelerometer(port, q, v, a),
     }
@@ -89,7 +89,7 @@ def functions(m: tt.Model) -> dict[str, tuple[int, Callable[[], Any]]]:
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_one_python_function_from_user_to_kernel(closed: bool) -> None:
-    """Two for what is put into other words, or bound for itself: energies, centres, readings."""
+    """Two for what is put into other words, or bound for itself: energies, centres, readings, regressors."""
     m = (four_bar() if closed else arm()).resolve()
     for name, (most, function) in functions(m).items():
         through = [each for each in called(function) if each not in ("__new__", "<lambda>")]

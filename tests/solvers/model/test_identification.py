@@ -10,6 +10,7 @@ from tests.closed_systems import four_bar
 from tests.flexible import random_system
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING_OF_MANY
+from titop.solvers.engines.compiled.acted_on import Variants
 
 
 def tree(seed: int) -> tt.System:
@@ -196,11 +197,40 @@ def test_stacked_sensitivities_to_inertia(engine: str, count) -> None:
             assert np.array_equal(stacked[name], stacked.matrix[:, place])
 
 
+def asked_for(model, monkeypatch):
+    """Return a list that is going to hold the bodies of each call of the regressor's kernel."""
+    kernels, bodies = model.engine.calls.regressors, []
+    counted = Variants(lambda key: lambda *arguments: bodies.append(key) or kernels[key](*arguments))
+    monkeypatch.setitem(vars(model.engine.calls), "regressors", counted)
+    return bodies
+
+
+def test_sensitivities_to_one_body_ask_for_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And are those that come with all others; in loops too."""
+    for s in (tree(3), four_bar()):
+        model = s.resolve()
+        q, v, a, tau = random_state(model, np.random.default_rng(3))
+        if model.is_constrained:
+            q = model.assemble(q)
+            v = model.assemble_velocity(q, v)
+        names, asked = inertial_names(model), asked_for(model, monkeypatch)
+        for function, x in ((model.inverse_dynamics_sensitivities, a), (model.forward_dynamics_sensitivities, tau)):
+            every = function(q, v, x, names)
+            for body in (model.inertial_bodies[0], model.inertial_bodies[-1]):
+                asked.clear()
+                own = [f"{body}.com.y", f"{body}.mass"]
+                found = function(q, v, x, own)
+                assert list(found) == own
+                assert asked == [(body,)]
+                size = max(np.abs(every[name]).max() for name in names)
+                for name in own:
+                    np.testing.assert_allclose(found[name], every[name], rtol=0, atol=1e-12 * size)
+
+
 def test_stacked_sensitivities_cost_one_call_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     model = tree(3).resolve()
     q, v, a, _ = stacked_states(model, 5)
-    kernel, calls = model.engine.calls.regressor, []
-    monkeypatch.setitem(vars(model.engine.calls), "regressor", lambda *arguments: calls.append(1) or kernel(*arguments))
+    calls = asked_for(model, monkeypatch)
     model.inverse_dynamics_sensitivities(q, v, a, inertial_names(model))
     assert len(calls) == 2  # the first finds that the states are stacked
     model.inverse_dynamics_sensitivities(q[0], v[0], a[0], inertial_names(model))
