@@ -7,6 +7,6 @@
   `following`: gears eliminated;
 - `branch`: which of them act; `consistency`: whether rates and accelerations satisfy them, but for rounding;
 - `closed_dynamics`: forward, inverse and hybrid dynamics with closures, on top of any engine's tree; `closed_derivatives`:
-  their derivatives; `multiplier_derivatives`: those of what constraints carry;
+  their derivatives, with `shares`: how efforts are shared; `multiplier_derivatives`: those of what constraints carry;
 - `interaction_loads`: what interactions, which constrain nothing, do along the coordinates.
 """

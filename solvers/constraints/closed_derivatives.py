@@ -24,6 +24,7 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
+from titop.solvers.constraints.shares import Shares
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import PortPush, Push
 
@@ -184,51 +185,6 @@ def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
     return np.hstack(closure.jacobians(R, r)) @ twists
 
 
-class Shares(NamedTuple):
-    """How efforts that are needed are split: ``D w + J^T lambda``, with ``J w = 0`` and D the selection of unknown efforts.
-
-    Only independent constraints count, the `rows`; they are solved for as many coordinates as there are of them: J is
-    ``J_rows`` over its `pivots`, the columns of these.
-    """
-
-    unknown: Array
-    rows: Array
-    dependent: Array
-    pivots: Array
-    matrix: Array
-
-    @classmethod
-    def of(cls, jacobian: Array, rows: Array, dependent: Array, unknown: Array) -> Shares:
-        """Return how the `rows` of a `jacobian`, which `dependent` coordinates follow, share efforts, `unknown` on some."""
-        pivots = jacobian[np.ix_(rows, dependent)]
-        J = np.linalg.solve(pivots, jacobian[rows])
-        matrix = np.block([[np.diag(unknown.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
-        return cls(unknown, rows, dependent, pivots, matrix)
-
-    def split(self, needed: Array, count: int) -> tuple[Array, Array]:
-        """Return w (n) and the multipliers of all the constraints, `count` of them."""
-        solution = self._solve(needed, np.zeros(len(self.rows)))
-        multipliers = np.zeros(count)
-        multipliers[self.rows] = np.linalg.solve(self.pivots.T, solution[len(needed) :])
-        return solution[: len(needed)], multipliers
-
-    def least(self, needed: Array, turning: Array | None = None) -> Array:
-        """Return changes (n x m) of the unknown efforts with those of all that are needed, constraints `turning` (k x m)."""
-        rows = np.zeros((len(self.rows), needed.shape[1])) if turning is None else turning[self.rows]
-        changes = self._solve(needed, -np.linalg.solve(self.pivots, rows))[: len(needed)]
-        return np.where(self.unknown[:, None], changes, 0.0)
-
-    def closing(self, opening: Array) -> Array:
-        """Return accelerations (n), of dependent coordinates alone, that undo how fast all constraints (k) open more."""
-        closing = np.zeros(len(self.unknown))
-        closing[self.dependent] = -np.linalg.solve(self.pivots, opening[self.rows])
-        return closing
-
-    def _solve(self, needed: Array, opening: Array) -> Array:
-        solution: Array = np.linalg.lstsq(self.matrix, np.concatenate([needed, opening]), rcond=None)[0]
-        return solution
-
-
 def _independent(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
     """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
     weighted = (model.closure_weights[:, None] * jacobian)[:, ~imposed]
@@ -256,7 +212,8 @@ def hybrid_with_closures(
     derivatives = hybrid_derivatives(changes, imposed, (solved[0], solved[1], solved[2]))
     if not overdriven:
         return derivatives
-    turning = (model.engine.derivatives.closure_rate(q, w), None, None, None)
+    still = np.zeros((len(jacobian), model.nv))
+    turning = (model.engine.derivatives.closure_rate(q, w), still, still, still)
     on = imposed[:, None]
     efforts = (
         np.where(on, shares.least(np.where(on, change, 0.0), turned), change)
@@ -273,5 +230,7 @@ def actuated_derivatives(
     shares = Shares.of(jacobian, *_independent(model, q, jacobian, np.zeros_like(actuated)), actuated)
     w, multipliers = shares.split(model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
     changes, _ = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
-    by_q = shares.least(changes[0], model.engine.derivatives.closure_rate(q, w))
-    return np.array([by_q, shares.least(changes[1]), shares.least(changes[2])])
+    rate = model.engine.derivatives.closure_rate(q, w)
+    return np.array(
+        [shares.least(change, turning) for change, turning in zip(changes, (rate, 0.0 * rate, 0.0 * rate), strict=True)]
+    )

@@ -19,17 +19,30 @@ class Coupled(NamedTuple):
 
 def coupled_blocks(matrix: Array) -> list[Coupled]:
     """Return the blocks of a matrix, in the order of their first rows; rows and columns of zeros are in none."""
-    entries = matrix != 0
     blocks: list[tuple[int, list[int]]] = []  # columns as the bits of a number, and rows
-    for row, bits in enumerate(np.packbits(entries, axis=1, bitorder="little")):
-        columns, rows, apart = int.from_bytes(bits.tobytes(), "little"), [row], []
+    met = 0
+    for row, bits in enumerate(np.packbits(matrix != 0, axis=1, bitorder="little")):
+        columns, rows = int.from_bytes(bits.tobytes(), "little"), [row]
         if not columns:
             continue
-        for block in blocks:
-            if block[0] & columns:
-                columns, rows = columns | block[0], block[1] + rows
-            else:
-                apart.append(block)
-        blocks = [*apart, (columns, rows)]
-    in_order = sorted(np.sort(rows).tolist() for _, rows in blocks)
-    return [Coupled(np.array(rows), np.flatnonzero(entries[rows].any(axis=0))) for rows in in_order]
+        known, k = columns & met, len(blocks)
+        met |= columns
+        while known:  # most often the last ones have it
+            k -= 1
+            if blocks[k][0] & known:
+                own, before = blocks.pop(k)
+                known &= ~own
+                columns, rows = columns | own, before + rows
+        blocks.append((columns, rows))
+    in_order = sorted((sorted(rows), columns) for columns, rows in blocks)
+    return [Coupled(np.array(rows), np.array(_places(columns))) for rows, columns in in_order]
+
+
+def _places(bits: int) -> list[int]:
+    """Return the places of a number's bits that are 1."""
+    places = []
+    while bits:
+        last = bits & -bits
+        places.append(last.bit_length() - 1)
+        bits ^= last
+    return places

@@ -8,7 +8,7 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,8 +17,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
-from titop.solvers.constraints.closed_derivatives import Shares
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
+from titop.solvers.constraints.shares import Shares
 from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.sensitivities.effect import Effect
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
@@ -80,11 +80,10 @@ class Sensitivities:
         needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u)
         closed = self._closed(q, v, rank_near(model, q), needed, np.ones(model.nv, dtype=bool))
 
-        def least(change: _Change) -> Array:
-            found = closed.shares.least(_columns(change.needed), _columns(change.turned))
-            return found.reshape(change.needed.shape)
+        def least(needed: Array, turned: Array, opening: Array) -> Array:
+            return closed.shares.least(needed, turned)
 
-        return {name: least(change) for name, change in self._changes(state, closed).items()}
+        return _together(self._changes(state, closed), least)
 
     def of_accelerations(self, q: Array, v: Array, tau: Array, wrenches: Mapping[str, Any], u: Array) -> dict[str, Array]:
         """Return the derivatives of the accelerations under the efforts `tau` by name."""
@@ -92,29 +91,23 @@ class Sensitivities:
         a = model.forward_dynamics(q, v, tau, wrenches, u=u)
         state = State(model, q, v, a, wrenches, u)
         if not model.is_constrained:
-            return self._unconstrained(state)
+            free = np.zeros(model.nv, dtype=bool)
+
+            def caused(needed: Array, turned: Array, opening: Array) -> Array:
+                return model.engine.dynamics.tree_response(q, -needed, free)
+
+            return _together(self._changes(state, None), caused)
         needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u) - tau
         closed = self._closed(q, v, closed_dynamics.acting(model, q, v)[1], needed, np.zeros(model.nv, dtype=bool))
         mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
 
-        def accelerated(change: _Change) -> Array:
-            if not change.opening.any():
-                return -mobility @ change.needed
-            closing = closed.shares.closing(change.opening)
-            return closing - mobility @ (change.needed + model.engine.dynamics.mass_matrix(q) @ closing)
+        def accelerated(needed: Array, turned: Array, opening: Array) -> Array:
+            if not opening.any():
+                return -mobility @ needed
+            closing = closed.shares.closing(opening)
+            return closing - mobility @ (needed + model.engine.dynamics.mass_matrix(q) @ closing)
 
-        return {name: accelerated(change) for name, change in self._changes(state, closed).items()}
-
-    def _unconstrained(self, state: State) -> dict[str, Array]:
-        """Return the derivatives of the accelerations where nothing constrains them: one elimination for all causes."""
-        free, changes = np.zeros(self.model.nv, dtype=bool), self._changes(state, None)
-        if not changes:
-            return {}
-        needed = [_columns(change.needed) for change in changes.values()]
-        response = self.model.engine.dynamics.tree_response(state.q, -np.hstack(needed), free)
-        ends = np.cumsum([part.shape[1] for part in needed])
-        parts = np.split(response, ends[:-1], axis=1)
-        return {name: part.reshape(changes[name].needed.shape) for name, part in zip(changes, parts, strict=True)}
+        return _together(self._changes(state, closed), accelerated)
 
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
         """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
@@ -177,6 +170,17 @@ class Sensitivities:
         if cause.kind == Kind.INPUT:
             return self.model.actuation_matrix(state.q)[:, cause.entries[0]]
         return state.jacobian(cause.owner).T[:, list(cause.entries)]
+
+
+def _together(changes: Mapping[str, _Change], function: Callable[[Array, Array, Array], Array]) -> dict[str, Array]:
+    """Return a linear function (nv, m) of what needs more, turns and opens more, of all changes (m) at once, by name."""
+    if not changes:
+        return {}
+    columns = [[_columns(part) for part in change] for change in changes.values()]
+    needed, turned, opening = (np.hstack(parts) for parts in zip(*columns, strict=True))
+    ends = np.cumsum([own.shape[1] for own, _, _ in columns])
+    parts = np.split(function(needed, turned, opening), ends[:-1], axis=1)
+    return {name: part.reshape(changes[name].needed.shape) for name, part in zip(changes, parts, strict=True)}
 
 
 def _columns(change: Array) -> Array:

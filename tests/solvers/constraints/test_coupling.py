@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 import titop as tt
 from tests.systems import Array
@@ -25,6 +26,20 @@ def shuffled_blocks(rng: np.random.Generator) -> Array:
         matrix[row : row + rows, column : column + columns] = block
         row, column = row + rows, column + columns
     return matrix[rng.permutation(len(matrix))][:, rng.permutation(matrix.shape[1])]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_blocks_are_what_hangs_together(seed: int) -> None:
+    """Rows that come late and join several blocks; against the components of a graph of rows and columns."""
+    rng = np.random.default_rng(seed)
+    matrix = np.where(rng.random((12, 14)) < rng.uniform(0.02, 0.15), 1.0, 0.0)
+    edges = np.block([[np.zeros((12, 12)), matrix], [matrix.T, np.zeros((14, 14))]])
+    labels = connected_components(edges, directed=False)[1]
+    expected = []
+    for label in dict.fromkeys(labels[:12].tolist()):  # in the order of their first rows
+        rows, columns = np.flatnonzero(labels[:12] == label), np.flatnonzero(labels[12:] == label)
+        expected += [(rows.tolist(), columns.tolist())] if len(columns) else []
+    assert [(block.rows.tolist(), block.columns.tolist()) for block in coupled_blocks(matrix)] == expected
 
 
 def pivots_of_all(matrix: Array) -> list[int]:
