@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import made_ready, store
-from titop.solvers.arguments.stacked_loads import are_stacked, by_row, each_row, read_states
+from titop.solvers.arguments.stacked_loads import are_stacked, by_row, read_stack, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
 from titop.solvers.model.resolved import Resolved
 
@@ -205,8 +205,13 @@ class Dynamics(Resolved):
             return self.hybrid_dynamics(q, v, tau, a, prescribed, wrenches, u)
         mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
         if axes_of(q) == 2:
-            rows, one = each_row(self, states, wrenches, u), partial(self.hybrid_dynamics, prescribed=prescribed)
-            stacked: Array = np.array([one(*row, wrenches=own, u=inputs) for row, own, inputs in rows]).reshape(-1, 2, self.nv)
+            stack, together = read_stack(self, states, wrenches, u), self._calls.hybrid_stacked
+            found: tuple[Array, Array] | None = None if together is None else together(mask, stack)
+            if found is not None:
+                return found
+            one = partial(self.hybrid_dynamics, prescribed=prescribed)
+            rows = [one(*row, wrenches=own, u=inputs) for row, own, inputs in stack.rows()]
+            stacked: Array = np.array(rows).reshape(-1, 2, self.nv)
             return stacked[:, 0].copy(), stacked[:, 1].copy()
         motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
         q, v, tau, a = read_states(self, states)

@@ -71,8 +71,7 @@ class EquationTerms(Resolved):
         """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
         return self.engine.observations.passive_efforts(q, v)
 
-    @rowwise
-    def dissipated_power(self, q: Any, v: Any) -> float:
+    def dissipated_power(self, q: Any, v: Any) -> Any:
         """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
 
         With the energy of `energy` the balance closes: its rate is the power of efforts, inputs and wrenches less this power.
@@ -86,9 +85,9 @@ class EquationTerms(Resolved):
         >>> float(s.resolve().dissipated_power([0.3], [2.0]))
         2.0
         """
-        v = self._read_v("v", v)
-        power: float = (self.passive_efforts(q, np.zeros(self.nv)) - self.passive_efforts(q, v)) @ v
-        return power
+        v = self._read_v("v", v, stacked=True)
+        lost = self.passive_efforts(q, np.zeros(v.shape)) - self.passive_efforts(q, v)
+        return (lost * v).sum(axis=-1)
 
     def actuation_matrix(self, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""

@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import made_ready, store
-from titop.solvers.arguments.stacked_loads import each_row, read_states
+from titop.solvers.arguments.stacked_loads import read_stack, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 from titop.solvers.model.resolved import Resolved
 
@@ -97,12 +97,14 @@ class MassDynamics(Resolved):
         states = {"q": q, "v": v, "a": a}
         if axes_of(q) == 2:
             one: Callable[..., tuple[Array, Array]] = partial(self.mass_inverse_dynamics, actuated=actuated)
-            rows = each_row(self, states, wrenches, u)
-            return _stored([one(*row, wrenches=own, u=inputs) for row, own, inputs in rows], self.nv, out)
+            stack, together = read_stack(self, states, wrenches, u), self._calls.mass_inverse_stacked
+            found = None if together is None or actuated is not None else together(stack)
+            if found is None:
+                found = _stacked([one(*row, wrenches=own, u=inputs) for row, own, inputs in stack.rows()], self.nv)
+            return _stored(found, out)
         (q, v, a), mask = read_states(self, states), self._actuated(actuated)
         pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
-        tau, mass = self.engine.dynamics.mass_inverse(q, v, a, pushes, motors, mask)
-        return (tau, mass) if out is None else (store(tau, out[0]), store(mass, out[1]))
+        return _stored(self.engine.dynamics.mass_inverse(q, v, a, pushes, motors, mask), out)
 
     def mass_inertial_inverse_dynamics(
         self, q: Any, v: Any, a: Any, out: tuple[Array, Array] | None = None
@@ -141,9 +143,9 @@ class MassDynamics(Resolved):
         states = {"q": q, "v": v, "a": a}
         if axes_of(q) == 2:
             one: Callable[..., tuple[Array, Array]] = self.mass_inertial_inverse_dynamics
-            return _stored([one(*row) for row, _, _ in each_row(self, states, None, None)], self.nv, out)
-        tau, mass = self.engine.dynamics.mass_inertial_inverse(*read_states(self, states))
-        return (tau, mass) if out is None else (store(tau, out[0]), store(mass, out[1]))
+            rows = zip(*read_states(self, states, stacked=True), strict=True)
+            return _stored(_stacked([one(*row) for row in rows], self.nv), out)
+        return _stored(self.engine.dynamics.mass_inertial_inverse(*read_states(self, states)), out)
 
 
 def _pair(out: Any) -> tuple[Any, Any]:
@@ -159,8 +161,11 @@ def _pair(out: Any) -> tuple[Any, Any]:
     return out[0], out[1]
 
 
-def _stored(rows: list[tuple[Array, Array]], nv: int, out: tuple[Array, Array] | None) -> tuple[Array, Array]:
-    """Return the results at stacked states, stacked, in `out` if it is given."""
-    efforts = np.array([tau for tau, _ in rows]).reshape(-1, nv)
-    matrices = np.array([mass for _, mass in rows]).reshape(-1, nv, nv)
-    return store(efforts, out and out[0]), store(matrices, out and out[1])
+def _stacked(rows: list[tuple[Array, Array]], nv: int) -> tuple[Array, Array]:
+    """Return the results at several states, stacked."""
+    return np.array([tau for tau, _ in rows]).reshape(-1, nv), np.array([mass for _, mass in rows]).reshape(-1, nv, nv)
+
+
+def _stored(results: tuple[Array, Array], out: tuple[Array, Array] | None) -> tuple[Array, Array]:
+    """Return efforts and matrix, in `out` if it is given."""
+    return results if out is None else (store(results[0], out[0]), store(results[1], out[1]))

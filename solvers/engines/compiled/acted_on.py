@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -86,11 +86,8 @@ class Acting:
             Where a wrench is not six real numbers, or `u` not as many as there are: they have to be read with
             more care.
         """
-        try:
-            room = self._rooms.pop()  # nobody else has it until it is back
-        except IndexError:
-            room = self._new_room()
-        tables, calls, puts, put_inputs = room
+        room = self._taken_room()
+        _, _, puts, put_inputs = room
         try:
             if wrenches:
                 for put, wrench in zip(puts, wrenches.values(), strict=False):
@@ -98,17 +95,52 @@ class Acting:
                         raise TypeError
             if u is not None and put_inputs(u) != layout.OK:
                 raise TypeError
-            call = calls.get(bound)
-            if call is None:
-                call = partial(bound.func, *bound.args[: -len(tables)], *tables)
-                if often:
-                    if len(calls) == _MOST_CALLS:
-                        calls.clear()
-                    calls[bound] = call
-            status: int = call(*arguments)
+            status: int = _called(room, bound, often)(*arguments)
         finally:
             self._rooms.append(room)
         return status
+
+    def run_rows(self, bound: Any, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Call a kernel as `run` does with what it takes in each of several `rows`; return the first status that is not done.
+
+        Parameters
+        ----------
+        bound : functools.partial
+        wrenches : sequence of (6,) or (n, 6) arrays
+            On each port, in all rows or row by row.
+        u : (nu,) or (n, nu) array
+        rows : iterable of tuple
+
+        Raises
+        ------
+        TypeError
+            As `run`.
+        """
+        room = self._taken_room()
+        _, _, puts, put_inputs = room
+        call, status = _called(room, bound, often=True), DONE
+        acting = [*zip(puts, wrenches, strict=True), *([] if u is None else [(put_inputs, u)])]
+        turning = [(put, loads) for put, loads in acting if loads.ndim == 2]
+        try:
+            if any(put(loads) != layout.OK for put, loads in acting if loads.ndim != 2):
+                raise TypeError
+            for k, arguments in enumerate(rows):
+                for put, loads in turning:
+                    if put(loads[k]) != layout.OK:
+                        raise TypeError
+                status = call(*arguments)
+                if status != DONE:
+                    break
+        finally:
+            self._rooms.append(room)
+        return status
+
+    def _taken_room(self) -> _Room:
+        """Return a room that nobody else has until it is back."""
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return self._new_room()
 
     def _new_room(self) -> _Room:
         ints, floats, *laws = self._tables
@@ -121,6 +153,19 @@ class Acting:
         where = self._places, self._resting, first + self._count, self._columns, self._units
         into = floats, laws[0] if laws else _NO_NUMBERS
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
+
+
+def _called(room: _Room, bound: Any, often: bool) -> Any:
+    """Return a kernel bound to the tables of a room, and keep it there if it will be asked for `often`."""
+    tables, calls, _, _ = room
+    call = calls.get(bound)
+    if call is None:
+        call = partial(bound.func, *bound.args[: -len(tables)], *tables)
+        if often:
+            if len(calls) == _MOST_CALLS:
+                calls.clear()
+            calls[bound] = call
+    return call
 
 
 def _status(put: Callable[..., int], wrench: Any) -> int:
@@ -205,43 +250,39 @@ class ActedOn:
         at: Callable[[Any], tuple[Any, ...]],
         stack: Stack,
         closing: bool = False,
-        singly: bool = False,
+        single: Any = None,
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
         Parameters
         ----------
-        bound : functools.partial
+        bound : functools.partial, optional
             Of the kernel, whose last arguments are the model's tables; for stacked states.
         at : callable
-            From an index of rows to what the kernel takes behind its tables.
+            From an index of rows, or of one row, to what the kernel takes behind its tables.
         stack : Stack
         closing : bool
             Whether the tables have room for closures.
-        singly : bool
-            Whether the kernel takes single states instead.
+        single : functools.partial, optional
+            The same of the kernel for single states, which serves row by row.
 
         Raises
         ------
         TypeError
             Where loads have to be read with more care.
         """
-        own = {port: _rows_of(wrench) for port, wrench in (stack.wrenches or {}).items() if axes_of(wrench) == 2}
+        loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
             u = None
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
-        driven = u is not None and u.ndim == 2
-        if not (own or driven or singly):
+        turning = any(axes_of(each) == 2 for each in (*loads, u))
+        if bound is not None and not turning:
             return acting.run(bound, stack.wrenches, u, *at(slice(None)))
-        wrenches = dict(stack.wrenches or {})
-        for row in range(len(stack.states[0])):
-            wrenches |= {port: rows[row] for port, rows in own.items()}
-            where = row if singly else slice(row, row + 1)
-            status = acting.run(bound, wrenches, u[row] if u is not None and driven else u, *at(where))
-            if status != DONE:
-                return status
-        return DONE
+        rows = range(len(stack.states[0]))
+        if single is not None:
+            return acting.run_rows(single, loads, u, map(at, rows))
+        return acting.run_rows(bound, loads, u, (at(slice(row, row + 1)) for row in rows))
 
     def driven(self, stack: Stack) -> Any:
         """Return what inputs do along coordinates at stacked states: efforts of each (n, nv), or of all (nv)."""
@@ -260,6 +301,8 @@ class ActedOn:
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else self._inputs.read(u), "u")
 
 
-def _rows_of(wrenches: Array) -> Array:
-    """Return wrenches of stacked states (n, 6) as kernels take them."""
-    return np.ascontiguousarray(real_only(wrenches, "wrenches"), float)
+def _loads_of(wrenches: Any) -> Any:
+    """Return wrenches of stacked states (n, 6) as kernels take them, and one for all states as `_array` does."""
+    if axes_of(wrenches) == 2:
+        return np.ascontiguousarray(real_only(wrenches, "wrenches"), float)
+    return _array(wrenches)

@@ -89,16 +89,15 @@ class CompiledCalls:
     @cached_property
     def forward_stacked(self) -> Callable[[Stack], Array | None]:
         """Forward dynamics of stacks with loads of their own."""
-        if self._model.is_constrained:
-            return partial(self._stacked.forward, self.forward, singly=True)
-        return partial(self._stacked.forward, self._system.bound(dynamics_entries.forward_batch), singly=False)
+        bound = None if self._model.is_constrained else self._system.bound(dynamics_entries.forward_batch)
+        return partial(self._stacked.forward, bound, self.forward)
 
     @cached_property
     def inverse_stacked(self) -> Callable[[Stack], Array | None] | None:
         """Inverse dynamics of stacks with loads of their own, in trees."""
         if self._model.is_constrained:
             return None
-        return partial(self._stacked.inverse, self._system.bound(dynamics_entries.inverse_batch))
+        return partial(self._stacked.inverse, self._system.bound(dynamics_entries.inverse_batch), self.inverse[0])
 
     @cached_property
     def inverse(self) -> tuple[Any, bool]:
@@ -120,6 +119,11 @@ class CompiledCalls:
         if self._model.is_constrained:
             return self.mass_inverse_on[None]  # type: ignore[no-any-return]
         return self._system.bound(mass_entries.mass_inverse_dynamics), False
+
+    @cached_property
+    def mass_inverse_stacked(self) -> Callable[[Stack], tuple[Array, Array] | None] | None:
+        """The same of stacks, in trees."""
+        return None if self._model.is_constrained else partial(self._stacked.mass_inverse, self.mass_inverse[0])
 
     @cached_property
     def mass_inverse_on(self) -> Variants:
@@ -146,6 +150,10 @@ class CompiledCalls:
         """
         kernels: HybridKernels = self.hybrids[self.masks[names_key(prescribed) or ()].tobytes()]
         return kernels
+
+    def hybrid_stacked(self, imposed: Array, stack: Stack) -> tuple[Array, Array] | None:
+        """Return hybrid dynamics of stacks."""
+        return self._stacked.hybrid(self.hybrids[imposed.tobytes()].dynamics, imposed, stack)
 
     @cached_property
     def hybrids(self) -> Variants:

@@ -18,7 +18,9 @@ from titop.solvers.native.callbacks import raise_pending
 
 
 class StackedCalls:
-    """Forward and inverse dynamics of stacks; None where single calls have to look closer.
+    """Dynamics of stacks; None where single calls have to look closer.
+
+    By kernels of single states, or where there is one (`bound`) and the same acts on all states, of stacked ones.
 
     Parameters
     ----------
@@ -28,22 +30,41 @@ class StackedCalls:
     def __init__(self, acted_on: ActedOn) -> None:
         self._acted_on = acted_on
 
-    def forward(self, bound: Any, stack: Stack, singly: bool) -> Array | None:
-        """Return accelerations (n, nv) of states q, v and tau by a kernel of stacked states, or of single ones (`singly`)."""
+    def forward(self, bound: Any, single: Any, stack: Stack) -> Array | None:
+        """Return accelerations (n, nv) of states q, v and tau."""
         q, v, tau = stack.states
         applied, a = np.ascontiguousarray(tau + self._acted_on.driven(stack)), np.empty(v.shape)
-        return a if self._is_done(bound, (q, v, applied, a), stack, singly) else None
+        return a if self._is_done(bound, single, (q, v, applied, a), stack) else None
 
-    def inverse(self, bound: Any, stack: Stack) -> Array | None:
-        """Return the efforts (n, nv) beside the inputs that cause states q, v and a, by a kernel of stacked states."""
+    def inverse(self, bound: Any, single: Any, stack: Stack) -> Array | None:
+        """Return the efforts (n, nv) beside the inputs that cause states q, v and a."""
         q, v, a = stack.states
         tau = np.empty(v.shape)
-        return tau - self._acted_on.driven(stack) if self._is_done(bound, (q, v, a, tau), stack, False) else None
+        return tau - self._acted_on.driven(stack) if self._is_done(bound, single, (q, v, a, tau), stack) else None
 
-    def _is_done(self, bound: Any, arrays: tuple[Array, ...], stack: Stack, singly: bool) -> bool:
+    def mass_inverse(self, single: Any, stack: Stack) -> tuple[Array, Array] | None:
+        """Return the same with the mass matrices (n, nv, nv)."""
+        q, v, a = stack.states
+        tau, mass = np.empty(v.shape), np.empty((*v.shape, v.shape[1]))
+        if not self._is_done(None, single, (q, v, a, tau, mass), stack):
+            return None
+        return tau - self._acted_on.driven(stack), mass
+
+    def hybrid(self, single: Any, imposed: Array, stack: Stack) -> tuple[Array, Array] | None:
+        """Return accelerations and efforts (n, nv) of states q, v, tau and a, the motion `imposed` (nv) on some coordinates."""
+        q, v, tau, a = stack.states
+        driven = self._acted_on.driven(stack)
+        applied, accelerations, efforts = np.ascontiguousarray(tau + driven), np.empty(v.shape), np.empty(v.shape)
+        if not self._is_done(None, single, (q, v, applied, a, accelerations, efforts), stack):
+            return None
+        return accelerations, np.where(imposed, efforts - driven, tau)
+
+    def _is_done(self, bound: Any, single: Any, arrays: tuple[Array, ...], stack: Stack) -> bool:
         """Let a kernel write its results into the last of arrays with a row a state; tell whether it did."""
         try:
-            status = self._acted_on.run_stacked(bound, lambda rows: tuple(part[rows] for part in arrays), stack, singly=singly)
+            status = self._acted_on.run_stacked(
+                bound, lambda rows: tuple([part[rows] for part in arrays]), stack, single=single
+            )
         except UNREADY:
             status = layout.WRONG_SIZE
         raise_pending()

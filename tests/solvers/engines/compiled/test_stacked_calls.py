@@ -63,6 +63,9 @@ def results(model: tt.Model, q: Array, v: Array, a: Array, tau: Array, **given: 
     return [
         caused,
         model.inverse_dynamics(q, v, a, **given),
+        *model.mass_inverse_dynamics(q, v, a, **given),
+        *model.hybrid_dynamics(q, v, tau, a, [joint], **given),
+        model.dissipated_power(q, v),
         model.reaction(joint, q, v, a, **given),
         model.outputs(q, v, a, **given),
         model.outputs(q, v, caused, tau=tau, **given),
@@ -93,8 +96,10 @@ def test_no_row_is_looked_at_for_itself(monkeypatch: pytest.MonkeyPatch) -> None
         model.forward_dynamics(q, v, tau, **given)
         model.reaction(model.joint_names[-1], q, v, a, **given)
         model.outputs(q, v, a, **given)
+        model.hybrid_dynamics(q, v, tau, a, model.joint_names[-1:], **given)
         if not model.is_constrained:
             model.inverse_dynamics(q, v, a, **given)
+            model.mass_inverse_dynamics(q, v, a, **given)
 
 
 def test_wrong_rows_are_named_as_single_states_are() -> None:
@@ -128,6 +133,10 @@ def test_no_rows_give_none() -> None:
         model = system().resolve()
         nothing = np.zeros((0, model.nq)), np.zeros((0, model.nv)), np.zeros((0, model.nv))
         assert model.forward_dynamics(*nothing, u=np.zeros((0, model.nu))).shape == (0, model.nv)
+        hybrid = model.hybrid_dynamics(*nothing, nothing[2], model.joint_names[:1], u=np.zeros((0, model.nu)))
+        assert [part.shape for part in hybrid] == [(0, model.nv)] * 2
+        tau, mass = model.mass_inverse_dynamics(*nothing, u=np.zeros((0, model.nu)))
+        assert (tau.shape, mass.shape) == ((0, model.nv), (0, model.nv, model.nv))
         assert model.outputs(*nothing, u=np.zeros((0, model.nu))).shape == (0, len(model.output_names))
 
 
