@@ -289,10 +289,33 @@ class Configurations:
         q = self._read_q(q, stacked=True)
         derivatives, plain = np.zeros((*q.shape, self.nv)), self.plain_coordinates
         derivatives[..., plain.in_q, plain.in_v] = 1.0
+        if plain.others and self._calls.write_rates is not None:
+            self._write_slopes(real_only(q, "q"), derivatives)
+            return derivatives
         for block, in_q, in_v in plain.others:
             for row in np.ndindex(q.shape[:-1]):
                 derivatives[row][in_q, in_v] = block.slopes(lambda x: x, q[row][in_q])
         return derivatives
+
+    def _write_slopes(self, q: Array, derivatives: Array) -> None:
+        """Write the derivatives (nq, nv, or stacked) of what is no coordinate: rates at unit velocities, by a kernel."""
+        write, rate = self._calls.write_rates, np.empty(self.nq)
+        for row, own in zip(q.reshape(-1, self.nq), derivatives.reshape(-1, self.nq, self.nv), strict=True):
+            for unit, moving in self._unit_velocities:
+                write(row, unit, rate)
+                for in_q, k in moving:
+                    own[in_q, k] = rate[in_q]
+
+    @structural
+    def _unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
+        """Velocities (nv) of one coordinate of each block whose numbers are no coordinates, and where these and it stand."""
+        others, units = self.plain_coordinates.others, []
+        for k in range(max(in_v.stop - in_v.start for _, _, in_v in others)):
+            moving = [(in_q, in_v.start + k) for _, in_q, in_v in others if in_v.start + k < in_v.stop]
+            unit = np.zeros(self.nv)
+            unit[[at for _, at in moving]] = 1.0
+            units.append((unit, moving))
+        return units
 
     def difference_jacobian(self, dq: Any) -> Array:
         """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""

@@ -153,3 +153,18 @@ def test_numbers_of_configurations_move_as_steps_along_the_tangent(engine: str) 
     ahead, behind = (np.array([model.integrate(q, side * row) for row in step * np.eye(model.nv)]).T for side in (1, -1))
     derivatives = model.configuration_derivatives(q)
     np.testing.assert_allclose(derivatives, (ahead - behind) / (2 * step), atol=1e-9)  # rounding over the step
+
+
+def test_numbers_of_configurations_move_as_complex_steps_say() -> None:
+    """Several free and spherical joints at once, at stacked configurations."""
+    rng = np.random.default_rng(5)
+    s = tt.System("swarm")
+    for k in range(2):
+        base = tt.RigidBody(f"base{k}", 1.0, inertia=1.0, ports={"hip": [0.2, 0, 0]})
+        s.connect("world", base, tt.Free(f"float{k}"))
+        s.connect(base.port("hip"), tt.RigidBody(f"leg{k}", 1.0, inertia=1.0), tt.Spherical(f"ball{k}"))
+    model, reference = s.resolve(), s.resolve("reference")
+    q = np.array([model.random_configuration(rng) for _ in range(3)])
+    expected = np.array([reference.configuration_derivatives(row) for row in q])
+    np.testing.assert_allclose(model.configuration_derivatives(q), expected, rtol=0, atol=1e-15)  # rounding of one product
+    assert np.abs(expected).sum(axis=-1).all()
