@@ -239,9 +239,12 @@ def pose_right_jacobian(xi: ArrayLike) -> Array:
 
 
 def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
-    """Return the off-diagonal block of SE(3)'s right Jacobian (Barfoot, State Estimation, eq. 8.91, at -xi)."""
-    s = phi @ phi
-    p, x = skew(-phi), skew(-rho)
+    """Return the off-diagonal block of SE(3)'s right Jacobian (Barfoot, State Estimation, eq. 8.91, at -xi).
+
+    Its products of skew matrices P and X of vectors p and x, ``P X P = -(p.x) P`` and ``P P X + X P P = -(p.p) X - (p.x) P``
+    among them, are written as one skew matrix and a symmetric one.
+    """
+    s, d = phi @ phi, phi @ rho
     if np.real(s) < _SMALL:
         c1, c2, c3 = _series(_CUBIC, s), _series(_QUARTIC, s), _series(_QUINTIC, s)
     else:
@@ -249,12 +252,9 @@ def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
         c1 = (t - np.sin(t)) / (s * t)
         c2 = (s + 2 * np.cos(t) - 2) / (2 * s * s)
         c3 = (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
-    return (
-        0.5 * x
-        + c1 * (p @ x + x @ p + p @ x @ p)
-        + c2 * (p @ p @ x + x @ p @ p - 3 * p @ x @ p)
-        + c3 * (p @ x @ p @ p + p @ p @ x @ p)
-    )
+    both = rho[:, None] * (c1 * phi)
+    symmetric = both + both.T - phi[:, None] * (2 * c3 * d * phi) + 2 * d * (c3 * s - c1) * np.eye(3)
+    return symmetric - skew((0.5 - c2 * s) * rho + (2 * c2 - c1) * d * phi)
 
 
 def _assembled(a: Array, b: Array, c: Array, d: Array) -> Array:
