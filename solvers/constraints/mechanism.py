@@ -133,8 +133,11 @@ class DerivativesCore(Protocol):
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
         """Return the derivatives of hybrid dynamics."""
 
-    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
-        """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), A less gravity's, in the port's frame."""
+    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
+        """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), in the port's frame.
+
+        A less gravity's, or `weightless` as if there were no gravity.
+        """
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
         """Return the derivatives (3, nv, nv) of `tree_inverse`, the closures acting with `multipliers` (k).

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import made_ready, store
 from titop.solvers.arguments.rowwise import rowwise
@@ -320,7 +320,6 @@ class Derivatives(Dynamics):
         (q, v, tau, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
         return self.engine.derivatives.hybrid(q, v, tau + self.motor_efforts(u), a, mask, pushes)
 
-    @rowwise
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
         """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
 
@@ -328,24 +327,21 @@ class Derivatives(Dynamics):
         ----------
         port : str
         q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
 
         Returns
         -------
         MotionDerivatives
         """
-        q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
-        return self.motion_derivatives_of([self.read_port(port)], q, v, a)[0]
+        port, (q, v, a) = self.read_port(port), read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
+        if q.ndim == 1:
+            return self.motion_derivatives_of([port], q, v, a)[0]
+        rows = [self.engine.derivatives.motion([port], *row, weightless=True) for row in zip(q, v, a, strict=True)]
+        return MotionDerivatives(*np.array(rows).reshape(-1, 4, 6, self.nv).transpose(1, 0, 2, 3).copy())
 
     def motion_derivatives_of(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
         """Return the `motion_derivatives` of several `ports`."""
-        results = []
-        for port, (S, twist_by_q, by_q, by_v) in zip(ports, self.engine.derivatives.motion(ports, q, v, a), strict=True):
-            rotation = self.engine.observations.port_motion(port, q, *self._stills[2]).rotation
-            gravity = rotation.T @ self.gravity
-            by_q = by_q.copy()
-            by_q[:3] += skew(gravity) @ S[3:]
-            results.append(MotionDerivatives(S, twist_by_q, by_q, by_v))
-        return results
+        return [MotionDerivatives(*each) for each in self.engine.derivatives.motion(ports, q, v, a, weightless=True)]
 
     def raw_linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import is_open
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -142,14 +142,14 @@ class CompiledDerivatives:
 
     # -- motion of ports -------------------------------------------------------------------------------------------------
 
-    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
         q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
         system, tables = self._system, self._system.tables
         paths, elements = tables.paths, len(tables.constants)
         rows = elements + int(system.ints[0, layout.ALL_PORTS])
         work, sums = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((rows, layout.SUM_COLUMNS))
         columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-        shown = system.bare.with_all_ports.all_tables
+        shown = (system.inertial if weightless else system.bare).with_all_ports.all_tables
         system.raise_for(derivative_entries.motion_columns(*shown, paths, q, v, a, work, sums, columns))
         results = []
         for port in ports:
@@ -181,9 +181,11 @@ class CompiledDerivatives:
         entries_of, base = self._system.ints[element], sums[element, :12]
         twist = _carried(base, work[element, layout.TWIST : layout.TWIST + 6])
         if port in self._system.tables.port_rows:
-            pose = self._system.ports[self._system.tables.port_rows[port]]
-            rotation = base[:9].reshape(3, 3)
-            return np.concatenate([(rotation @ pose[:9].reshape(3, 3)).ravel(), base[9:] + rotation @ pose[9:]]), twist
+            pose, rotation = self._system.ports[self._system.tables.port_rows[port]], base[:9].reshape(3, 3)
+            placed = np.empty(12)
+            np.matmul(rotation, pose[:9].reshape(3, 3), out=placed[:9].reshape(3, 3))
+            placed[9:] = base[9:] + rotation @ pose[9:]
+            return placed, twist
         general = self._system.general_block(block)
         if name not in general.ports:
             return base, twist
@@ -194,6 +196,6 @@ class CompiledDerivatives:
 
 def _carried(pose: Array, twist: Array) -> Array:
     """Return a twist of a frame at a pose (12) as that of the frame in which the pose is given."""
-    back = pose[:9].reshape(3, 3).T
-    carried: Array = twist_transport(back, -back @ pose[9:]) @ twist
-    return carried
+    linear, angular = (twist.reshape(2, 3) @ pose[:9].reshape(3, 3).T).tolist()
+    (x, y, z), (a, b, c) = pose[9:].tolist(), angular
+    return np.array([linear[0] + y * c - z * b, linear[1] + z * a - x * c, linear[2] + x * b - y * a, a, b, c])

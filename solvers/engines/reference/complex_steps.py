@@ -74,12 +74,14 @@ class ReferenceDerivatives:
     def closure_rate(self, q: Array, v: Array) -> Array:
         return closed_derivatives.rate_derivatives(self._model, q, v)
 
-    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[Array]:
+    def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
+        gravity = self._model.engine.gravity if weightless else np.zeros(3)
+
         def motions(x: Array) -> Array:
             dq, dv = x.reshape(2, self._nv)
-            return np.array(
-                [motion[2:] for motion in self._observations.port_motions(ports, self._model.integrate(q, dq), v + dv, a)]
-            )
+            found = self._observations.port_motions(ports, self._model.integrate(q, dq), v + dv, a)
+            falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in found]
+            return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(found, falling, strict=True)])
 
         if not ports:
             return []

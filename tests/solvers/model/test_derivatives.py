@@ -24,6 +24,34 @@ def test_several_ports_move_as_each_alone() -> None:
             assert error(together, model.motion_derivatives(port, *state)) < TOLERANCE
 
 
+def test_stacked_states_are_their_rows() -> None:
+    case = Case(3)
+    port, states = case.model.port_names[-1], [np.array([x, 0.5 * x]) for x in (case.v, case.a)]
+    q = np.array([case.q, case.model.neutral()])
+    for model in (case.model, case.reference):
+        stacked = model.motion_derivatives(port, q, *states)
+        for row in range(2):
+            single = model.motion_derivatives(port, q[row], *(x[row] for x in states))
+            for found, expected in zip(stacked, single, strict=True):
+                np.testing.assert_array_equal(found[row], expected)
+        assert [part.shape for part in model.motion_derivatives(port, q[:0], *(x[:0] for x in states))] == 4 * [
+            (0, 6, model.nv)
+        ]
+
+
+def test_weight_turns_with_the_port() -> None:
+    """Without gravity, accelerations turn by ``-(R^T g) x`` a small rotation of the port less; all else is the same."""
+    case = Case(4)
+    port, state = case.model.port_names[-1], (case.q, case.v, case.a)
+    for model in (case.model, case.reference):
+        (heavy,), (free,) = (model.engine.derivatives.motion([port], *state, weightless) for weightless in (False, True))
+        field = model.pose(port, case.q)[0].T @ model.gravity
+        turned = np.zeros((4, 6, model.nv))
+        turned[2, :3] = np.cross(field, heavy[0, 3:], axisb=0).T
+        assert np.abs(turned).max() > 1e-2
+        np.testing.assert_allclose(free - heavy, turned, rtol=0, atol=TOLERANCE * np.abs(heavy).max())
+
+
 def test_motion_of_ports_of_blocks_with_own_coordinates() -> None:
     s = soft_system()
     model, reference = s.resolve(), s.resolve("reference")
