@@ -61,7 +61,7 @@ class OwnCoordinates:
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random configuration (nq) within the coordinates' scales."""
-        return self.integrate(self.neutral(), rng.uniform(-1.0, 1.0, self.nv) * self.steps / REAL_STEP)
+        return self.integrate(self.neutral(), random_steps(self.steps, rng))
 
     def integrate(self, q: Array, dq: Array) -> Array:
         """Return the configuration (nq) reached from `q` along the tangent vector `dq` (n)."""
@@ -198,3 +198,8 @@ class OwnCoordinates:
 def redefines(value: object, name: str, base: type) -> bool:
     """Tell whether an object has a form of its own of a method that a `base` of its class has."""
     return getattr(type(value), name) is not getattr(base, name) or name in vars(value)
+
+
+def random_steps(steps: Array, rng: np.random.Generator) -> Array:
+    """Return random displacements (n) within the scales of coordinates, whose differences begin with these `steps` (n)."""
+    return rng.uniform(-1.0, 1.0, len(steps)) * steps / REAL_STEP

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block, PortRef, overrides_method
+from titop.blocks.contract.coordinates import random_steps
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
@@ -98,7 +100,19 @@ class Configurations:
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random configuration (nq)."""
-        return self._blockwise(lambda block: block.random_configuration(rng), self.nq)
+        parts = [draw(rng) for draw in self._draws]
+        return np.concatenate(parts).astype(float, copy=False) if parts else np.zeros(self.nq)
+
+    @cached_property
+    def _draws(self) -> list[Callable[[np.random.Generator], Array]]:
+        """What draws the parts of random configurations: those of blocks that say nothing of their own together."""
+        draws: list[Callable[[np.random.Generator], Array]] = []
+        for otherwise, blocks in groupby(self._assembly.blocks_with_coordinates, _draws_otherwise):
+            if otherwise:
+                draws += [block.random_configuration for block in blocks]
+            else:
+                draws.append(partial(random_steps, np.concatenate([block.steps for block in blocks])))
+        return draws
 
     def configuration(self, values: Mapping[str, Any] | None = None) -> Array:
         """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral, all of it without values.
@@ -426,6 +440,11 @@ class Configurations:
         return ModelError(
             Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
         )
+
+
+def _draws_otherwise(block: Block) -> bool:
+    """Tell whether a block says itself something of its random configurations."""
+    return any(overrides_method(block, name) for name in ("random_configuration", "neutral", "integrate"))
 
 
 def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:

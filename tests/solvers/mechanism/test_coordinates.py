@@ -7,6 +7,7 @@ import pytest
 
 import titop as tt
 from tests.flexible import random_body
+from tests.mixed_trees import mixed_tree
 from tests.refusals import ENGINES
 from tests.solvers.mechanism.soft_arms import BEND, OFFSET, SWAY, driven_arm, geared_arm, soft_arm
 from tests.systems import random_tree
@@ -168,3 +169,13 @@ def test_numbers_of_configurations_move_as_complex_steps_say() -> None:
     expected = np.array([reference.configuration_derivatives(row) for row in q])
     np.testing.assert_allclose(model.configuration_derivatives(q), expected, rtol=0, atol=1e-15)  # rounding of one product
     assert np.abs(expected).sum(axis=-1).all()
+
+
+def test_random_configurations_are_those_of_the_blocks() -> None:
+    """One after the other, by the same generator: of plain joints side by side, of bodies and of quaternions between them."""
+    model = mixed_tree(np.random.default_rng(6), 8).resolve()
+    ones, others = np.random.default_rng(7), np.random.default_rng(7)
+    for _ in range(3):
+        blocks = model.assembly.blocks_with_coordinates
+        expected = np.concatenate([block.random_configuration(others) for block in blocks])
+        np.testing.assert_array_equal(model.random_configuration(ones), expected)
