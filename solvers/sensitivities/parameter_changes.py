@@ -137,7 +137,7 @@ class ParameterChange:
             return changed.parts(self._at(step)[k], state)
 
         step = _DIFFERENCE * abs(self._value) or settled_step(at, _DIFFERENCE) or _DIFFERENCE
-        return [derivative(_entry(at, number), step) for number in range(len(at(0.0)))]
+        return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
     def _at(self, step: complex) -> list[Any]:
         """Return what the changing parts depend on, the parameter larger by a step; kept, for states that follow."""
