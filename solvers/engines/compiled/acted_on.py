@@ -302,7 +302,8 @@ class ActedOn:
 
 
 def _loads_of(wrenches: Any) -> Any:
-    """Return wrenches of stacked states (n, 6) as kernels take them, and one for all states as `_array` does."""
+    """Return wrenches of stacked states (n, 6), and one for all states, as kernels take them."""
     if axes_of(wrenches) == 2:
         return np.ascontiguousarray(real_only(wrenches, "wrenches"), float)
-    return _array(wrenches)
+    ready = made_ready(wrenches)
+    return ready[0] if ready else wrenches
