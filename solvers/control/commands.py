@@ -28,7 +28,7 @@ class Commands:
     ----------
     model : Model
     names : sequence of str
-        In titop's spelling; see `titop.solvers.control.loop_signals.commanded_signals`.
+        In titop's spelling; see `titop.solvers.signals.signal_tables.commanded_signals`.
     saturate : bool
         Whether inputs keep to the actuators' ranges.
 

@@ -24,12 +24,12 @@ from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
 from titop.solvers.control.linear_controller import REFERENCE
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.loop_derivatives import LoopDerivatives
-from titop.solvers.control.loop_signals import check_names, measured_signals
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.references import References
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
+from titop.solvers.signals.signal_tables import check_names
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import units_of
 
@@ -89,7 +89,7 @@ class ControlLoop(ABC):
         saturate: bool,
     ) -> None:
         inputs, references, outputs, states = names
-        known = measured_signals(model)
+        known = model.measured_signals
         self.measurements = Measurements(model, inputs, operating.origin)
         self._accelerated = bool(self.measurements.dynamic.any())
         self.commands = Commands(model, outputs, saturate)

@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.control.loop_signals import check_names
+from titop.solvers.signals.signal_tables import check_names
 
 
 class Controller:

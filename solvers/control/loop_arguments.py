@@ -17,11 +17,11 @@ from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop, Samp
 from titop.solvers.control.controller import Controller, read_duration
 from titop.solvers.control.linear_controller import is_state_space, wire
 from titop.solvers.control.loop_checks import suspicions
-from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.scheduled_controller import ScheduledController
 from titop.solvers.model.model import Model
+from titop.solvers.signals.signal_tables import SignalTable
 
 #: More samples would take days, and more memory than there is.
 _MOST_SAMPLES = 1e8
@@ -95,7 +95,7 @@ def _refuse_without_controller(given: LoopArguments) -> None:
 
 
 def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
-    measured, commanded = measured_signals(model), commanded_signals(model)
+    measured, commanded = model.measured_signals, model.commanded_signals
     K, step = given.controller, given.sample_time
     exogenous = [str(name) for name in given.reference] if isinstance(given.reference, Mapping) else []
     own = K.sample_time if isinstance(K, Controller | ScheduledController) else None

@@ -24,7 +24,7 @@ class Measurements:
     ----------
     model : Model
     names : sequence of str
-        In titop's spelling; see `titop.solvers.control.loop_signals.measured_signals`.
+        In titop's spelling; see `titop.solvers.signals.signal_tables.measured_signals`.
     origin : (nq,) array
         From which the coordinates of free and spherical joints are displacements (tangent vectors), as in linear models.
 

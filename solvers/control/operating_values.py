@@ -12,9 +12,9 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.control.commands import Command
-from titop.solvers.control.loop_signals import SignalTable, commanded_signals, measured_signals
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.model.model import Model
+from titop.solvers.signals.signal_tables import SignalTable
 
 #: How far (m or rad) the fastest coordinate goes to see which outputs change, and changes that are rounding, of an output of
 #: one or of its size.
@@ -59,7 +59,7 @@ class OperatingValues:
         if isinstance(given, Mapping) and set(given) == _TRIMS:
             given = SimpleNamespace(**given)
         if isinstance(given, Mapping):
-            measured, commanded = measured_signals(model), commanded_signals(model)
+            measured, commanded = model.measured_signals, model.commanded_signals
             for name, value in given.items():
                 number = float(read_state(f"operating_point[{name!r}]", [value], (str(name),))[0])
                 if name in measured:
@@ -69,7 +69,7 @@ class OperatingValues:
                 entry = commanded.names.index(table.find("operating_point", str(name)))
                 (u if entry < model.nu else tau)[entry if entry < model.nu else entry - model.nu] = number
         elif given is not None:
-            u, tau = self._read_object(given, measured_signals(model))
+            u, tau = self._read_object(given, model.measured_signals)
         self.command = Command(u, tau)
 
     def _read_object(self, given: Any, measured: SignalTable) -> tuple[Array, Array]:
@@ -128,7 +128,7 @@ class OperatingValues:
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
         """Return the outputs with these names at a state with accelerations; zero for names of none."""
-        known = measured_signals(self._model)
+        known = self._model.measured_signals
         kept = [name for name in names if name in known]
         measurements, acting = Measurements(self._model, kept, self.origin), (self.command.u, self.command.tau)
         read = measurements.read(q, v, a, self.wrenches, *acting)

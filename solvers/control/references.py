@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.control.loop_signals import SignalTable
+from titop.solvers.signals.signal_tables import SignalTable
 from titop.solvers.support.interpolated import Interpolated
 
 

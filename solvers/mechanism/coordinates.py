@@ -324,7 +324,7 @@ class Configurations:
     def _unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
         """Velocities (nv) of one coordinate of each block whose numbers are no coordinates, and where these and it stand."""
         others, units = self.plain_coordinates.others, []
-        for k in range(max(in_v.stop - in_v.start for _, _, in_v in others)):
+        for k in range(max((in_v.stop - in_v.start for _, _, in_v in others), default=0)):
             moving = [(in_q, in_v.start + k) for _, in_q, in_v in others if in_v.start + k < in_v.stop]
             unit = np.zeros(self.nv)
             unit[[at for _, at in moving]] = 1.0
@@ -350,8 +350,13 @@ class Configurations:
 
     def has_plain_coordinates(self, k: int) -> bool:
         """Tell whether entry `k` of v is the rate of a number in q (not of a free or spherical joint's)."""
-        block = next(b for b in self._assembly.blocks_with_coordinates if self._v(b).start <= k < self._v(b).stop)
-        return block.configuration_names == block.coordinates
+        return self._are_numbers[k]
+
+    @structural
+    def _are_numbers(self) -> tuple[bool, ...]:
+        """Of each entry of v, whether it is the rate of a number in q."""
+        blocks = self._assembly.blocks_with_coordinates
+        return tuple(block.configuration_names == block.coordinates for block in blocks for _ in range(block.nv))
 
     @property
     def has_plain_configuration(self) -> bool:

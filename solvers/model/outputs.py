@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.devices.sensors import WheelMomentum
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.model.changes import Changes
@@ -19,7 +18,7 @@ from titop.solvers.model.mass_dynamics import MassDynamics
 from titop.solvers.model.sections import Sections
 from titop.solvers.model.series import DynamicsSeries
 from titop.solvers.signals.quantities import OF_LINES, Quantity
-from titop.solvers.signals.sensors import sensed
+from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import units_of
 from titop.solvers.signals.values import value_of
@@ -38,12 +37,15 @@ class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms
         """Units of the sensors' outputs."""
         return tuple(unit for of in self.sensed for unit in units_of(self, of))
 
-    @cached_property
-    def sensed(self) -> list[Quantity]:
-        """What the sensors read."""
-        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
-        assembly = self.assembly if weighed else self._assembly
-        return [sensed(assembly, sensor) for sensor in assembly.sensors]
+    @structural
+    def measured_signals(self) -> SignalTable:
+        """What a controller can measure."""
+        return measured_signals(self)
+
+    @structural
+    def commanded_signals(self) -> SignalTable:
+        """What a controller can command."""
+        return commanded_signals(self)
 
     def outputs(
         self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.sensors import WheelMomentum
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import coordinate_mask, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
@@ -16,6 +17,8 @@ from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.signals.line_readings import line_places
+from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.sensors import sensed, sensor_entries
 
 
 class Resolved(ClosedLoops):
@@ -53,6 +56,18 @@ class Resolved(ClosedLoops):
         """Where the coordinates of what each line runs through stand in q and in v (n, no unit), by the line's name."""
         return line_places(self._assembly)
 
+    @cached_property
+    def sensed(self) -> list[Quantity]:
+        """What the sensors read."""
+        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
+        assembly = self.assembly if weighed else self._assembly
+        return [sensed(assembly, sensor) for sensor in assembly.sensors]
+
+    @structural
+    def sensor_entries(self) -> dict[str, tuple[int, tuple[int, ...] | None]]:
+        """Place of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
+        return sensor_entries(self._assembly.sensors)
+
     def of(self, assembly: Assembly) -> Self:
         """Return the model of another assembly on an engine of this kind."""
         kind: Any = type(self.engine)
@@ -68,7 +83,7 @@ class Resolved(ClosedLoops):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and what is found again: it loads its own."""
-        left = ("_calls", "_make_engine", "_kept_sensitivities", "_cuts", "_openings")
+        left = ("_calls", "_make_engine", "_kept_sensitivities", "_cuts", "_openings", "measured_signals", "commanded_signals")
         parts, shared = (
             {name: part for name, part in room.items() if name not in left} for room in (self.__dict__, self._structural)
         )

@@ -7,5 +7,6 @@
 - `sensors`: what each class of sensors reads, one entry a class;
 - `snapshot`: the state at which signals are read, and its derivatives; `system_inputs`: what drives linear and nonlinear ones;
   `named_model`: what all of these know of a model;
-- `exported`: paths, units and names as they leave titop.
+- `exported`: paths, units and names as they leave titop; `signal_tables`: what controllers exchange with a model, in all
+  spellings.
 """

@@ -11,7 +11,6 @@ from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.section_opening import is_on_rod
-from titop.solvers.signals.sensors import sensed
 
 #: What lines in rods measure, by its ending, and the ending of its rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
@@ -144,13 +143,10 @@ class Sensors:
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        for sensor in model.assembly.sensors:
-            if name == sensor.name:
-                return sensed(model.assembly, sensor)
-            own = [k for k, path in enumerate(sensor.output_names) if path == name or path.startswith(f"{name}[")]
-            if own:
-                return sensed(model.assembly, sensor).only(*own)
-        return None
+        if name not in model.sensor_entries:
+            return None
+        sensor, own = model.sensor_entries[name]
+        return model.sensed[sensor] if own is None else model.sensed[sensor].only(*own)
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, Push
+from titop.solvers.signals.quantities import Quantity
 
 
 class NamedModel(ClosedMechanism, Protocol):
@@ -31,6 +32,10 @@ class NamedModel(ClosedMechanism, Protocol):
     def is_tree(self) -> bool: ...
     @property
     def gravity(self) -> Array: ...
+    @property
+    def sensed(self) -> list[Quantity]: ...
+    @property
+    def sensor_entries(self) -> dict[str, tuple[int, tuple[int, ...] | None]]: ...
     @property
     def parameter_names(self) -> frozenset[str]: ...
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -28,6 +29,20 @@ from titop.solvers.signals.quantities import Kind, Quantity
 def sensed(assembly: Assembly, sensor: Sensor) -> Quantity:
     """Return what a sensor of an assembly reads; its paths are those of the sensor's outputs."""
     return next(SENSORS[cls](assembly, sensor) for cls in type(sensor).__mro__ if cls in SENSORS)
+
+
+def sensor_entries(sensors: Iterable[Sensor]) -> dict[str, tuple[int, tuple[int, ...] | None]]:
+    """Return the place of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
+    result: dict[str, tuple[int, tuple[int, ...] | None]] = {}
+    for place, sensor in enumerate(sensors):
+        result.setdefault(sensor.name, (place, None))
+        own: dict[str, list[int]] = {}
+        for k, path in enumerate(sensor.output_names):
+            for name in (path, *(path[: bracket.start()] for bracket in re.finditer(r"\[", path))):
+                own.setdefault(name, []).append(k)
+        for name, entries in own.items():
+            result.setdefault(name, (place, tuple(entries)))
+    return result
 
 
 def _at_port(sensor: Any, kind: Kind, entries: Iterable[int], sequence: str = "XYZ") -> Quantity:

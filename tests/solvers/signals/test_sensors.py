@@ -7,6 +7,7 @@ import pytest
 
 import titop as tt
 from titop.blocks.devices import sensors
+from titop.solvers.signals.forms import Sensors
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.sensors import SENSORS
@@ -60,3 +61,41 @@ def test_a_sensor_is_what_its_entry_says(
     np.testing.assert_allclose(found, reference.outputs(q, v, a), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(m.outputs(*(np.tile(x, (2, 1)) for x in (q, v, a))), [found, found], rtol=1e-12)
     assert len(set(np.round(expected, 9))) == 3, "the order of the entries matters"
+
+
+class Numbered(tt.Gyro):
+    """Rates, and readings that are numbered."""
+
+    outputs = ("x", "rows[0].n[0]", "rows[0].n[1]", "rows[1]", "rows")
+
+
+def test_names_of_sensors_are_found_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a search through all of them finds them: the first sensor with an output that is so called, or begins so."""
+    s = tumbler()
+    for cls, name in ((Numbered, "array"), (tt.Accelerometer, "array2"), (tt.ReactionSensor, "load")):
+        s.add_sensor(cls(name, "hinge" if cls is tt.ReactionSensor else s["tip"]))
+    monkeypatch.setitem(SENSORS, Numbered, lambda _, x: Quantity(Kind.PLACE, "tip", (2, 1, 0, 2, 1), x.output_names))
+    m = s.resolve("reference")
+    names = {path[:end] for path in m.output_names for end in range(len(path) + 1)} | {"nobody", "pose.theta[9]"}
+    heard = 0
+    for name in sorted(names):
+        expected = None
+        for sensor, of in zip(m.assembly.sensors, m.sensed, strict=True):
+            own = [k for k, path in enumerate(of.paths) if name in (sensor.name, path) or path.startswith(f"{name}[")]
+            if own:
+                expected = of.only(*own)
+                break
+        assert Sensors().read(m, name) == expected
+        heard += expected is not None
+    assert heard == len(m.assembly.sensors) + len(m.output_names) + len({"pose.theta", "array.rows[0].n"})
+
+
+def test_a_changed_model_reads_with_its_own_numbers() -> None:
+    """The angular momentum of a wheel, known by name in a model made of another with a lighter body."""
+    s = tumbler()
+    s.add_sensor(tt.WheelMomentum("h", "hinge"))
+    m = s.resolve("reference")
+    heavy, light = (Sensors().read(model, "h") for model in (m, m.with_parameters({"tip.inertia.xx": 0.005})))
+    assert heavy is not None
+    assert light is not None
+    assert heavy.factor > light.factor > 0

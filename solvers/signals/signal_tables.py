@@ -1,16 +1,13 @@
-"""The names of the signals that a controller exchanges with a model."""
+"""The names of the signals that a controller exchanges with a model, in all spellings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.exported import exported
-from titop.solvers.signals.grammar import COMMANDED, MEASURED, Role, read_name
-
-if TYPE_CHECKING:
-    from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import COMMANDED, MEASURED, read_name
+from titop.solvers.signals.named_model import NamedModel
 
 
 class SignalTable:
@@ -62,20 +59,20 @@ class SignalTable:
         raise ModelError(Finding("unknown-signal", where, name, self.kind, advice))
 
 
-def measured_signals(model: Model) -> SignalTable:
+def measured_signals(model: NamedModel) -> SignalTable:
     """Return what a controller can measure: sensors, then coordinates (``.q``, ``.v``), then the motion of ports."""
-    return SignalTable(MEASURED.expected, _paths(model, MEASURED))
+    return SignalTable(MEASURED.expected, _once(of.paths for of in MEASURED.quantities(model)))
 
 
-def commanded_signals(model: Model) -> SignalTable:
+def commanded_signals(model: NamedModel) -> SignalTable:
     """Return what a controller can command: inputs (``flexor`` is a tendon's), then efforts (``hinge`` or ``hinge.tau``)."""
     named = {name: read_name(model, COMMANDED, name).paths for name in COMMANDED.names(model)}
     single = {name: paths[0] for name, paths in named.items() if len(paths) == 1}
-    return SignalTable(COMMANDED.expected, _paths(model, COMMANDED), single)
+    return SignalTable(COMMANDED.expected, _once(named.values()), single)
 
 
-def _paths(model: Model, role: Role) -> Iterator[str]:
-    yield from dict.fromkeys(path for of in role.quantities(model) for path in of.paths)
+def _once(groups: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield from dict.fromkeys(path for paths in groups for path in paths)
 
 
 def check_names(where: str, names: Sequence[str]) -> None:
