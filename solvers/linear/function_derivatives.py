@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import reaches
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 _COMPLEX_STEP = 1e-30
@@ -49,7 +49,7 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
 
 
 def function_derivatives(
-    at: Snapshot, change: SnapshotDerivatives, name: str, function: Callable[..., Any], inputs: SystemInputs
+    at: Snapshot, change: SnapshotChanges, name: str, function: Callable[..., Any], inputs: SystemInputs
 ) -> Array:
     """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
     actuators = np.zeros((at.model.nu, len(inputs.channels)))

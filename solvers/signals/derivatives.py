@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.line_readings import line_derivatives
 from titop.solvers.signals.port_derivatives import (
@@ -20,37 +18,44 @@ from titop.solvers.signals.port_derivatives import (
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.reaction_derivatives import reaction_derivative
 from titop.solvers.signals.section_derivatives import section_wrench_derivative, strain_derivative
-from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.values import SOURCES
 
 
-def derivative_of(at: Snapshot | None, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
+def derivative_of(at: Snapshot | None, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (..., n, z) of a quantity with ``z = [states; inputs]``.
 
     Parameters
     ----------
     at : Snapshot or None
         None for quantities of coordinates, displacements measured from the point itself; then also at stacked points.
-    change : SnapshotDerivatives
+    change : SnapshotChanges
         Of the state.
     of : Quantity
     inputs : SystemInputs
     """
-    whole = np.asarray(DERIVATIVES[of.kind](at, change, of, inputs))
-    return whole[..., list(of.entries), :]
+    owner, placed = of.owner if SOURCES[of.kind].owned else "", of.kind == Kind.POSE and _is_place(of)
+    whole = change.once((of.kind, owner, of.sequence, placed), lambda: DERIVATIVES[of.kind](at, change, of, inputs))
+    return of.factor * whole[..., list(of.entries), :]
 
 
-def _displacements(at: Snapshot | None, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
+def _is_place(pose: Quantity) -> bool:
+    """Whether no angles are asked for, which have no derivative in a gimbal lock."""
+    return max(pose.entries) < 3
+
+
+def _displacements(at: Snapshot | None, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     return change.q if at is None else at.displacement_derivatives @ change.q
 
 
-def _pose(at: Snapshot, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
-    if max(of.entries) < 3:  # no angles, which have no derivative in a gimbal lock
+def _pose(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
+    if _is_place(of):
         return position_derivative(at, change, of.owner)
     return pose_derivative(at, change, of.owner, of.sequence)
 
 
-#: From a state, its change, a quantity and the inputs to the change of all entries of the quantity's vector.
+#: From a state, its change, a quantity and the inputs to the change of all entries of the kind's vector, without a factor.
 DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.POSITION: _displacements,
     Kind.RATE: lambda at, change, of, inputs: change.v,
@@ -63,7 +68,7 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.ANGLES: lambda at, change, of, inputs: angles_derivative(at, change, of.owner, of.sequence),
     Kind.SPECIFIC_FORCE: lambda at, change, of, inputs: specific_force_derivative(at, change, of.owner),
     Kind.POSE: _pose,
-    Kind.MOMENTUM: lambda at, change, of, inputs: of.factor * change.v,
+    Kind.MOMENTUM: lambda at, change, of, inputs: change.v,
     Kind.LENGTH: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.VOLUME: lambda at, change, of, inputs: line_derivatives(at, change, of),
     Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),

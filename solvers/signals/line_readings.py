@@ -10,7 +10,7 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Quantity
-from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 if TYPE_CHECKING:
     from titop.blocks.interactions.rod_line import RodLine
@@ -25,7 +25,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     return np.array([measure, (gradient * v).sum(-1)]).T
 
 
-def line_derivatives(at: Snapshot, change: SnapshotDerivatives, of: Quantity) -> Array:
+def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> Array:
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]

@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
-from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 #: Below this sine or cosine of the middle angle, Euler angles are said to have no derivative.
 _LOCK = 1e-6
 
 
-def acceleration_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
+def acceleration_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (6, z) of a port's spatial acceleration, in its frame."""
-    derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
-    return derivatives.dA_dq @ change.q + derivatives.dA_dv @ change.v + derivatives.jacobian @ change.a
+    motion = _motion(at, change, port)
+    return change.along(motion.dA_dq, motion.dA_dv, motion.jacobian)
 
 
-def twist_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
+def twist_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (6, z) of a port's twist, in its frame."""
-    derivatives = at.model.motion_derivatives(port, at.q, at.v, at.a)
-    return derivatives.dV_dq @ change.q + derivatives.jacobian @ change.v
+    motion = _motion(at, change, port)
+    return change.along(motion.dV_dq, motion.jacobian)
 
 
-def place_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
+def place_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (3, z) of a port's position from the inertial origin, in its frame."""
-    displacement = at.model.jacobian(port, at.q) @ change.q
+    displacement = change.along(at.model.jacobian(port, at.q))
     rotation, position = at.model.pose(port, at.q)
     return displacement[:3] + skew(rotation.T @ position) @ displacement[3:]
 
 
-def angles_derivative(at: Snapshot, change: SnapshotDerivatives, port: str, sequence: str) -> Array:
+def angles_derivative(at: Snapshot, change: SnapshotChanges, port: str, sequence: str) -> Array:
     """Return the change (3, z) of a port's Euler angles."""
-    turned = at.model.jacobian(port, at.q)[3:] @ change.q
+    turned = change.along(at.model.jacobian(port, at.q)[3:])
     return angles_by_rotation(port, at.model.pose(port, at.q)[0], sequence) @ turned
 
 
-def position_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
+def position_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (3, z) of a port's position in inertial axes."""
-    return at.model.pose(port, at.q)[0] @ at.model.jacobian(port, at.q)[:3] @ change.q
+    return change.along(at.model.pose(port, at.q)[0] @ at.model.jacobian(port, at.q)[:3])
 
 
-def pose_derivative(at: Snapshot, change: SnapshotDerivatives, port: str, sequence: str) -> Array:
+def pose_derivative(at: Snapshot, change: SnapshotChanges, port: str, sequence: str) -> Array:
     """Return the change (6, z) of a port's position in inertial axes, and of its Euler angles."""
     return np.vstack([position_derivative(at, change, port), angles_derivative(at, change, port, sequence)])
 
 
-def specific_force_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
+def specific_force_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (3, z) of ``dv - R^T g + w x v``."""
     motion, rotation = at.model.turning_motion(port, at.q, at.v, at.a)
     twist = motion[6:12]
-    turned = at.model.jacobian(port, at.q)[3:] @ change.q
+    turned = change.along(at.model.jacobian(port, at.q)[3:])
     rates = twist_derivative(at, change, port)
     gravity = skew(rotation.T @ at.model.gravity) @ turned
     return acceleration_derivative(at, change, port)[:3] - gravity + skew(twist[3:]) @ rates[:3] - skew(twist[:3]) @ rates[3:]
@@ -79,3 +81,8 @@ def angles_by_rotation(port: str, rotation: Array, sequence: str) -> Array:
         )
     warn_of_gimbal_lock(port, angles, sequence)
     return np.linalg.inv(axes)
+
+
+def _motion(at: Snapshot, change: SnapshotChanges, port: str) -> Any:
+    """Return how a port's twist and acceleration change with q, v and a."""
+    return change.once(("motion", port), lambda: at.model.motion_derivatives(port, at.q, at.v, at.a))

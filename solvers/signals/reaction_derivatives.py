@@ -18,11 +18,11 @@ from titop.solvers.constraints.multiplier_derivatives import inverse_with_constr
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-def reaction_derivative(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:
+def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure; wrenches and actuators among the inputs enter it."""
     acting = next((loop for loop in at.model.interactions if loop.closure.name == name), None)
     if acting is not None:
@@ -33,7 +33,7 @@ def reaction_derivative(at: Snapshot, change: SnapshotDerivatives, name: str, in
     return _of_joint(at, change, name, inputs)
 
 
-def _of_interaction(at: Snapshot, change: SnapshotDerivatives, loop: Loop, inputs: SystemInputs) -> Array:
+def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change of what an interaction does to its second port, as its targets move and by its inputs."""
     model, interaction = at.model, loop.closure
     own = next((where for name, where in model.inputs.acting if name == interaction.name), slice(0, 0))
@@ -41,8 +41,8 @@ def _of_interaction(at: Snapshot, change: SnapshotDerivatives, loop: Loop, input
     step = complex_step if is_titops_own(interaction) else trusted_step
     moved, turned = [], []
     for S, by_q, _, _ in model.engine.derivatives.motion([str(ref) for ref in loop.ports], at.q, at.v, at.a):
-        moved.append(S @ change.q)
-        turned.append(by_q @ change.q + S @ change.v)
+        moved.append(change.along(S))
+        turned.append(change.along(by_q, S))
     apart = [s - twist_transport(R, r) @ moved[0] for s, R, r in zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)]
     places = np.array([model.assembly.place(name)[1] for name in loop.coordinates], dtype=int)
     along = np.vstack([*apart, *turned, change.q[places], change.v[places]])
@@ -55,16 +55,16 @@ def _of_interaction(at: Snapshot, change: SnapshotDerivatives, loop: Loop, input
     return result
 
 
-def closure_derivative(at: Snapshot, change: SnapshotDerivatives, loop: Loop, inputs: SystemInputs) -> Array:
+def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
     pair = port_pairs(at.model, [loop], at.q, at.v, at.a)[0]
     own = [owner_of(name) == loop.closure.name for name in at.model.constraint_names]
     multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
-    turning = by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S @ change.q
+    turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)
     return turning + np.hstack(loop.closure.jacobians(pair.rotation, pair.position)).T @ changes
 
 
-def _of_joint(at: Snapshot, change: SnapshotDerivatives, name: str, inputs: SystemInputs) -> Array:
+def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change of what a joint transmits, from that of the efforts that hold it opened."""
     opened, carried = Opened.at(at, name), change.carried(at, inputs.loads)
     changes, jacobian = inverse_with_constraints(*opened.motion, opened.pushes, carried.multipliers)
@@ -100,8 +100,8 @@ class Opened(NamedTuple):
         pushes = opened.external_pushes(at.wrenches, at.u)
         return cls((opened, q, v, a), pushes, own, np.delete(np.arange(opened.nv), own))
 
-    def held(self, changes: Array, change: SnapshotDerivatives, inputs: SystemInputs) -> Array:
+    def held(self, changes: Array, change: SnapshotChanges, inputs: SystemInputs) -> Array:
         """Return the change (6, z) of the efforts that hold it opened, from those `changes` (3, nv, nv) by q, v and a."""
         by_q, by_v, by_a = changes[:, self.added[:, None], self.own]
         loads: Array = inputs.loads(*self.motion[:2])[self.added]
-        return by_q @ change.q + by_v @ change.v + by_a @ change.a - loads @ change.inputs
+        return change.along(by_q, by_v, by_a) - loads @ change.inputs

@@ -9,18 +9,18 @@ from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.reaction_derivatives import Opened, closure_derivative
 from titop.solvers.signals.section_opening import section_of
-from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-def strain_derivative(at: Snapshot, change: SnapshotDerivatives, port: str) -> Array:
+def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (6, z) of the strain of the section at a port: the rod's shapes there."""
     rod, fraction = section_of(at.model.assembly, port)
     shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
     return shapes @ change.q[at.model.assembly.v_slices[rod.name]]
 
 
-def section_wrench_derivative(at: Snapshot, change: SnapshotDerivatives, of: Quantity, inputs: SystemInputs) -> Array:
+def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it.
 
     Where a rod is cut it is integrated in other steps: its tip is known a little differently there. So closures act by the

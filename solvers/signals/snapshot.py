@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints, multiplier_changes
 from titop.solvers.signals.named_model import NamedModel
+
+T = TypeVar("T")
 
 
 class Snapshot(NamedTuple):
@@ -46,7 +48,46 @@ class Carried(NamedTuple):
     changes: Array
 
 
-class SnapshotDerivatives:
+class SnapshotChanges:
+    """How a snapshot's coordinates, rates, accelerations, efforts and inputs change with ``z``, and what follows from that.
+
+    Attributes
+    ----------
+    q, v, a, tau, inputs : (n, z) arrays
+    """
+
+    q: Any
+    v: Any
+    a: Any
+    tau: Any
+    inputs: Any
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, Any] = {}
+
+    def once(self, what: Hashable, find: Callable[[], T]) -> T:
+        """Return what `find` gives, found once: `what` of the one snapshot that these changes are of."""
+        if what not in self._found:
+            self._found[what] = find()
+        found: T = self._found[what]
+        return found
+
+    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+        """Return what closures and gears carry at the snapshot, and its changes.
+
+        `loads` gives, at a configuration, the efforts (nv, inputs) of actuators and wrenches a unit of each input.
+        """
+        return self.once("carried", lambda: _carried(at, self, loads))
+
+    def along(self, by_q: Array, by_v: Array | None = None, by_a: Array | None = None) -> Array:
+        """Return the change (m, z) of what has these derivatives (m, nv) by q, v and a."""
+        result: Array = by_q @ self.q
+        if by_v is not None:
+            result = result + by_v @ self.v
+        return result if by_a is None else result + by_a @ self.a
+
+
+class SnapshotDerivatives(SnapshotChanges):
     """The derivatives of a snapshot's coordinates, rates, accelerations and efforts by ``z = [states; inputs]``.
 
     Parameters
@@ -74,11 +115,11 @@ class SnapshotDerivatives:
         effort_by_state: Array,
         effort_by_input: Array,
     ) -> None:
+        super().__init__()
         self._columns = columns
         self._by_state, self._by_input = by_state, by_input
         self._effort_by_state, self._effort_by_input = effort_by_state, effort_by_input
         self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
-        self._carried: Carried | None = None
 
     def at(self, k: int) -> SnapshotDerivatives:
         """Return the k-th of stacked ones."""
@@ -105,20 +146,18 @@ class SnapshotDerivatives:
     def inputs(self) -> Array:
         return np.eye(self._inputs, self.q.shape[-1], self.q.shape[-1] - self._inputs)
 
-    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array], Array]) -> Carried:
-        """Return what closures and gears carry at the one snapshot that these derivatives are of; found once.
-
-        `loads` gives, at a configuration, the efforts (nv, inputs) of actuators and wrenches a unit of each input.
-        """
-        if self._carried is None:
-            self._carried = carried_at(at, self, loads)
-        return self._carried
+    def along(self, by_q: Array, by_v: Array | None = None, by_a: Array | None = None) -> Array:
+        """Return the change (m, z) of what has these derivatives (m, nv) by q, v and a; ones and zeros are not multiplied."""
+        by_state = np.hstack([by_q, np.zeros_like(by_q) if by_v is None else by_v])
+        if by_a is None:
+            return self._joined(by_state, np.zeros((len(by_q), self._inputs)))
+        return self._joined(by_state + by_a @ self._by_state[self._nv :], by_a @ self._by_input[self._nv :])
 
     def _joined(self, by_state: Array, by_input: Array) -> Array:
         return np.concatenate([self._columns(by_state), by_input], axis=-1)
 
 
-def carried_at(at: Snapshot, change: Any, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel, Array], Array]) -> Carried:
     """Return what closures and gears carry at a snapshot, and its changes with those of q, v, a, tau and inputs in `change`."""
     model, q, v, a = at.model, at.q, at.v, at.a
     if not model.is_constrained:
@@ -126,5 +165,5 @@ def carried_at(at: Snapshot, change: Any, loads: Callable[[NamedModel, Array], A
     pushes = model.external_pushes(at.wrenches, at.u)
     multipliers = model.carried(q, v, a, pushes, at.u, at.tau)
     (by_q, by_v, by_a), jacobian = inverse_with_constraints(model, q, v, a, pushes, multipliers)
-    needed = by_q @ change.q + by_v @ change.v + by_a @ change.a - loads(model, q) @ change.inputs
+    needed = change.along(by_q, by_v, by_a) - loads(model, q) @ change.inputs
     return Carried(multipliers, multiplier_changes(model, q, jacobian, multipliers, needed - change.tau, change.q))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.spatial import skew
 from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
 from titop.solvers.lft.fractions.steps import turned_outwards
 from titop.solvers.lft.system.passes import Changes, Tree
 from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.signals.grammar import OUTPUT, read_name
-from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.snapshot import Carried, Snapshot, carried_at
+from titop.solvers.signals.snapshot import SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
@@ -40,18 +39,12 @@ class Moving(NamedTuple):
     changes: Changes
 
 
-class _Slopes(NamedTuple):
-    """What outputs' derivatives are asked of, by ``[dq; dv; da; dtau; inputs]``."""
+class _Slopes(SnapshotChanges):
+    """What outputs' derivatives are asked of, by ``[dq; dv; da; dtau; inputs]``: `sizes` of these."""
 
-    q: Array
-    v: Array
-    a: Array
-    tau: Array
-    inputs: Array
-
-    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array], Array]) -> Carried:
-        """Return what closures and gears carry at a snapshot, and its changes."""
-        return carried_at(at, self, loads)
+    def __init__(self, *sizes: int) -> None:
+        super().__init__()
+        self.q, self.v, self.a, self.tau, self.inputs = np.split(np.eye(sum(sizes)), np.cumsum(sizes[:-1]))
 
 
 def output_groups(tree: Tree, outputs: Sequence[Any], system_inputs: SystemInputs) -> tuple[SystemOutputs, ...]:
@@ -77,9 +70,8 @@ def _sampled(tree: Tree, moving: Moving, group: SystemOutputs) -> Signal:
     model, q, v, a = tree.state
     tau = model.inverse_dynamics(q, v, a) if model.is_tree else np.zeros(model.nv)
     nv, m = model.nv, len(moving.inputs)
-    blocks = np.split(np.eye(4 * nv + m), [nv, 2 * nv, 3 * nv, 4 * nv])
     at = snapshot(Points([model], q[None], v[None], tau[None]), a, tau, 0)
-    slopes = np.asarray(group.derivatives(at, _Slopes(*blocks)))
+    slopes = np.asarray(group.derivatives(at, _Slopes(nv, nv, nv, nv, m)))
     return slopes @ stacked(moving.q, moving.v, moving.a, moving.tau, moving.inputs)
 
 

@@ -44,3 +44,12 @@ def test_parts_that_are_not_stacked_serve_all(change: SnapshotDerivatives) -> No
     shared = SnapshotDerivatives(lambda matrix: matrix @ BASIS, BY_STATE, BY_INPUT, EFFORTS[0], EFFORTS[1])
     for name in ("q", "v", "a", "tau", "inputs"):
         assert np.array_equal(getattr(shared.at(2), name), getattr(change.at(2), name))
+
+
+@pytest.mark.parametrize("names", ["q", "qv", "qva"])
+def test_what_depends_on_them_changes_with_them(change: SnapshotDerivatives, names: str) -> None:
+    """Also through the independent states, as products with whole changes say."""
+    single = change.at(1)
+    derivatives = np.random.default_rng(2).normal(size=(len(names), 5, NV))
+    expected = sum(by @ getattr(single, name) for by, name in zip(derivatives, names, strict=True))
+    np.testing.assert_allclose(single.along(*derivatives), expected, rtol=0, atol=1e-13)  # sums of some twenty numbers near one
