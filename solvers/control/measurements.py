@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
-from titop.solvers.signals.quantities import DYNAMIC, Kind, Quantity
+from titop.solvers.signals.quantities import DYNAMIC, Kind
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import units_of
-from titop.solvers.signals.values import SOURCES
+from titop.solvers.signals.values import JoinedValues
 
 
 class Measurements:
@@ -45,8 +44,9 @@ class Measurements:
         self._quantities = [read_name(model, MEASURED, name) for name in self.names]
         self.units = tuple(unit for of in self._quantities for unit in units_of(model, of))
         self.dynamic = np.array([of.kind in DYNAMIC for of in self._quantities], dtype=bool)
-        self._groups = _together(self._quantities, range(len(self.names)))
-        self._kinematic = _together(self._quantities, np.flatnonzero(~self.dynamic).tolist())
+        self._values = JoinedValues(model, self._quantities)
+        kinematic = [of for of, dynamic in zip(self._quantities, self.dynamic, strict=True) if not dynamic]
+        self._kinematic = JoinedValues(model, kinematic) if self.dynamic.any() else self._values
         selection = self.selection(model.nq, model.nv)
         #: Where they stand in ``[q, v]``, if they are entries of these.
         self._entries = None if selection is None else np.nonzero(selection)[1]
@@ -63,43 +63,13 @@ class Measurements:
 
     def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
         """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
-        return self._read(self._groups, Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
+        return self._values.read(Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
         if self._entries is not None:
             return np.concatenate([q, v])[self._entries]
-        return self._read(self._kinematic, Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin))
-
-    def _read(self, groups: list[_Group], at: Snapshot) -> Array:
         outputs = np.zeros(len(self.names))
-        for rows, read, of, places in groups:
-            outputs[rows] = read(at, of)[places]
+        at = Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin)
+        outputs[~self.dynamic] = self._kinematic.read(at)
         return outputs
-
-
-class _Group(NamedTuple):
-    """Outputs in some rows that are entries of one array: what reads it, of what, and the entries."""
-
-    rows: Array
-    read: Callable[[Snapshot, Quantity], Array]
-    of: Quantity
-    places: Array
-
-
-def _together(quantities: Sequence[Quantity], rows: Sequence[int]) -> list[_Group]:
-    """Return the quantities in some rows, those together that are entries of one vector."""
-    same: dict[Any, list[int]] = {}
-    for row in rows:
-        of = quantities[row]
-        source = SOURCES[of.kind]
-        owner = of.owner if source.owned else ""
-        same.setdefault((source.read, of.kind in DYNAMIC, owner, of.factor, of.sequence), []).append(row)
-    return [_group([quantities[row] for row in own], own) for own in same.values()]
-
-
-def _group(quantities: Sequence[Quantity], rows: Sequence[int]) -> _Group:
-    first, entries = quantities[0], [of.entries[0] for of in quantities]
-    places = [SOURCES[of.kind].start + of.entries[0] for of in quantities]
-    of = replace(first, entries=tuple(entries))
-    return _Group(np.array(rows, dtype=int), SOURCES[first.kind].read, of, np.array(places, dtype=int))

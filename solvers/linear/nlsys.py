@@ -24,9 +24,10 @@ from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported, state_signals, table_of
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import DYNAMIC, Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.values import JoinedValues
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem, StateSpace
@@ -95,6 +96,7 @@ class Plant:
         if outputs is None:
             outputs = [signal.path for signal in self.states]
         self.system_outputs = read_outputs(self.model, outputs, self.system_inputs, state_of(point))
+        self._is_dynamic = any(group.of is None or group.of.kind in DYNAMIC for group in self.system_outputs)
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
         self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]
@@ -213,8 +215,15 @@ class Plant:
     def outputs(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> Array:
         """Return the outputs."""
         at = self.acting(x, w, params)
-        snapshot = self._snapshot(at, *self.dynamics(at))
-        return np.concatenate([group.value(snapshot) for group in self.system_outputs]) if self.system_outputs else np.zeros(0)
+        snapshot = self._snapshot(at, *(self.dynamics(at) if self._is_dynamic else (np.zeros(self.model.nv), at.tau)))
+        kept, readable = self._kept, [group.of for group in self.system_outputs if group.of is not None]
+        if getattr(kept, "read", None) is not at.model:
+            kept.read, kept.values = at.model, JoinedValues(at.model, readable)
+        values = kept.values.read(snapshot)
+        if len(readable) == len(self.system_outputs):
+            return values  # type: ignore[no-any-return]
+        read = iter(np.split(values, np.cumsum([len(of.entries) for of in readable])))
+        return np.concatenate([group.value(snapshot) if group.of is None else next(read) for group in self.system_outputs])
 
     def _snapshot(self, at: Acting, a: Array, tau: Array) -> Snapshot:
         return Snapshot(at.model, at.q, at.v, a, tau, at.u, at.wrenches, self.origin)

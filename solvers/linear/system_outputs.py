@@ -14,7 +14,7 @@ from titop.solvers.linear.function_derivatives import function_derivatives, func
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
-from titop.solvers.signals.quantities import OF_COORDINATES
+from titop.solvers.signals.quantities import OF_COORDINATES, Quantity
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.signals.values import value_of
 
@@ -36,6 +36,8 @@ class SystemOutputs(NamedTuple):
         From a snapshot to the outputs.
     derivatives : callable
         From a snapshot and its derivatives to the outputs'.
+    of : Quantity or None
+        What is read; None for functions.
     selects : bool
         Whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself, derivatives need
         no snapshot and take stacked ones.
@@ -44,6 +46,7 @@ class SystemOutputs(NamedTuple):
     signals: tuple[Signal, ...]
     value: Callable[[Any], Array]
     derivatives: Callable[[Any, Any], Array]
+    of: Quantity | None = None
     selects: bool = False
 
 
@@ -82,6 +85,7 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: State | None) -> 
         signals_of(model, of),
         lambda at: value_of(at, of),
         lambda at, change: derivative_of(at, change, of, inputs),
+        of,
         of.kind in OF_COORDINATES,
     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.line_readings import line_values
+from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot
@@ -27,6 +30,56 @@ def value_of(at: Snapshot, of: Quantity) -> Array:
     """Return the value (n) of a quantity at a state; stacked for quantities of coordinates at stacked states."""
     source = SOURCES[of.kind]
     return source.read(at, of)[..., [source.start + k for k in of.entries]]
+
+
+class JoinedValues:
+    """The values of several quantities of a model, one after the other: each vector is read once, and all that the model's
+    kernels know in one call.
+
+    Parameters
+    ----------
+    model : NamedModel
+    quantities : sequence of Quantity
+    """
+
+    def __init__(self, model: NamedModel, quantities: Sequence[Quantity]) -> None:
+        ends = np.cumsum([0, *(len(of.entries) for of in quantities)], dtype=int).tolist()
+        placed = [(of, range(*pair)) for of, pair in zip(quantities, pairwise(ends), strict=True)]
+        self._size, self._reading, readings = ends[-1], None, model.engine.calls.readings
+        if readings is not None and (known := [part for part in placed if readings.knows(part[0])]):
+            self._reading = readings.joined(of for of, _ in known)
+            self._read_rows = np.array([row for _, rows in known for row in rows], dtype=int)
+            placed = [part for part in placed if not readings.knows(part[0])]
+        same: dict[Any, list[tuple[Quantity, range]]] = {}
+        for of, rows in placed:
+            source = SOURCES[of.kind]
+            same.setdefault((source.read, of.owner if source.owned else "", of.factor, of.sequence), []).append((of, rows))
+        self._groups = [_group(parts) for parts in same.values()]
+
+    def read(self, at: Snapshot) -> Array:
+        """Return the values (n) at a state."""
+        values = np.zeros(self._size)
+        if self._reading is not None:
+            values[self._read_rows] = self._reading.read(at.q, at.v, at.a, at.wrenches, at.u, at.tau)
+        for rows, read, of, places in self._groups:
+            values[rows] = read(at, of)[places]
+        return values
+
+
+class _Group(NamedTuple):
+    """Values in some rows that are entries of one array: what reads it, of what, and the entries."""
+
+    rows: Array
+    read: Callable[[Snapshot, Quantity], Array]
+    of: Quantity
+    places: Array
+
+
+def _group(parts: Sequence[tuple[Quantity, range]]) -> _Group:
+    entries = [(SOURCES[of.kind].start, k) for of, _ in parts for k in of.entries]
+    of = replace(parts[0][0], entries=tuple(k for _, k in entries))
+    rows = np.array([row for _, rows in parts for row in rows], dtype=int)
+    return _Group(rows, SOURCES[of.kind].read, of, np.array([start + k for start, k in entries], dtype=int))
 
 
 def _displacements(at: Snapshot, of: Quantity) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -102,33 +102,43 @@ class CompiledReadings:
     @cached_property
     def sensors(self) -> Reading | None:
         """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
-        rows, angles, picked, size = [], [], [], 0
-        for of in self._model.sensed:
-            if of.kind in OF_LINES:
-                continue
-            found = self._rows_of(of)
-            if found is None:
-                return None
-            own, start = found
-            if of.kind in (Kind.POSE, Kind.ANGLES):
-                angles.append((of.owner, of.sequence, size + SIZES[own[0].what] - 3))
-            picked += [size + start + k for k in (range(len(own)) if of.kind in _OF_COORDINATES else of.entries)]
-            rows += own
-            size += sum(SIZES[row.what] for row in own)
+        sensed = [of for of in self._model.sensed if of.kind not in OF_LINES]
+        return self.joined(sensed) if all(map(self.knows, sensed)) else None
+
+    def knows(self, of: Quantity) -> bool:
+        """Whether the kernels read quantities of a kind."""
+        return of.kind == Kind.REACTION or of.kind in _OF_COORDINATES or of.kind in _AT_PORTS
+
+    def joined(self, quantities: Iterable[Quantity]) -> Reading:
+        """Return what reads quantities of which the kernels know the kinds, one after the other, each vector once."""
+        rows: list[Row] = []
+        angles: list[tuple[str, str, int]] = []
+        picked: list[int] = []
+        places: dict[Any, int] = {}
+        size = 0
+        for of in quantities:
+            own, start = self._rows_of(of)
+            for entry, row in zip(of.entries if of.kind in _OF_COORDINATES else [None], own, strict=True):
+                key = row.what, row.at, row.port, row.axes, row.factor, row.frame.tobytes()
+                if key not in places:
+                    places[key], size = size, size + SIZES[row.what]
+                    rows.append(row)
+                place = places[key]
+                picked += [place] if entry is not None else [place + start + k for k in of.entries]
+            if of.kind == Kind.ANGLES or (of.kind == Kind.POSE and max(of.entries) > 2):
+                angles.append((of.owner, of.sequence, place + SIZES[own[0].what] - 3))
         return self._reading(rows, angles, None if picked == [*range(size)] else picked)
 
-    def _rows_of(self, of: Quantity) -> tuple[list[Row], int] | None:
-        """Return rows that read a quantity, and where its vector begins in what they give; None where there are none."""
+    def _rows_of(self, of: Quantity) -> tuple[list[Row], int]:
+        """Return rows that read a quantity, and where its vector begins in what they give."""
         if of.kind == Kind.REACTION:
             return [self._reaction_row(of.owner)], 0
         if of.kind in _OF_COORDINATES:
             return [Row(_OF_COORDINATES[of.kind], k, factor=of.factor) for k in of.entries], 0
         if of.kind == Kind.TWIST and min(of.entries) >= 3:
             return [self._row_at(sensor_readings.ANGULAR_VELOCITY, of.owner)], -3
-        if of.kind in _AT_PORTS:
-            what, start = _AT_PORTS[of.kind]
-            return [self._row_at(what, of.owner, of.sequence)], start
-        return None
+        what, start = _AT_PORTS[of.kind]
+        return [self._row_at(what, of.owner, of.sequence)], start
 
     def _row_at(self, what: int, port: str, sequence: str = "") -> Row:
         element, place, frame = self._system.port_place(port)

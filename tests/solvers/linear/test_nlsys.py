@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import control
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from tests.closed_systems import closed_four_bar
 from tests.refusals import refusal
 from tests.solvers.linear.nonlinear_systems import BY_DIFFERENCES, FORWARD, HYBRID, OUTPUTS, STENCIL, cart
 from tests.systems import random_state
+from titop.solvers.signals.snapshot import Snapshot
 
 
 @pytest.mark.parametrize("inputs", [FORWARD, HYBRID], ids=["forward", "hybrid"])
@@ -35,6 +38,29 @@ def test_jacobians_against_differences(inputs: list[str]) -> None:
     assert np.abs(found - np.array(columns).T).max() < BY_DIFFERENCES
     crude = control.NonlinearIOSystem.linearize(system, x, w)
     assert np.abs(crude.A - linear.A).max() > 1e-8  # python-control's own one-sided differences
+
+
+@pytest.mark.parametrize("outputs", [OUTPUTS, ["elbow.q", "arm.tip.theta", "gyro.x"]], ids=["all", "kinematic"])
+def test_outputs_are_what_the_reference_engine_reads_one_by_one(outputs: list[Any]) -> None:
+    """In the order asked for, functions among them; with other parameters and back."""
+    rng, systems = np.random.default_rng(4), []
+    for engine in ("compiled", "reference"):
+        model = satellite().resolve(engine)
+        q, v, _, tau = random_state(model, np.random.default_rng(3))
+        point = tt.OperatingPoint(model, q, v, tau, np.linspace(0.1, 1, model.nu), {"arm.tip": 0.3 * np.arange(6.0)})
+        systems.append(model.to_nlsys(HYBRID, outputs, point))
+    system, reference = systems
+    x, w = rng.uniform(-0.5, 0.5, system.nstates), rng.normal(size=system.ninputs)
+    shown = []
+    for params in ({}, {"arm.mass": 4.0}, {}):
+        found, plant = system.output(0, x, w, params), reference.plant
+        at = plant.acting(x, w, params)
+        snapshot = Snapshot(at.model, at.q, at.v, *plant.dynamics(at), at.u, at.wrenches, plant.origin)
+        expected = np.concatenate([group.value(snapshot) for group in plant.system_outputs])
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)  # rounding in some hundreds of terms
+        shown.append(found)
+    assert np.array_equal(shown[0], shown[2])
+    assert np.array_equal(shown[0], shown[1]) == (outputs is not OUTPUTS)
 
 
 def test_at_a_resting_point_it_is_the_linear_model() -> None:
