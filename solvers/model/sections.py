@@ -13,7 +13,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.mechanism.movable_ports import Place, with_movable
@@ -37,14 +36,12 @@ class Sections(PortKinematics, Readings):
     in `Readings`.
     """
 
-    @rowwise
     def section_poses(self, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
         """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
         section, (base, origin) = self._rod(rod), self.pose(rod, q)
         rotations, positions = section.section_poses(self._own(rod, q), abscissas)
-        return base @ rotations, origin + positions @ base.T
+        return base[..., None, :, :] @ rotations, origin[..., None, :] + positions @ np.swapaxes(base, -1, -2)
 
-    @rowwise
     def section_strains(self, rod: str, abscissas: Any, q: Any) -> Array:
         """Return the strains (k, 6; rad/m and no unit) of sections beyond the reference strain: zero where nothing is stressed.
 
@@ -52,7 +49,6 @@ class Sections(PortKinematics, Readings):
         """
         return self._rod(rod).stressing_strain(self._own(rod, q), abscissas)
 
-    @rowwise
     def section_stresses(self, rod: str, abscissas: Any, q: Any) -> Array:
         """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`."""
         return self._rod(rod).stress(self._own(rod, q), abscissas)
@@ -162,8 +158,8 @@ class Sections(PortKinematics, Readings):
         return {rod.name: (abscissas, rod.fibres(abscissas)) for rod, abscissas in zip(rods, places, strict=True)}
 
     def _own(self, rod: str, q: Any) -> Array:
-        """Return the coordinates of a rod."""
-        return self._read_q(q)[self.assembly.q_slices[rod]]
+        """Return the coordinates (n) of a rod, or stacked ones."""
+        return self._read_q(q, stacked=True)[..., self.assembly.q_slices[rod]]
 
     def _rod(self, name: str) -> Rod:
         blocks = self.assembly.blocks

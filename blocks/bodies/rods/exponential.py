@@ -77,12 +77,19 @@ def exponentials(displacements: Array) -> Exponentials:
     s = _squared_angles(displacements)
     f1, f2, f3, f4 = _values(s)
     tangent = _horner(A, f1, f2, f3, f4)
-    K = A[..., 3:, 3:]
+    rotation, position = poses(displacements)
+    return Exponentials(rotation, position, transports(rotation, position), tangent)
+
+
+def poses(displacements: Array) -> tuple[Array, Array]:
+    """Return rotations (..., 3, 3) and positions (..., 3; m) of the exponentials of displacements (..., 6; m, rad)."""
+    K, s = adjoint(displacements)[..., 3:, 3:], _squared_angles(displacements)
+    f1, f2, f3, f4 = _values(s)
     versine, cubic = f1 - s * f3, f2 - s * f4
     one, square = np.eye(3), K @ K
     rotation = one + (1.0 - s * cubic) * K + versine * square
     position = ((one + versine * K + cubic * square) @ displacements[..., :3, None])[..., 0]
-    return Exponentials(rotation, position, transports(rotation, position), tangent)
+    return rotation, position
 
 
 def tangent_rates(displacements: Array, rates: Array) -> Array:

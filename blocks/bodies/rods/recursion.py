@@ -6,11 +6,13 @@ of a section a unit of ``[V_P; v]`` (6 x 6 + n). Twists are linear first, each i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
-from titop.blocks.bodies.rods.exponential import adjoint, exponentials, tangent_rates
+from titop.blocks.bodies.rods.exponential import adjoint, exponentials, poses, tangent_rates
 
 _MAGNUS = np.sqrt(3.0) / 12.0
 
@@ -27,26 +29,20 @@ class RodMotion:
     def __init__(self, numbers: RodNumbers, q: Array) -> None:
         self._numbers = numbers
         h = numbers.steps[:, None, None]
-        self._phi = as_twists(np.eye(6)[numbers.components]).T * numbers.shapes[:, :, None, :]
+        self._phi = _along(numbers)
         xi = as_twists(numbers.reference) + self._phi @ q
-        brackets = adjoint(xi)
-        (first, second), (phi1, phi2) = np.moveaxis(brackets, 1, 0), np.moveaxis(self._phi, 1, 0)
+        first, second = np.moveaxis(adjoint(xi), 1, 0)
+        phi1, phi2 = np.moveaxis(self._phi, 1, 0)
         #: The displacements Omega (k, 6) of all steps: intervals, then ports.
-        self._displacement = 0.5 * h[:, 0] * xi.sum(1) + _MAGNUS * h[:, 0] ** 2 * (first @ xi[:, 1, :, None])[..., 0]
+        self._displacement = _displacements(numbers, xi, first)
         self._onto = 0.5 * h * (phi1 + phi2) + _MAGNUS * h**2 * (first @ phi2 - second @ phi1)
         self._rotation, self._position, self._X, tangent = exponentials(self._displacement)
         self._tangent, self._Z = tangent, tangent @ self._onto
-        intervals = len(numbers.fractions) - 1
-        #: The section from which each step starts, and those to which all lead, in order.
-        self._starts = [*range(intervals), *numbers.before.tolist()]
+        self._starts = _starts(numbers)
 
     def poses(self) -> tuple[Array, Array]:
         """Return rotations (s, 3, 3) and positions (s, 3; m) of all sections in the parent port's frame."""
-        rotations, positions = [np.eye(3)], [np.zeros(3)]
-        for start, R, r in zip(self._starts, self._rotation, self._position, strict=True):
-            positions.append(positions[start] + rotations[start] @ r)
-            rotations.append(rotations[start] @ R)
-        return np.array(rotations), np.array(positions)
+        return _chained(self._starts, self._rotation, self._position)
 
     def jacobians(self) -> Array:
         """Return the motions (s, 6, 6 + n) of all sections a unit of ``[V_P; v]``."""
@@ -76,6 +72,44 @@ class RodMotion:
             twists.append(carried + relative[k])
             accelerations.append(self._X[k] @ accelerations[start] + turning[k, :, 0] - crossing[k] @ carried)
         return np.array(twists), np.array(accelerations)
+
+
+def section_poses(numbers: RodNumbers, q: Array) -> tuple[Array, Array]:
+    """Return the `RodMotion.poses` at coordinates (..., n): rotations (..., s, 3, 3) and positions (..., s, 3; m)."""
+    along = _along(numbers)
+    xi = as_twists(numbers.reference) + (along @ q if q.ndim == 1 else np.inner(q, along))
+    return _chained(_starts(numbers), *poses(_displacements(numbers, xi, adjoint(xi[..., 0, :]))))
+
+
+def _along(numbers: RodNumbers) -> Array:
+    """Return what a unit of each coordinate adds to the strains (k, 2, 6, n) at the two places of every step."""
+    along: Array = as_twists(np.eye(6)[numbers.components]).T * numbers.shapes[:, :, None, :]
+    return along
+
+
+def _displacements(numbers: RodNumbers, xi: Array, first: Array) -> Array:
+    """Return the displacements (..., k, 6) of all steps, along which the strains are (..., k, 2, 6), the `first` as ``ad``."""
+    h = numbers.steps[:, None]
+    second = xi[..., 1, :, None]
+    displacements: Array = 0.5 * h * xi.sum(-2) + _MAGNUS * h**2 * (first @ second)[..., 0]
+    return displacements
+
+
+def _starts(numbers: RodNumbers) -> list[int]:
+    """Return the section from which each step starts: intervals, then ports."""
+    return [*range(len(numbers.fractions) - 1), *numbers.before.tolist()]
+
+
+def _chained(starts: Sequence[int], rotation: Array, position: Array) -> tuple[Array, Array]:
+    """Return rotations (..., s, 3, 3) and positions (..., s, 3) of all sections from those of steps (k) from their starts."""
+    rotations = np.empty((*rotation.shape[:-3], len(starts) + 1, 3, 3), rotation.dtype)
+    positions = np.empty(rotations.shape[:-1], position.dtype)
+    rotations[..., 0, :, :], positions[..., 0, :] = np.eye(3), 0.0
+    for k, start in enumerate(starts):
+        base = rotations[..., start, :, :]
+        rotations[..., k + 1, :, :] = base @ rotation[..., k, :, :]
+        positions[..., k + 1, :] = positions[..., start, :] + (base @ position[..., k, :, None])[..., 0]
+    return rotations, positions
 
 
 def mass_matrix(inertia: Array, jacobians: Array) -> Array:

@@ -95,6 +95,8 @@ class RodData(Block):
         self._findings = reader.findings
         #: The numbers of the law.
         self.numbers = self._numbers(usable=not (reader.findings or self.reader.findings))
+        #: The same with steps to other places, by these.
+        self._reached: dict[bytes, RodNumbers] = {}
 
     def _numbers(self, usable: bool) -> RodNumbers:
         """Return the numbers of the law; of another rod with as many coordinates if the fields are not usable."""

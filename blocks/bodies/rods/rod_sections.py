@@ -7,11 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rods.discretisation import rigidities
-from titop.blocks.bodies.rods.recursion import RodMotion
+from titop.blocks.bodies.rods.discretisation import RodNumbers, rigidities
+from titop.blocks.bodies.rods.recursion import section_poses
 from titop.blocks.bodies.rods.rod_data import RodData
 from titop.blocks.bodies.rods.shapes import largest_around, twisting_arm
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST, reference_along
+
+#: Of so many sets of places the discretisation, some tens of kB each, is kept by a rod.
+_KEPT = 16
+#: So many configurations are looked at together: some MB.
+_TOGETHER = 256
 
 
 class Fibres(NamedTuple):
@@ -49,6 +54,7 @@ class RodSections(RodData):
         Parameters
         ----------
         q : (n,) array
+            Or stacked ones, for stacked results.
         abscissas : array_like (k,), m
             Where they are, from the base of the rod at rest.
 
@@ -57,9 +63,22 @@ class RodSections(RodData):
         ModelError
             If they are not on the rod.
         """
-        fractions = self.fractions(abscissas)
-        rotations, positions = RodMotion(self.numbers_to(fractions.tolist()), q).poses()
-        return rotations[self._points :], positions[self._points :]
+        numbers = self._numbers_at(self.fractions(abscissas))
+        if np.ndim(q) == 1:
+            found = section_poses(numbers, np.asarray(q))
+        else:
+            parts = [section_poses(numbers, q[k : k + _TOGETHER]) for k in range(0, max(len(q), 1), _TOGETHER)]
+            found = np.concatenate([R for R, _ in parts]), np.concatenate([r for _, r in parts])
+        return found[0][..., self._points :, :, :], found[1][..., self._points :, :]
+
+    def _numbers_at(self, fractions: Array) -> RodNumbers:
+        """Return the numbers of the law with steps to some places, kept for those asked for last."""
+        kept, key = self._reached, fractions.tobytes()
+        if key not in kept:
+            if len(kept) >= _KEPT:
+                kept.pop(next(iter(kept)), None)
+            kept[key] = self.numbers_to(fractions.tolist())
+        return kept[key]
 
     def strain(self, q: Array, abscissas: Any) -> Array:
         """Return the strains (k, 6; rad/m and no unit) ``[k; s]`` at places along the rod.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import settled
 from titop.blocks.basics.spatial import twist_transport
+from titop.blocks.bodies.rods import rod_sections
 from titop.solvers.model import sections
 
 Array = NDArray[np.float64]
@@ -122,6 +123,38 @@ def test_poses_strains_and_stresses_of_sections() -> None:
     np.testing.assert_array_equal(model.section_stresses("rod", [0.33], q), rod.stress(own, [0.33]))
     stacked = model.section_wrenches("rod", [0.1, 0.2, 0.3], *(np.array([x, 2 * x]) for x in (q, v, a)))
     np.testing.assert_array_equal(stacked[1], model.section_wrenches("rod", [0.1, 0.2, 0.3], 2 * q, 2 * v, 2 * a))
+
+
+def test_stacked_configurations_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against one by one: more than are looked at at once, one, and none."""
+    monkeypatch.setattr(rod_sections, "_TOGETHER", 3)
+    model, X = robot(), [0.0, 0.25, 0.8]
+    q = 0.3 * np.random.default_rng(2).normal(size=(7, model.nq))
+    for rows in (q, q[:1]):
+        rotations, positions = model.section_poses("rod", X, rows)
+        for k, row in enumerate(rows):
+            R, r = model.section_poses("rod", X, row)
+            np.testing.assert_allclose(rotations[k], R, rtol=0, atol=1e-14)  # of size one
+            np.testing.assert_allclose(positions[k], r, rtol=0, atol=1e-14)
+            np.testing.assert_array_equal(model.section_strains("rod", X, rows)[k], model.section_strains("rod", X, row))
+            np.testing.assert_array_equal(model.section_stresses("rod", X, rows)[k], model.section_stresses("rod", X, row))
+    assert [part.shape for part in model.section_poses("rod", X, q[:0])] == [(0, 3, 3, 3), (0, 3, 3)]
+    assert model.section_strains("rod", X, q[:0]).shape == (0, 3, 6)
+
+
+def test_changed_rods_are_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a rod's tip is, after it was asked for with other lengths and at more places than are kept."""
+    monkeypatch.setattr(rod_sections, "_KEPT", 2)
+    model = robot()
+    q = state(model)[0]
+    for length in (0.8, 1.1, 0.8):
+        changed = model.with_parameters({"rod.length": length})
+        for end in ([length], [0.0, length], [0.3, length], [0.1, 0.2, length], [length]):
+            np.testing.assert_allclose(
+                changed.section_poses("rod", end, q)[1][-1], changed.pose("rod.tip", q)[1], atol=ROUNDING
+            )
+        assert len(changed.assembly.blocks["rod"]._reached) == 2  # type: ignore[attr-defined]
+        assert np.allclose(changed.pose("rod.tip", q)[1], model.pose("rod.tip", q)[1]) == (length == 0.8)
 
 
 def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
