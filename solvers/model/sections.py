@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
     from titop.blocks.bodies.rods.rod_sections import Fibres
 
-#: So many cut models, some 70 kB each, are kept by a model, for the sections asked for last.
+#: So many cut models, some 40 kB each and 30 kB more for each rod in it, are kept by a model, for the sections asked for last.
 _KEPT = 512
 
 
