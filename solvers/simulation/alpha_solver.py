@@ -27,6 +27,8 @@ _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 _REMEMBERED = 0.99
 #: A step that could grow by less is kept.
 _WORTH_A_CHANGE = 1.2
+#: By what steps may grow before derivatives are found anew.
+_GROWN = 2.0
 #: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
 _SMALLEST, _SHORTER = 1e-11, 2e-3
 #: With rigid closures the spectral radius has to be less.
@@ -71,6 +73,7 @@ class AlphaSolver:
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._derivatives: Derivatives | None = None
+        self._holds_for = 0.0
         q, v = plant.split(start, y0)
         control = self._first_answer(start, y0)
         a, _ = plant.dynamics(start, q, v)
@@ -160,6 +163,8 @@ class AlphaSolver:
             self.h, grow = h * min(factor, _SAFETY), False
             self.counts["rejected"] += 1
         self.before, self.node = self.node, step.node()
+        if step.has_renewed:
+            self._holds_for = 0.0
         self.counts["steps"] += 1
         if grow and not 1 <= factor < _WORTH_A_CHANGE and (adaptive or self.h < self.longest):
             self.h = min(self.h * factor, self.longest)
@@ -167,16 +172,31 @@ class AlphaSolver:
 
     # -- for the steps -------------------------------------------------------------------------------------------------
 
-    def derivatives(self, step: Step, renew: bool) -> Derivatives:
-        """Return the derivatives to use: of former steps, or if there are none, or to `renew` them, of a step's present state.
+    def derivatives(self, step: Step) -> Derivatives:
+        """Return the derivatives at the start of a step, or those of a former one that still hold.
+
+        They do not where Newton's method needed others since, nor for steps that have grown since: stiffness that has gone, as
+        that of a stop that was left, does not show in short steps.
+        """
+        if self._derivatives is None or step.h > self._holds_for:
+            node, equations, multipliers = self.node, self.equations, np.zeros(len(self.model.constraint_names))
+            residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers)
+            rows = equations.independent(residual.jacobian)
+            multipliers[rows] = step.carried(residual, rows)
+            self._derivatives = equations.derivatives(node.t, node.q, node.v_closed, node.a, multipliers)
+            self._holds_for = _GROWN * step.h
+            self.counts["evaluations"] += 1
+            self.counts["jacobians"] += 1
+        return self._derivatives
+
+    def renewed(self, step: Step) -> Derivatives:
+        """Return the derivatives at a step's present state.
 
         Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
         """
-        if self._derivatives is None or renew:
-            forces = compliant_forces(self.model, self.node.q, self.node.v_closed)
-            self._derivatives = self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces)
-            self.counts["jacobians"] += 1
-        return self._derivatives
+        forces = compliant_forces(self.model, self.node.q, self.node.v_closed)
+        self.counts["jacobians"] += 1
+        return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces)
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""

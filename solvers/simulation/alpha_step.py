@@ -25,6 +25,9 @@ _ITERATIONS = 15
 #: Derivatives are found anew where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
+#: LU factors of Newton's matrix, and their pivots.
+Factors = tuple[Array, Array]
+
 
 class Node(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
@@ -57,7 +60,8 @@ class Solver(Protocol):
     rtol: float
     atol: float
 
-    def derivatives(self, step: Step, renew: bool) -> Derivatives: ...
+    def derivatives(self, step: Step) -> Derivatives: ...
+    def renewed(self, step: Step) -> Derivatives: ...
     def scales(self, h: float) -> tuple[Array, Array]: ...
 
 
@@ -74,7 +78,7 @@ class Step:
         self.q0, self.a0 = node.q, node.a
         self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
         self.w0 = node.a + ratio * (node.w - node.a)
-        self.control = node.control
+        self.control, self.has_renewed = node.control, False
         if node.control is not None and isinstance(solver.plant.loop, ContinuousLoop):
             self.controller = TrapezoidalStep(solver.plant.loop, solver.plant, node.control.x, node.control.rate, h)
             solver.plant.answer = self.answer
@@ -107,10 +111,12 @@ class Step:
         return self.solver.equations.residual(self.t, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
-        """Find the step's end by Newton's method, at first with the derivatives of former steps; tell whether it converged."""
+        """Find the step's end by Newton's method, at first with the derivatives of its start; tell whether it converged."""
+        self.at_start = self.solver.derivatives(self)
         if self._newton(renew=False) and self._stays_near():
             return True
         self.guess()
+        self.has_renewed = True
         return self._newton(renew=True) and self._stays_near()
 
     def _stays_near(self) -> bool:
@@ -153,40 +159,44 @@ class Step:
     def linearise(self, residual: Residual, renew: bool) -> Residual:
         """Factor Newton's matrix at the present state, and return what the best multipliers leave of the equations.
 
-        Masses and closures are those of the state; the other derivatives may be of former steps, unless they are to `renew`.
+        Masses and closures are those of the state; the other derivatives are of the start, unless they are to `renew`.
         """
-        solver, n, h = self.solver, self.numbers, self.h
-        self.rows = solver.equations.independent(residual.jacobian)
+        self.rows = self.solver.equations.independent(residual.jacobian)
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
-        residual = self._with_multipliers(residual)
-        self.mass = solver.model.mass_matrix(self.q)
-        derivatives = solver.derivatives(self, renew)
-        turn = tangent(solver.model, self.increment)
-        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * derivatives.stiffness @ turn
-        jacobian, free = residual.jacobian[self.rows], solver.free
-        corner = np.zeros((len(jacobian), len(jacobian)))
-        whole = np.block([[matrix[np.ix_(free, free)], -jacobian[:, free].T], [(jacobian @ turn)[:, free], corner]])
-        *self.factors, _ = dgetrf(whole)  # a singular matrix gives a correction that is not finite
+        carried = self.carried(residual, self.rows)
+        self.multipliers[self.rows] += carried
+        self.mass, self.jacobian = self.solver.model.mass_matrix(self.q), residual.jacobian[self.rows]
+        residual = residual._replace(efforts=residual.efforts - self.jacobian.T @ carried)
+        self.factors = self._factored(self.solver.renewed(self) if renew else self.at_start)
         return residual
 
-    def _with_multipliers(self, residual: Residual) -> Residual:
-        if not len(self.rows):
-            return residual
-        kept, free = residual.jacobian[self.rows], self.solver.free
-        carried = np.linalg.lstsq(kept[:, free].T, residual.efforts[free], rcond=None)[0]
-        self.multipliers[self.rows] += carried
-        return residual._replace(efforts=residual.efforts - kept.T @ carried)
+    def carried(self, residual: Residual, rows: Array) -> Array:
+        """Return by what multipliers of some rows (k) the equations are left with least."""
+        free = self.solver.free
+        carried: Array = np.linalg.lstsq(residual.jacobian[rows][:, free].T, residual.efforts[free], rcond=None)[0]
+        return carried
+
+    def _factored(self, derivatives: Derivatives) -> Factors:
+        """Return the factors of Newton's matrix with some derivatives."""
+        n, h, free = self.numbers, self.h, self.solver.free
+        turn = tangent(self.solver.model, self.increment)
+        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * derivatives.stiffness @ turn
+        corner = np.zeros((len(self.rows), len(self.rows)))
+        opening = (self.jacobian @ turn)[:, free]
+        whole = np.block([[matrix[np.ix_(free, free)], -self.jacobian[:, free].T], [opening, corner]])
+        lu, pivots, _ = dgetrf(whole)  # a singular matrix gives a correction that is not finite
+        return lu, pivots
 
     def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is made."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
-        change, multipliers = self._solved(-residual.efforts, wanted)
+        change, multipliers = self._solved(self.factors, -residual.efforts, wanted)
         self.multipliers[self.rows] += multipliers
         return change
 
-    def _solved(self, efforts: Array, opening: Array) -> tuple[Array, Array]:
+    def _solved(self, factors: Factors, efforts: Array, opening: Array) -> tuple[Array, Array]:
         free = self.solver.free
-        solution: Any = dgetrs(*self.factors, np.concatenate([efforts[free], opening]))[0]
+        solution: Any = dgetrs(*factors, np.concatenate([efforts[free], opening]))[0]
         change = np.zeros(len(free))
         change[free] = solution[: free.sum()]
         return change, solution[free.sum() :]
@@ -195,7 +205,8 @@ class Step:
         """Return the estimated error of the step beside the tolerances.
 
         The leading terms are passed through Newton's matrix, which leaves them where they are resolved and limits them to the
-        amplitudes of vibrations that are not.
+        amplitudes of vibrations that are not. That of the step's start has a say: a stop in which the step ends was not there
+        to vibrate on.
         """
         n, h, old = self.numbers, self.h, self.solver.node
         jerk = (self.w - self.w0) / h
@@ -204,7 +215,12 @@ class Step:
             apart = 0.5 * (h + old.h) + n.offset * (h - old.h)
             errors.append((n.error_v * h**3 * (jerk - old.jerk) / apart, self.scales[1]))
         nothing = np.zeros(len(self.rows))
-        own = (self._solved(n.share * self.mass @ error, nothing)[0] / scale for error, scale in errors)
+        filters = [self.factors, self._factored(self.at_start)] if self.has_renewed else [self.factors]
+        own = (
+            self._solved(factors, n.share * self.mass @ error, nothing)[0] / scale
+            for factors in filters
+            for error, scale in errors
+        )
         return max(self._control_error(), *(float(np.abs(part).max()) for part in own))
 
     def _control_error(self) -> float:

@@ -34,8 +34,8 @@ class GeneralizedAlpha:
     It suits stiff compliant closures and springs, at tolerances of 1e-3 to 1e-6. Errors are measured by how far coordinates and
     rates reached lately, those of a body's own ones by the farthest of the same unit. Vibrations are resolved where their
     amplitudes exceed the tolerances, in q and in v, which for lightly damped flexible bodies may take more steps than an
-    explicit integrator needs; a fixed step passes over vibrations that are faster than it. States of continuous controllers
-    follow by the trapezoidal rule.
+    explicit integrator needs; a fixed step passes over vibrations that are faster than it. Stops and contacts that a step runs
+    into are resolved, however stiff. States of continuous controllers follow by the trapezoidal rule.
 
     After Chung and Hulbert (1993), on configuration manifolds after Arnold and Bruels (Multibody System Dynamics 18, 2007) and
     Bruels, Cardona and Arnold (Mechanism and Machine Theory 48, 2012); key M, section 3.2.

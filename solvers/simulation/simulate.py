@@ -81,6 +81,7 @@ def simulate(
         "LSODA" and "BDF" cannot be had; states are then projected onto the closures after every step. "generalized-alpha" is of
         second order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its
         damping and step; it is the fastest for rods, "BDF" next.
+        Steps of "Radau" that end deep in stiff stops or contacts lose energy at tolerances looser than 1e-5.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s

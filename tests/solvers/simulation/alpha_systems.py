@@ -41,3 +41,28 @@ def swinging():
     model = s.resolve()
     turned = model.integrate(model.neutral(), [0.8, -0.5, 0.3, -0.6, 0.4, 0.9])
     return model, turned, np.array([3.0, -2.0, 1.0, 1.0, 4.0, -3.0])
+
+
+def stopped():
+    """Return a cart of 1 kg at 3 m/s, 1 m from a stiff stop: model and state."""
+    s = tt.System("buffer", gravity=[0, 0, 0])
+    rail = tt.Prismatic("rail", limits=tt.Limits(upper=1.0, stiffness=1e8))
+    s.connect("world", tt.RigidBody("cart", mass=1.0), rail)
+    return s.resolve(), [0.0], [3.0]
+
+
+def slammed():
+    """Return a door of 20 kg at 2 rad/s, 1 rad from a stiff stop: model and state."""
+    s = tt.System("door", gravity=[0, 0, 0])
+    hinge = tt.Revolute("hinge", axis=[0, 0, 1], limits=tt.Limits(upper=1.0, stiffness=1e7))
+    s.connect("world", tt.RigidBody("leaf", mass=20.0, com=[0.4, 0, 0], inertia=[0.1, 1.0, 1.0]), hinge)
+    return s.resolve(), [0.0], [2.0]
+
+
+def dropped():
+    """Return a ball of 0.5 kg, 1 m above stiff ground: model and state."""
+    s = tt.System("ball", gravity=[0, 0, -9.81])
+    ball = tt.RigidBody("ball", mass=0.5)
+    s.connect("world", ball, tt.Prismatic("up", axis=[0, 0, 1]))
+    s.close_loop("world", ball, tt.Contact("ground", radius=0.1, stiffness=1e8))
+    return s.resolve(), [1.1], [0.0]

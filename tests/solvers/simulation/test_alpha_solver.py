@@ -7,7 +7,7 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import closed_four_bar
-from tests.solvers.simulation.alpha_systems import flying, oscillator, padded, swinging
+from tests.solvers.simulation.alpha_systems import dropped, flying, oscillator, padded, slammed, stopped, swinging
 from tests.solvers.simulation.closed_motions import opening
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step
@@ -30,6 +30,26 @@ def test_adaptive_steps_follow_the_tolerance() -> None:
     assert np.array(steps[1:]) / steps[:-1] == pytest.approx(10 ** (1 / 3), rel=0.15)
     assert np.array(errors[:-1]) / errors[1:] == pytest.approx(10 ** (2 / 3), rel=0.3)
     assert errors[0] < 100 * 1e-4  # some tens of steps
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "rtol", "way"),
+    [
+        (stopped, 10.0, 1e-3, -1),
+        (stopped, 10.0, 1e-6, -1),
+        (stopped, 50.0, 1e-6, -1),
+        (slammed, 10.0, 1e-5, -1),
+        (dropped, 0.7, 1e-5, 1),
+    ],
+)
+def test_stiff_stops_excuse_no_errors_of_the_steps_into_them(start, end, rtol, way) -> None:
+    """They give all of the energy back, on the way back in free flight."""
+    model, q, v = start()
+    run = tt.simulate(model, [0, end], q, v, method="generalized-alpha", rtol=rtol, atol=1e-2 * rtol)
+    energy = run.energy().sum(axis=1)
+    # some tens of steps at the stop, each with an error of the tolerance, measured by what has been reached
+    assert energy[1] / energy[0] == pytest.approx(1, abs=0.02)
+    assert np.sign(run.v[1]) == way
 
 
 def solver_at_start(model, q, v, step):
