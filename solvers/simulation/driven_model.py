@@ -88,12 +88,13 @@ class DrivenModel:
         self.counted: dict[str, float] = {}
 
     @property
-    def resolution(self) -> float:
-        """The longest time (s) after which to look again without missing anything of samples and splines that act."""
-        tables = [acts.samples.resolution for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)]
+    def resolutions(self) -> dict[str, float]:
+        """The longest times (s) after which to look again without missing anything of samples and splines, by argument."""
+        acting = {"tau": self._efforts, "u": self._inputs}
+        found = {name: acts.samples.resolution for name, acts in acting.items() if isinstance(acts, Sampled)}
         if self.loop is not None and not self.loop.sampled:
-            tables.append(self.loop.references.resolution)
-        return min([self.motion.resolution, *tables])
+            found["reference"] = self.loop.references.resolution
+        return found | {"prescribed": self.motion.resolution}
 
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""

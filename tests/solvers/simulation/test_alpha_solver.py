@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,38 @@ def test_outputs_within_steps_and_events() -> None:
 def test_steps_respect_max_step() -> None:
     run = tt.simulate(oscillator(0.1), [0, 1], [1.0], [0.0], method="generalized-alpha", rtol=1e-2, max_step=0.05)
     assert run.statistics["steps"] >= 20
+
+
+def test_fixed_steps_longer_than_max_step_are_refused() -> None:
+    arguments = oscillator(0.1), [0, 1], [1.0], [0.0]
+    with pytest.raises(tt.ModelError, match=r"step: got 0\.05; expected no more than max_step, 0\.01 s") as caught:
+        tt.simulate(*arguments, method=tt.GeneralizedAlpha(step=0.05), max_step=0.01)
+    assert caught.value.code == "bad-step"
+    run = tt.simulate(*arguments, method=tt.GeneralizedAlpha(step=0.05), max_step=0.05)
+    assert run.statistics["steps"] == 20
+
+
+@pytest.mark.parametrize("name", ["tau", "u"])
+def test_fixed_steps_that_miss_samples_are_told(name) -> None:
+    """A pulse after a rest: its impulse over the mass, with the step that the warning advises."""
+    s = tt.System("rest", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 2.0), tt.Prismatic("z", axis=[0, 0, 1]))
+    s.add_actuator(tt.Force("push", s["mass"], direction=[0, 0, 1]))
+    model, times = s.resolve(), np.linspace(0, 1, 1001)
+    pulse = np.where((times > 0.512) & (times < 0.528), 100.0, 0.0)
+
+    def velocity(step: float | None) -> float:
+        acting = {name: pulse[:, None]}
+        return tt.simulate(model, times, [0.0], [0.0], method=tt.GeneralizedAlpha(step=step), rtol=1e-5, **acting).v[-1, 0]
+
+    with pytest.warns(tt.ModelWarning, match=rf"in which {name} does what no step sees.*\[long-step\]") as caught:
+        assert velocity(0.05) == 0.0
+    advised = float(str(caught[0].message).split("step=")[1].split(")")[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [velocity(step) for step in (advised, None)]
+    # one of its flanks, of a sample each, may fall between steps of as long
+    assert found == pytest.approx(np.full(2, np.trapezoid(pulse, times) / 2.0), rel=0.02)
 
 
 @pytest.mark.parametrize("step", [0.0, -1.0, np.inf, np.nan, "short"])
