@@ -16,6 +16,8 @@ from titop.solvers.simulation.plant import Plant
 
 #: How well loops are closed after each step (rad, and m for a system of size one).
 PRECISION = 1e-13
+#: The same near singular configurations: as well as rounding lets them.
+ROUNDING = 1e-17
 #: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
 #: below which states within a step are projected too.
 NEAR = 0.3

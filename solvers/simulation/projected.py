@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.simulation.closed_states import NEAR, OnClosures, project
+from titop.solvers.simulation.closed_states import NEAR, ROUNDING, OnClosures, project
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.trial_states import went_too_far
 
@@ -28,8 +28,6 @@ _LANDING = 1e-3
 _SHORTER = (0.95, 0.9, 0.8, 0.65)
 #: Steps next to a singular configuration that are shorter than this part of the whole time lead into it, not across.
 _STUCK = 1e-9
-#: How well loops are closed near singular configurations (rad, and m for a system of size one): as well as rounding lets them.
-_ROUNDING = 1e-17
 
 
 def require_method(method: str) -> None:
@@ -238,7 +236,7 @@ def _right_hand_side(plant: Plant, near: Callable[[], bool]) -> Callable[[float,
         if not np.isfinite(y).all():
             return np.full(len(y), np.nan)
         try:
-            return plant.rate(t, project(plant, t, np.ascontiguousarray(y), _ROUNDING).y if near() else y)
+            return plant.rate(t, project(plant, t, np.ascontiguousarray(y), ROUNDING).y if near() else y)
         except ConvergenceError:
             return np.full(len(y), np.nan)
         except ModelError as error:

@@ -8,6 +8,7 @@ here as the derivative of the rates' numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +18,12 @@ from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.simulation.closed_states import project
+from titop.solvers.simulation.closed_states import ROUNDING, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
+
+#: Of central differences of the projection (rad, m and a second).
+_STEP = 1e-6
 
 
 class RateJacobian:
@@ -28,15 +32,18 @@ class RateJacobian:
     Efforts, inputs and wrenches that are functions of the state are the exception: they are differentiated by one-sided
     differences. With rigid closures and gears the Jacobian is that at the state on the closures next to y. Where there is none
     (at a trial state, or a singular configuration) it stays as it was. Both cost the integrator's iteration some of its speed
-    and its solution nothing.
+    and its solution nothing. Near a singular configuration dy/dt is that of projected states, so that nothing grows with what
+    opens the loops: the projection is differentiated by central differences.
 
     Parameters
     ----------
     plant : DrivenModel
+    is_near : callable
+        Tells whether dy/dt is that of projected states.
     """
 
-    def __init__(self, plant: DrivenModel) -> None:
-        self.plant = plant
+    def __init__(self, plant: DrivenModel, is_near: Callable[[], bool] = lambda: False) -> None:
+        self.plant, self.is_near = plant, is_near
         self._last: Array | None = None
 
     def __call__(self, t: float, y: Array) -> Array:
@@ -75,7 +82,13 @@ class RateJacobian:
             jacobian[nq:, in_q] = acceleration[:, in_v] @ own.by_numbers
         jacobian[nq:, nq : nq + nv] = acceleration[:, nv : 2 * nv] * free
         jacobian[nq:, nq + nv :] = acceleration[:, 2 * nv :]
-        return jacobian
+        return jacobian @ self._projection(t, y) if self.is_near() else jacobian
+
+    def _projection(self, t: float, y: Array) -> Array:
+        """Return the derivative of the state on the closures (ny, ny) by y."""
+        steps = _STEP * np.eye(len(y))
+        ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in steps]
+        return np.array([after - before for after, before in ends]).T / (2 * _STEP)
 
     def _acceleration(self, t: float, q: Array, v: Array, y: Array) -> Array:
         """Return the derivatives of the accelerations and a continuous controller's rates by the tangents, v and x."""

@@ -106,7 +106,7 @@ def _implicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
     factors = NewtonFactors(plant.model)
 
     def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> ScipySteps:
-        solver = _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant), **options)
+        solver = _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant, is_near), **options)
         if hasattr(solver, "solve_lu"):
             solver.lu, solver.solve_lu = factors.factor, factors.solve
         return ScipySteps(solver)

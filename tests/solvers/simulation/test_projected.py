@@ -67,3 +67,27 @@ def test_a_trial_step_that_overflows_is_made_shorter() -> None:
     run = tt.simulate(model, [0, 0.01], q, v, rtol=1e-4, atol=1e-4)
     # held by the spring against torques of 1e2 N m; one over its stiffness, and the tolerance
     assert np.abs(run.q[-1, 3]) < 1e-4
+
+
+def parallelogram() -> tt.Model:
+    """Return a linkage of bars 1, 2 and 1 over ground of 2: its branches meet where it is folded flat."""
+    s = tt.System("parallelogram", gravity=[0, 0, 0])
+    s.world.add_port("B", position=[2.0, 0, 0])
+    cranks = [tt.RigidBody(name, 1.0, [0.5, 0, 0], [0.01, 0.1, 0.1], ports={"end": [1.0, 0, 0]}) for name in ("left", "right")]
+    coupler = tt.RigidBody("coupler", 1.0, [1.0, 0, 0], [0.01, 0.3, 0.3], ports={"end": [2.0, 0, 0]})
+    s.connect("world", cranks[0], tt.Revolute("q1", axis=[0, 0, 1]))
+    s.connect(cranks[0].port("end"), coupler, tt.Revolute("q2", axis=[0, 0, 1]))
+    s.connect(s.world.port("B"), cranks[1], tt.Revolute("q3", axis=[0, 0, 1]))
+    s.close_loop(coupler.port("end"), cranks[1].port("end"), tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("speed", [1.0, 1.3, 4.0])
+@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+def test_change_points_of_a_parallelogram_are_passed(method: str, speed: float) -> None:
+    """Without gravity its cranks turn steadily, and its coupler is carried along without turning."""
+    way = np.array([1.0, -1.0, 1.0])
+    run = tt.simulate(parallelogram(), [0, 7], 0.5 * way, speed * way, method=method)
+    # two change points and more, at a tolerance of 1e-8
+    assert run.q[-1] == pytest.approx((0.5 + 7 * speed) * way, abs=1e-6)
+    assert run.statistics["steps"] < 100

@@ -17,6 +17,7 @@ from tests.flexible import random_system
 from tests.systems import KINDS, add_random_loads, random_tree
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.model.reduction import reduction
+from titop.solvers.simulation.closed_states import ROUNDING, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.rate_jacobian import RateJacobian
@@ -198,3 +199,15 @@ def test_a_closed_system_keeps_its_start() -> None:
     jacobian, y = RateJacobian(driven(model)), np.concatenate([q, v])
     first = jacobian(0.0, y)
     assert np.array_equal(jacobian(0.0, np.full_like(y, np.nan)), first)
+
+
+def test_next_to_singular_configurations_states_are_projected() -> None:
+    """There the Jacobian is that of rates at projected states; without the projection it is another by far."""
+    model, q, v = closed_four_bar(0.5, 5.0)
+    plant, y = driven(model), np.concatenate([q, v])
+    plant.held_rank = model.closure_rank(q)
+    expected = differences(lambda x: plant.rate(0.0, project(plant, 0.0, x, ROUNDING).y), y, np.eye(len(y)))
+    size = np.abs(expected).max()
+    # central differences of 1e-6 of the projection, whose curvature is of the order of one
+    assert np.abs(RateJacobian(plant, lambda: True)(0.0, y) - expected).max() < 1e-6 * size
+    assert np.abs(RateJacobian(plant)(0.0, y) - expected).max() > 0.1 * size
