@@ -338,7 +338,7 @@ class SampledLoop(ControlLoop):
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(len(measured))
         r = self.references.read(t)
-        x_next, u = self._law.update(t, x, measured - self.trim, r - self.r_trim, measured)
+        x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
         if not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))

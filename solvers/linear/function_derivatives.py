@@ -25,7 +25,7 @@ _AGREEMENT, _NOISE = 1e-6, 1e3
 
 
 def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
-    """Return a function's finite real result as a vector.
+    """Return a function's finite real result as a vector; it is given copies, which it may change.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
         If it is none.
     """
     try:
-        returned = function(q, v, a, u)
+        returned = function(q.copy(), v.copy(), a.copy(), u.copy())
     except Exception as error:
         error.add_note(f"in the function of outputs[{name!r}]")
         raise

@@ -15,10 +15,7 @@ from titop.solvers.arguments.reading import all_finite, read_state, read_wrench
 from titop.solvers.model.model import Model
 from titop.solvers.support.interpolated import Interpolated
 
-#: Of time and state.
-Function = Callable[[float, Array, Array], Array]
-
-_FLOAT = np.dtype(float)
+_ARRAY, _FLOAT = np.ndarray, np.dtype(float)
 
 
 class Constant:
@@ -27,7 +24,8 @@ class Constant:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __call__(self, t: float, q: Array, v: Array) -> Any:
+    def at(self, t: float, q: Array, v: Array) -> Any:
+        """Return the value."""
         return self.value
 
     def rows(self, t: Array) -> Any:
@@ -41,7 +39,8 @@ class Sampled:
     def __init__(self, samples: Interpolated) -> None:
         self.samples = samples
 
-    def __call__(self, t: float, q: Array, v: Array) -> Any:
+    def at(self, t: float, q: Array, v: Array) -> Any:
+        """Return the value at time t (s)."""
         return self.samples(t)
 
     def rows(self, t: Array) -> Any:
@@ -52,8 +51,9 @@ class Sampled:
 class Asked:
     """Efforts (nv), or motors' inputs, as a function of time and state, which is asked at every stage of a step.
 
-    What it returns has to be an array of the right length; others are read with care. Whether efforts are finite is seen by
-    what they do: compiled code looks at them, and `check` says what is not.
+    It is given copies of the state, which it may change, and keep. What it returns has to be an array of the right length;
+    others are read with care. Whether efforts are finite is seen by what they do: compiled code looks at them, and `check` says
+    what is not.
 
     Parameters
     ----------
@@ -69,12 +69,13 @@ class Asked:
     def __init__(
         self, function: Callable[[float, Array, Array], Any], read: Callable[[Any], Array], count: int, efforts: bool
     ) -> None:
-        self._function, self._read, self._shape, self._efforts = function, read, (count,), efforts
+        self._function, self._read, self._count, self._efforts = function, read, count, efforts
         self._last: Any = np.zeros(count)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Array:
-        value = self._last = self._function(t, q, v)
-        is_ready = type(value) is np.ndarray and value.dtype == _FLOAT and value.shape == self._shape
+    def at(self, t: float, q: Array, v: Array) -> Array:
+        """Return what the function says."""
+        value = self._last = self._function(t, q.copy(), v.copy())
+        is_ready = type(value) is _ARRAY and value.dtype is _FLOAT and value.ndim == 1 and value.size == self._count
         return value if is_ready and (self._efforts or all_finite(value)) else self._read(value)
 
     def check(self) -> None:
@@ -86,6 +87,10 @@ class Asked:
             Naming the entry.
         """
         self._read(self._last)
+
+
+#: What acts, as a function of time and state.
+Acting = Constant | Sampled | Asked
 
 
 def check_functions(tau: Any, wrenches: Mapping[str, Any], u: Any) -> None:
@@ -104,7 +109,7 @@ def check_functions(tau: Any, wrenches: Mapping[str, Any], u: Any) -> None:
             check_function(where, value, "t, q, v")
 
 
-def read_efforts(model: Model, times: Array, tau: Any) -> Function:
+def read_efforts(model: Model, times: Array, tau: Any) -> Acting:
     """Return the efforts (nv)."""
     names = model.coordinate_names
     if callable(tau):
@@ -113,7 +118,7 @@ def read_efforts(model: Model, times: Array, tau: Any) -> Function:
     return Constant(values) if values.ndim == 1 else _sampled(values, times, "tau")
 
 
-def read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, Array], Array | None]:
+def read_inputs(model: Model, times: Array, u: Any) -> Acting:
     """Return the inputs (nu); None for none."""
     if u is None:
         return Constant(None)
@@ -122,18 +127,27 @@ def read_inputs(model: Model, times: Array, u: Any) -> Callable[[float, Array, A
         only_motors = not (model.inputs.places or model.inputs.own or model.inputs.acting)
         return Asked(u, lambda value: _real("u", read(value)), model.nu, only_motors)
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
-        return lambda t, q, v: _real("u", read({name: x(t, q, v) if callable(x) else x for name, x in u.items()}))
+        return Asked(_each(u), lambda value: _real("u", read(value)), model.nu, False)
     if not isinstance(u, Mapping) and axes_of(u) == 2:
         return _sampled(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
     return Constant(_real("u", read(u)))
 
 
-def read_wrench_function(port: str, wrench: Callable[[float, Array, Array], Any]) -> Function:
+def read_wrench_function(port: str, wrench: Callable[[float, Array, Array], Any]) -> Asked:
     """Return the wrench (6) on a port."""
     return Asked(wrench, lambda value: _real(f"wrenches[{port!r}]", read_wrench(port, value)), 6, False)
 
 
-def _sampled(values: Array, times: Array, name: str) -> Function:
+def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any]]:
+    """Return numbers and functions of time and state, by name, as one function, each with a state of its own."""
+
+    def inputs(t: float, q: Array, v: Array) -> dict[str, Any]:
+        return {name: value(t, q.copy(), v.copy()) if callable(value) else value for name, value in u.items()}
+
+    return inputs
+
+
+def _sampled(values: Array, times: Array, name: str) -> Sampled:
     """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"

@@ -61,4 +61,4 @@ def _write(plant: DrivenModel, t: float, y: Array, state: tuple[Array, Array], r
     if u is not None:
         acting.u[row] = u
     for port, wrench in plant.varying.items():
-        acting.wrenches[port][row] = wrench(t, *state)
+        acting.wrenches[port][row] = wrench.at(t, *state)

@@ -79,9 +79,8 @@ class DrivenModel:
         #: Whether nothing that acts changes but commands, and what acted last by them.
         self._steady = not self.varying and isinstance(self._efforts, Constant) and isinstance(self._inputs, Constant)
         self._last: tuple[Command | None, tuple[Array, Any]] | None = None
-        functions = (tau, *self.varying.values(), u, *(u.values() if isinstance(u, Mapping) else ()))
         #: Whether what acts is a function that may depend on the state.
-        self.feedback = any(callable(function) for function in functions)
+        self.feedback = any(isinstance(acts, Asked) for acts in (self._efforts, self._inputs, *self.varying.values()))
         #: Springs that pass half a turn.
         self.half_turns = HalfTurns(model)
         #: What the integrator counted.
@@ -154,12 +153,12 @@ class DrivenModel:
 
     def efforts(self, t: float, q: Array, v: Array) -> Array:
         """Return all efforts on the coordinates that are not inputs."""
-        efforts = self._efforts(t, q, v)
+        efforts = self._efforts.at(t, q, v)
         return efforts if self.command is None else efforts + self.command.tau
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
         """Return all inputs, in closed loop within the actuators' ranges; None for none."""
-        given = self._inputs(t, q, v)
+        given = self._inputs.at(t, q, v)
         if self.command is None or self.loop is None or not self.model.nu:
             return given
         return self.loop.commands.within_limits(self.command.u if given is None else self.command.u + given)
@@ -177,7 +176,7 @@ class DrivenModel:
 
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return all external wrenches."""
-        return self.constant | {port: value(t, q, v) for port, value in self.varying.items()}
+        return self.constant | {port: value.at(t, q, v) for port, value in self.varying.items()}
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
         """Return applied efforts, the motors' included, and all else that acts; commands as `answer` says, if it does.
@@ -235,7 +234,7 @@ class DrivenModel:
     def _push(self, t: float, q: Array, v: Array) -> None:
         """Let act wrenches that vary."""
         for row, wrench in self._varying_rows:
-            row[:] = wrench(t, q, v)
+            row[:] = wrench.at(t, q, v)
 
     def _drive(self, t: float, q: Array, v: Array) -> Any:
         """Let inputs act; return their efforts."""
@@ -251,7 +250,7 @@ class DrivenModel:
     def act_held(self, tau: Array) -> None:
         """Let act what `is_held`, commands included but for those of a continuous controller; write all efforts (nv)."""
         if isinstance(self.loop, ContinuousLoop):
-            tau[:] = self._efforts(0.0, *_NOWHERE)
+            tau[:] = self._efforts.at(0.0, *_NOWHERE)
         else:
             np.add(*self._act(0.0, *_NOWHERE), out=tau)
 
@@ -262,8 +261,11 @@ class DrivenModel:
 
     def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None:
         """Let act what functions say at a state; write all efforts (nv). Compiled code has to look whether these are finite."""
-        tau[:] = self.efforts(t, q, v)
-        self._push(t, q, v)
+        tau[:] = self._efforts.at(t, q, v)
+        if self.command is not None:
+            tau += self.command.tau
+        if self._varying_rows:
+            self._push(t, q, v)
         if self._is_driven:
             tau += self._drive(t, q, v)
 
@@ -310,7 +312,7 @@ class DrivenModel:
     @cached_property
     def _feedback(self) -> LinearFeedback | None:
         """What a continuous controller does as tables, if these can say it."""
-        return self.loop.feedback(self._inputs(0.0, *_NOWHERE)) if isinstance(self.loop, ContinuousLoop) else None
+        return self.loop.feedback(self._inputs.at(0.0, *_NOWHERE)) if isinstance(self.loop, ContinuousLoop) else None
 
     def stages(self, method: Tableau) -> CompiledStages | None:
         """Return the compiled stages of an explicit method, if it `has_stages`."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.control.sliders import gain, lead, slider
+from tests.solvers.control.sliders import controller, gain, lead, slider
 
 
 def test_the_trajectory_keeps_the_signals_of_the_loop(tmp_path: Path) -> None:
@@ -28,6 +28,24 @@ def test_the_trajectory_keeps_the_signals_of_the_loop(tmp_path: Path) -> None:
         run.signal("rulr")
     with pytest.raises(tt.ModelError, match="no-controller"):
         tt.simulate(model, t, [0.0], [0.0]).signal("ruler")
+
+
+def test_the_history_is_kept_of_a_controller_that_changes_what_it_is_given() -> None:
+    """A counter in place: its states are the number of the sample, at the sample."""
+
+    def update(t: float, x: np.ndarray, y: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        command = -3.0 * y
+        x += 1.0
+        y *= 7.0
+        r -= 2.0
+        return x, command
+
+    counting = controller(update=update, inputs=["ruler"])
+    run = tt.simulate(slider(), np.linspace(0, 1, 6), [0.3], [0.0], controller=counting, reference=[0.2])
+    assert run.control.x[:, 0].tolist() == list(range(11))
+    assert np.array_equal(run.control.u, -3.0 * run.control.y)
+    assert (run.control.r == 0.2).all()
+    assert np.array_equal(run.control.held("ruler", run.t), run.q[:, 0])
 
 
 def test_the_dataset_has_sensors_units_and_the_loop() -> None:

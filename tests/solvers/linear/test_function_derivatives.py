@@ -111,3 +111,21 @@ class TestFunctionsThatAskTheModel:
         with pytest.raises(IndexError) as raised:
             tt.linearize(m, at, outputs=[("f", lambda q, v, a, u: q[7])])
         assert raised.value.__notes__ == ["in the function of outputs['f']"]
+
+
+def test_functions_may_change_what_they_are_given() -> None:
+    """The square of a coordinate, spoilt afterwards: twice its value, and the point stays where it is."""
+
+    def spoiling(q: Array, v: Array, a: Array, u: Array) -> Array:
+        square = q[:1] ** 2
+        for array in (q, v, a, u):
+            array += 1.0
+        return square
+
+    m = pendulum_on_a_slider(SI)
+    at = tt.OperatingPoint(m, [0.3, 0.0], [0.0, 0.0])
+    with pytest.warns(tt.ModelWarning, match="no-equilibrium"):
+        system = tt.linearize(m, at, inputs=["rail"], outputs=[("square", spoiling)])
+    assert system.C[0, 0] == pytest.approx(0.6, rel=1e-9)  # differences of sixth order
+    assert at.q.tolist() == [0.3, 0.0]
+    assert at.v.tolist() == [0.0, 0.0]

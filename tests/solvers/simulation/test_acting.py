@@ -95,6 +95,33 @@ def test_functions_may_write_into_the_same_arrays_again(given_as: str, method: s
     assert once.statistics["steps"] == anew.statistics["steps"]
 
 
+@pytest.mark.parametrize("given_as", ["wrenches", "u", "entry of u", "tau"])
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA", "generalized-alpha"])
+def test_functions_may_change_and_keep_the_state_they_are_given(given_as: str, method: str) -> None:
+    """A mass on a spring and a damper that spoil their arguments: the motion of one that does not, in closed form."""
+    s = tt.System("slider")
+    mass = tt.RigidBody("mass", 1.0)
+    s.connect("world", mass, tt.Prismatic("slide", axis=[1, 0, 0]))
+    s.add_actuator(tt.Thruster("jet", mass, direction=[1, 0, 0]))
+    kept: list[tuple[float, Array, Array]] = []
+
+    def spoiling(t: float, q: Array, v: Array) -> Array:
+        force = -5.0 * q[0] - 2.0 * v[0]
+        kept.append((force, q, v))
+        q, v = kept[-1][1:] if len(kept) % 2 else (q.copy(), v.copy())
+        q -= 0.5
+        v *= 3.0
+        return np.array([force, *np.zeros(5 if given_as == "wrenches" else 0)])
+
+    ways: dict[str, Any] = {"wrenches": {"mass": spoiling}, "entry of u": {"jet": lambda *at: spoiling(*at)[0]}}
+    given = {given_as.split()[-1]: ways.get(given_as, spoiling)}
+    run = tt.simulate(s.resolve(), [0, 0.5, 1], [1.0], [0.0], method=method, rtol=1e-6, progress=False, **given)
+    closed = np.exp(-run.t) * (np.cos(2 * run.t) + np.sin(2 * run.t) / 2)
+    assert largest(run.q[:, 0] - closed) < 1e-4  # a hundred tolerances: errors of steps add up
+    for force, q, v in kept[1::2]:
+        assert force == -5.0 * q[0] - 2.0 * v[0]
+
+
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA", "generalized-alpha"])
 @pytest.mark.parametrize("given", ["u", "tau"])
 def test_short_pulses_among_samples_are_not_stepped_over(method: str, given: str) -> None:
