@@ -18,13 +18,18 @@ from scipy.optimize import brentq
 from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project_rows
 from titop.solvers.simulation.plant import Plant
-from titop.solvers.simulation.reached import Found, Reached
+from titop.solvers.simulation.reached import Found, Reached, Seen
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.
 Watched = Callable[[float, Array], float]
 
 #: Into how many parts a step is split where events are looked for: the longest are about a quarter of a period.
 _PARTS = 8
+#: How long a function has to be zero, in parts of the whole time, for the end of that to count: more than rounding makes of
+#: what leaves zero with a horizontal tangent.
+_LASTING = 1e-5
+#: How exactly zeros are found: relatively, and in s.
+_EXACT = 4 * np.finfo(float).eps
 
 
 class Stepper(Protocol):
@@ -87,12 +92,15 @@ def integrate_steps(
     every : bool
         Whether it is told after every step.
     """
-    values, every = [event(*reached.last) for event in events], every or bool(events)
+    every = every or bool(events)
+    for event, found in zip(events, reached.found, strict=True):
+        if found.seen is None:
+            found.seen = Seen(event(*reached.last), reached.last[0], 0)
     while solver.status == "running":
         watch = times[len(reached.outputs)] if len(reached.outputs) < len(times) else math.inf
         closed = follow_branch(plant, solver.t, solver.step(-math.inf if every else watch))
         if events or watch <= solver.t:
-            step = _Step(plant, solver.begin, solver, closed.y, values)
+            step = _Step(plant, solver.begin, solver, closed.y)
             end = step.find(events, times, reached.found)
             last = solver.t if end is None else end
             due = times[len(reached.outputs) : np.searchsorted(times, last, "right")]
@@ -100,7 +108,6 @@ def integrate_steps(
             reached.ended = end is not None
             if reached.ended:
                 break
-            values = step.values
         reached.last = solver.t, closed.y
         solver.go_on(closed)
         advance(*reached.last)
@@ -109,9 +116,8 @@ def integrate_steps(
 class _Step:
     """A step of the integrator: states within it, and events."""
 
-    def __init__(self, plant: Plant, before: float, solver: Stepper, state: Array, values: list[float]) -> None:
-        self.plant, self.before, self.solver, self.last, self.values = plant, before, solver, state, values
-        self.after = solver.t
+    def __init__(self, plant: Plant, before: float, solver: Stepper, state: Array) -> None:
+        self.plant, self.before, self.after, self.solver = plant, before, solver.t, solver
         self._known = {self.after: state}
         self._dense: Callable[[Array], Array] | None = None
 
@@ -136,11 +142,9 @@ class _Step:
         within = times[np.searchsorted(times, self.before, "right") : np.searchsorted(times, self.after)]
         places = sorted({*within.tolist(), *self._split()} - {self.after}) if events else []
         self.states(places)
-        t = self.before
+        lasting, t = _LASTING * float(times[-1] - times[0]), self.before
         for then in (*places, self.after):
-            state = self.state(then)
-            old, self.values = self.values, [event(then, state) for event in events]
-            if (end := self._between(events, old, (t, then), found)) is not None:
+            if (end := self._between(events, found, (t, then), lasting)) is not None:
                 return end
             t = then
         return None
@@ -150,24 +154,38 @@ class _Step:
         return [self.before + k / _PARTS * (self.after - self.before) for k in range(1, _PARTS)]
 
     def _between(
-        self, events: Sequence[Watched], old: list[float], span: tuple[float, float], found: list[Found]
+        self, events: Sequence[Watched], found: list[Found], span: tuple[float, float], lasting: float
     ) -> float | None:
-        """Do so for a part of the step, at whose beginning the events have the `old` values."""
+        """Do so for a part of the step; what happens at the instant at which it ends is found too."""
         zeros: list[tuple[float, int]] = []
-        for k, (event, value, new) in enumerate(zip(events, old, self.values, strict=True)):
-            direction = event.direction  # type: ignore[attr-defined]
-            if (value < 0 <= new and direction >= 0) or (value > 0 >= new and direction <= 0):
-                zeros.append((self._zero(event, value, span), k))
+        state = self.state(span[1])
+        for k, event in enumerate(events):
+            seen = found[k].seen
+            assert seen is not None
+            now = found[k].seen = seen.then(span[1], event(span[1], state))
+            way = (now.sign > seen.sign) - (now.sign < seen.sign)
+            passes = seen.value != 0 or seen.way != way  # what has come from the other side was found when it came
+            if way and passes and event.direction in (0, way):  # type: ignore[attr-defined]
+                zero = self._zero(event, seen, now, span)
+                if seen.value != 0 or zero - seen.since > lasting:
+                    zeros.append((zero, k))
+        ends = [t for t, k in zeros if events[k].terminal]  # type: ignore[attr-defined]
+        end = min(ends, default=math.inf)
         for t, k in sorted(zeros):
-            found[k].times.append(t)
-            found[k].states.append(self.state(t))
-            if events[k].terminal:  # type: ignore[attr-defined]
-                return t
-        return None
+            if t <= end + 2 * _EXACT * (1 + abs(end)):
+                found[k].times.append(min(t, end))
+                found[k].states.append(self.state(min(t, end)))
+        return end if ends else None
 
-    def _zero(self, event: Watched, value: float, span: tuple[float, float]) -> float:
+    def _zero(self, event: Watched, seen: Seen, now: Seen, span: tuple[float, float]) -> float:
+        """Return when an event's sign changes; what begins or ends to be zero has its new sign there."""
+
         def along(t: float) -> float:
-            return value if t == span[0] else event(t, self.state(t))
+            return seen.value if t == span[0] else event(t, self.state(t))
 
-        zero: float = brentq(along, *span, xtol=4 * np.finfo(float).eps, rtol=4 * np.finfo(float).eps)
-        return zero
+        if seen.value != 0 and now.value != 0:
+            return float(brentq(along, *span, xtol=_EXACT, rtol=_EXACT))
+        begin, end = span
+        while begin < (middle := 0.5 * (begin + end)) < end and end - begin > _EXACT * (1 + abs(end)):
+            begin, end = (begin, middle) if now.then(middle, along(middle)).sign == now.sign else (middle, end)
+        return end

@@ -37,6 +37,10 @@ class Event:
     -----
     Changes of sign are looked for between output times and eighths of the integrator's steps, the longest of which are some
     quarter of a period. What begins and ends within less is missed: more output times, or ``max_step``, look more closely.
+
+    A function that is zero for a while, such as ``max(0, x)`` or a comparison (zero where it is false), counts where it falls
+    or rises to zero, and where it leaves zero, unless that goes on as it came. What leaves zero right at the start does not
+    count. Whatever else happens at the instant of a terminal event is found too.
     """
 
     function: Callable[[float, Array, Array], float]
@@ -60,7 +64,8 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
         where = f"event {event.name!r}"
         check_function(where, event.function, "t, q, v")
         check_switch(f"{where}, terminal", event.terminal)
-        if not any(event.direction is way for way in (-1, 0, 1)):
+        way = real_array(event.direction)
+        if isinstance(event.direction, bool | np.bool_) or way is None or way.shape != () or way not in (-1, 0, 1):
             advice = "take 0 for all zeros, 1 for rising and -1 for falling ones"
             raise ModelError(Finding("bad-direction", f"{where}, direction", event.direction, "-1, 0 or 1", advice))
     names = [event.name for event in given]
@@ -86,5 +91,5 @@ def _watched(plant: DrivenModel, event: Event) -> Watched:
         return number
 
     watched.terminal = event.terminal  # type: ignore[attr-defined]
-    watched.direction = event.direction  # type: ignore[attr-defined]
+    watched.direction = int(event.direction)  # type: ignore[attr-defined]
     return watched

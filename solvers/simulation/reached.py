@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
 
+class Seen(NamedTuple):
+    """What an event's function was when it was looked at last.
+
+    Attributes
+    ----------
+    value : float
+    since : float, s
+        When it was seen to come to zero, if it is zero, and
+    way : {-1, 0, 1}
+        whether it had fallen or risen to that; 0 where it began.
+    """
+
+    value: float
+    since: float
+    way: int
+
+    @property
+    def sign(self) -> int:
+        """Sign of the value, or zero."""
+        return int(self.value > 0) - int(self.value < 0)
+
+    def then(self, t: float, value: float) -> Seen:
+        """Return what it is at a later look."""
+        return self if value == self.value == 0 else Seen(value, t, -self.sign)
+
+
 class Found:
-    """Times and states of an event."""
+    """Times and states of an event, and what was seen of it last, from the first look on."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
         self.states: list[Array] = []
+        self.seen: Seen | None = None
 
 
 class Reached:

@@ -9,6 +9,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.simulation.simulated_models import largest, slider
+from tests.systems import Array
 from tests.tolerances import TIGHT
 from titop.solvers.simulation import constrained_integration
 
@@ -42,6 +43,80 @@ def test_several_events() -> None:
     assert trajectory.t[-1] == pytest.approx(8, abs=1e-9)
     assert len(trajectory.events["never"]) == 0
     assert trajectory.events["fast"] == pytest.approx(np.pi * np.array([7 / 6, 11 / 6]), abs=1e-8)
+
+
+def in_flight(events: Any, **given: Any) -> tt.Trajectory:
+    """Return a fall from rest with some events: ``q = -g t^2 / 2``."""
+    s = tt.System("drop", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("stone", mass=1.0), tt.Prismatic("z"))
+    return tt.simulate(s.resolve(), np.linspace(0, 1, 11), [0.0], [0.0], events=events, progress=False, **given)
+
+
+FALLEN = np.sqrt(2 / 9.81)
+RISING = [lambda t, q, v: q[0] < -1, lambda t, q, v: max(0.0, -1 - q[0]), lambda t, q, v: -1 - q[0]]
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "generalized-alpha"])
+@pytest.mark.parametrize("function", RISING, ids=["comparison", "zero before", "number"])
+def test_events_that_are_zero_before_they_rise(function: Any, method: str) -> None:
+    """A metre of fall, seen by a comparison, the depth below it, and a number that changes its sign."""
+    for direction, sign in ((1, 1), (-1, -1), (0, 1)):
+        event = tt.Event(lambda t, q, v, sign=sign: sign * function(t, q, v), direction=direction)
+        assert in_flight(event, method=method).events["event"] == pytest.approx([FALLEN], abs=1e-7)
+        assert len(in_flight(tt.Event(event.function, direction=-sign), method=method).events["event"]) == 0
+
+
+def test_zeros_that_last_count_at_both_ends_and_passages_once() -> None:
+    """``cos t``: beyond 0.5 a comparison is true; with a dead band it is zero for a while, but passes once."""
+
+    def band(t: float, q: Array, v: Array) -> float:
+        return float(q[0] - np.clip(q[0], -0.5, 0.5))
+
+    times = np.pi * np.array([1 / 3, 2 / 3, 4 / 3, 5 / 3, 7 / 3, 8 / 3])
+    watched = {
+        "both": tt.Event(lambda t, q, v: abs(q[0]) > 0.5, "both", terminal=False),
+        "begins": tt.Event(lambda t, q, v: abs(q[0]) > 0.5, "begins", terminal=False, direction=1),
+        "band": tt.Event(band, "band", terminal=False),
+        "band falls": tt.Event(band, "band falls", terminal=False, direction=-1),
+    }
+    found = oscillator(list(watched.values())).events
+    assert found["both"] == pytest.approx(times, abs=1e-8)
+    assert found["begins"] == pytest.approx(times[1::2], abs=1e-8)
+    assert found["band"] == pytest.approx(times[::2], abs=1e-8)
+    assert found["band falls"] == pytest.approx(times[::4], abs=1e-8)
+
+
+@pytest.mark.parametrize("sample_time", [1.0, 0.01])
+def test_zeros_last_across_samples(sample_time: float) -> None:
+    """Samples cut the time into pieces shorter than what is looked at otherwise."""
+    still = tt.Controller(lambda t, x, y, r: (x, [0.0]), [], ["z.q"], ["z"], sample_time)
+    event = tt.Event(RISING[0], direction=1)
+    assert in_flight(event, controller=still).events["event"] == pytest.approx([FALLEN], abs=1e-8)
+
+
+@pytest.mark.parametrize(("q0", "function"), [(0.0, lambda t, q, v: q[0]), (1.0, lambda t, q, v: q[0] - 1.0)])
+def test_what_leaves_zero_at_the_start_is_no_event(q0: float, function: Any) -> None:
+    """As when one goes on from an event: a microgravity of 1e-6 m/s^2 moves nothing of order one for 15 microseconds."""
+    s = tt.System("drop", gravity=[0, 0, -1e-6])
+    s.connect("world", tt.RigidBody("stone", mass=1.0), tt.Prismatic("z"))
+    run = tt.simulate(s.resolve(), np.linspace(0, 100, 11), [q0], [0.0], events=tt.Event(function), progress=False)
+    assert len(run.events["event"]) == 0
+    assert run.t[-1] == 100
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]])
+def test_all_events_of_the_instant_of_a_terminal_one_are_found(order: list[int]) -> None:
+    events = [
+        tt.Event(lambda t, q, v: q[0] + 1, "stop"),
+        tt.Event(lambda t, q, v: q[0] + 1, "seen", terminal=False),
+        tt.Event(lambda t, q, v: 3 * (-1 - q[0]), "also"),
+        tt.Event(lambda t, q, v: q[0] + 1.1, "later", terminal=False),
+    ]
+    run = in_flight([events[k] for k in order])
+    for name in ("stop", "seen", "also"):
+        assert run.events[name] == pytest.approx([FALLEN], abs=1e-8)
+        assert run.events[name][0] <= run.t[-1]
+    assert len(run.events["later"]) == 0
 
 
 def test_events_of_one_name_are_refused() -> None:
@@ -96,8 +171,29 @@ def test_systems_in_which_nothing_moves_have_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"direction": 5}, {"direction": "up"}, {"direction": None}, {"direction": True}, {"terminal": "no"}]
+    "wrong",
+    [
+        {"direction": 5},
+        {"direction": 0.5},
+        {"direction": [1]},
+        {"direction": "up"},
+        {"direction": None},
+        {"direction": True},
+        {"direction": np.True_},
+        {"terminal": "no"},
+    ],
 )
 def test_what_events_count_is_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(tt.ModelError, match=f"event 'event', {next(iter(wrong))}"):
         tt.simulate(slider(), [0, 1], [0.0], [0.0], events=tt.Event(lambda t, q, v: q[0], **wrong))
+
+
+@pytest.mark.parametrize("kind", [np.int64, float, np.float32, np.array])
+def test_directions_are_numbers_of_any_kind(kind: Any) -> None:
+    for direction, times in (
+        (1, [1.5 * np.pi]),
+        (-1, [0.5 * np.pi, 2.5 * np.pi]),
+        (0, [0.5 * np.pi, 1.5 * np.pi, 2.5 * np.pi]),
+    ):
+        event = tt.Event(lambda t, q, v: q[0], terminal=False, direction=kind(direction))
+        assert oscillator(event).events["event"] == pytest.approx(times, abs=1e-8)
