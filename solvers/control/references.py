@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,9 +60,9 @@ class References:
         return tuple(name for name, own in zip(self.names, chosen, strict=True) if own)
 
     @property
-    def resolution(self) -> float:
-        """The longest time (s) after which to look again without missing anything of samples; endless without any."""
-        return min((f.resolution for _, f in self._functions if isinstance(f, Interpolated)), default=math.inf)
+    def tables(self) -> list[Interpolated]:
+        """Those that are samples."""
+        return [function for _, function in self._functions if isinstance(function, Interpolated)]
 
     def read(self, t: float) -> Array:
         """Return the references (nr) at time t (s)."""

@@ -147,8 +147,9 @@ class AlphaSolver:
             If there is none.
         """
         grow, adaptive = True, self.scheme.step is None
+        longest = self.plant.longest_from(self.t) if adaptive else math.inf
         while True:
-            h, t = self._until_end(self.h)
+            h, t = self._until_end(min(self.h, longest))
             if h < min(self.smallest, self.end - self.t):
                 raise self._gave_up(h)
             step = Step(self, h, t)
@@ -167,7 +168,7 @@ class AlphaSolver:
             self._holds_for = 0.0
         self.counts["steps"] += 1
         if grow and not 1 <= factor < _WORTH_A_CHANGE and (adaptive or self.h < self.longest):
-            self.h = min(self.h * factor, self.longest)
+            self.h = min(max(self.h, h * factor) if h >= longest else self.h * factor, self.longest)
         return project(self.plant, self.t, self.y)
 
     # -- for the steps -------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from titop.solvers.simulation.acting import (
 from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.support.interpolated import Interpolated
 
 if TYPE_CHECKING:
     from titop.solvers.simulation.tableaus import Tableau
@@ -86,14 +87,34 @@ class DrivenModel:
         #: What the integrator counted.
         self.counted: dict[str, float] = {}
 
+    @cached_property
+    def _tables_of(self) -> dict[str, list[Interpolated]]:
+        """Samples and splines that act, by argument, if integrators could step over something of them."""
+        acting = {"tau": self._efforts, "u": self._inputs}
+        found = {name: [acts.samples] for name, acts in acting.items() if isinstance(acts, Sampled)}
+        if self.loop is not None and not self.loop.sampled:
+            found["reference"] = self.loop.references.tables
+        found["prescribed"] = self.motion.tables
+        return {name: [table for table in tables if table.resolution < math.inf] for name, tables in found.items()}
+
+    @cached_property
+    def tables(self) -> list[Interpolated]:
+        """All of these samples and splines."""
+        return [table for tables in self._tables_of.values() for table in tables]
+
     @property
     def resolutions(self) -> dict[str, float]:
-        """The longest times (s) after which to look again without missing anything of samples and splines, by argument."""
-        acting = {"tau": self._efforts, "u": self._inputs}
-        found = {name: acts.samples.resolution for name, acts in acting.items() if isinstance(acts, Sampled)}
-        if self.loop is not None and not self.loop.sampled:
-            found["reference"] = self.loop.references.resolution
-        return found | {"prescribed": self.motion.resolution}
+        """The longest steps (s) that step over nothing of samples and splines that act, by argument."""
+        return {name: min(table.resolution for table in tables) for name, tables in self._tables_of.items() if tables}
+
+    @property
+    def resolution(self) -> float:
+        """The longest step (s) that steps over nothing of all these, wherever it is."""
+        return min(self.resolutions.values(), default=math.inf)
+
+    def longest_from(self, t: float) -> float:
+        """Return the longest step (s) from time t (s) on that steps over nothing of samples and splines that act."""
+        return min((table.longest_from(t) for table in self.tables), default=math.inf)
 
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""

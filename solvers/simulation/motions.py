@@ -6,7 +6,6 @@ shapes, do not pass.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import factorial, isfinite
@@ -90,9 +89,9 @@ class Motion(ABC):
         return rows
 
     @property
-    def resolution(self) -> float:
-        """The longest time (s) after which to look again without missing anything that is known of the motion."""
-        return math.inf
+    def table(self) -> Interpolated | None:
+        """What is known of the motion, as samples; None of functions."""
+        return None
 
     def jumps(self) -> Array:
         """Return the times (s) at which a velocity is known to jump."""
@@ -170,11 +169,11 @@ class PiecewiseMotion(Motion):
         self._all = type(function)(c, function.x)
 
     @property
-    def resolution(self) -> float:
-        """That of velocities and accelerations at knots and halfway between them."""
+    def table(self) -> Interpolated:
+        """Velocities and accelerations at knots and halfway between them."""
         knots = self._all.x
         times = np.sort(np.concatenate([knots, (knots[1:] + knots[:-1]) / 2]))
-        return Interpolated(times, self._rows(times.tolist())[:, self._parts[1].start :]).resolution
+        return Interpolated(times, self._rows(times.tolist())[:, self._parts[1].start :])
 
     def jumps(self) -> Array:
         """Return the knots (s) at which a velocity jumps."""

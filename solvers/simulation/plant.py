@@ -12,6 +12,7 @@ from titop.solvers.control.measurements import Measurements
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed
+from titop.solvers.support.interpolated import Interpolated
 
 
 class Plant(Protocol):
@@ -32,6 +33,17 @@ class Plant(Protocol):
     @property
     def has_plain_states(self) -> bool:
         """Whether states are q and v as they are: nothing is to be normalised or imposed."""
+
+    @property
+    def tables(self) -> list[Interpolated]:
+        """Samples and splines that act, if integrators could step over something of them."""
+
+    @property
+    def resolution(self) -> float:
+        """The longest step (s) that steps over nothing of them, wherever it is."""
+
+    def longest_from(self, t: float) -> float:
+        """Return the longest step (s) from time t (s) on that steps over nothing of them."""
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""

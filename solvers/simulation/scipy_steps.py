@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from scipy.integrate import OdeSolver
 
 from titop.blocks.basics.spatial import Array
@@ -15,10 +16,13 @@ class ScipySteps:
     Parameters
     ----------
     solver : scipy.integrate.OdeSolver
+    longest_from : callable ``f(t)``, optional
+        The longest step (s) from a time on, if that is not always the solver's own.
     """
 
-    def __init__(self, solver: OdeSolver) -> None:
+    def __init__(self, solver: OdeSolver, longest_from: Callable[[float], float] | None = None) -> None:
         self._solver, self._steps, self.name = solver, 0, type(solver).__name__
+        self._longest_from, self._longest = longest_from, getattr(solver, "max_step", np.inf)
         self._begin = vars(solver).copy()
 
     @property
@@ -49,6 +53,8 @@ class ScipySteps:
         ArithmeticError
             If the integrator gives up.
         """
+        if self._longest_from is not None:
+            self._solver.max_step = min(self._longest, self._longest_from(self.t))
         self._begin = vars(self._solver).copy()
         message = self._solver.step()
         if self._solver.status == "failed":

@@ -85,8 +85,9 @@ def simulate(
     rtol, atol : float
         Tolerances of the integrator, for q and v alike.
     max_step : float, s
-        The longest step. An integrator that takes long ones sees nothing of what begins and ends within; what is known of
-        samples and splines shortens them, functions of time that do something short need it. A fixed step must not be longer.
+        The longest step. An integrator that takes long ones sees nothing of what begins and ends within; samples and splines
+        shorten them where they bend ("LSODA": everywhere), functions of time that do something short need it. A fixed step must
+        not be longer.
     u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
         Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool
@@ -177,11 +178,9 @@ def simulate(
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
     solution = SimpleNamespace(t=times[:1], y=y0[:, None], t_events=[[]] * len(watched), y_events=[[]] * len(watched))
-    resolutions = plant.resolutions
     if isinstance(scheme, GeneralizedAlpha):
-        scheme.check_step(max_step, resolutions)
-    longest = min(max_step, *resolutions.values())
-    begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": longest}
+        scheme.check_step(max_step, plant.resolutions)
+    begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
     try:
         if model.nv == 0 and watched:
             expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"

@@ -51,7 +51,7 @@ def integrate_stepwise(
     begin, end = float(times[0]), float(times[-1])
     reached = Reached(begin, y0, len(events))
     solver: Stepper | None = None
-    watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
+    watch, pieces = StiffnessWatch(plant, str(method), begin, min(tolerances["max_step"], plant.resolution)), 0
 
     def look(t: float, y: Array) -> None:
         advance(t, y)
@@ -93,11 +93,11 @@ def _solver(
 
 
 def _explicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
-    table = tableau(method)
+    table, longest_from = tableau(method), plant.longest_from if plant.tables else None
     stages = plant.stages(table)
 
     def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> RungeKutta:
-        return RungeKutta(fun, start, y0, end, table, stages, is_near, **options)
+        return RungeKutta(fun, start, y0, end, table, stages, is_near, longest_from, **options)
 
     return integrator
 
@@ -106,10 +106,12 @@ def _implicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
     factors = NewtonFactors(plant.model)
 
     def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> ScipySteps:
+        follows = plant.tables and method != "LSODA"  # which takes but one longest step
+        options["max_step"] = options["max_step"] if follows else min(options["max_step"], plant.resolution)
         solver = _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant, is_near), **options)
         if hasattr(solver, "solve_lu"):
             solver.lu, solver.solve_lu = factors.factor, factors.solve
-        return ScipySteps(solver)
+        return ScipySteps(solver, plant.longest_from if follows else None)
 
     return integrator
 

@@ -30,25 +30,43 @@ class Interpolated:
         self._slopes = np.diff(samples, axis=0) / np.diff(times).reshape(-1, *(1,) * (samples.ndim - 1))
 
     @cached_property
-    def resolution(self) -> float:
-        """The longest time (s) after which to look again without missing anything; endless for straight lines.
+    def _pieces(self) -> tuple[list[float], list[float]]:
+        """Return when pieces of the time begin (s), and the longest time (s) after which to look again within each.
 
-        Lines between every other sample, every fourth and so on are compared with all samples.
+        Lines between every other sample, every fourth and so on are compared with all samples: half the length of the shortest
+        that is off holds for all that is under it.
         """
         times, count = np.array(self._times), len(self._times)
         samples = self._samples.reshape(count, -1)
         sizes = _SHOWN * np.ptp(samples, axis=0)
-        stride, every = 1, np.arange(count)
+        stride, every, longest = 1, np.arange(count), np.full(count, math.inf)
         while stride < count - 1:
-            before = every - every % (2 * stride)
-            behind = np.minimum(before + 2 * stride, count - 1)
-            before = np.minimum(before, count - 2)
+            block = every - every % (2 * stride)
+            before, behind = np.minimum(block, count - 2), np.minimum(block + 2 * stride, count - 1)
             part = ((times - times[before]) / (times[behind] - times[before]))[:, None]
             off = (np.abs(samples[before] + part * (samples[behind] - samples[before]) - samples) > sizes).any(axis=1)
-            if off.any():
-                return float((times[behind] - times[before])[off].min() / 2)
+            is_off = np.zeros(count, dtype=bool)
+            is_off[block[off]] = True
+            longest[is_off[block]] = np.minimum(longest, (times[behind] - times[block]) / 2)[is_off[block]]
             stride *= 2
-        return math.inf
+        longest[-1] = math.inf
+        begins = np.flatnonzero(np.concatenate([[True], longest[1:] != longest[:-1]]))
+        return times[begins].tolist(), longest[begins].tolist()
+
+    @property
+    def resolution(self) -> float:
+        """The longest time (s) after which to look again without missing anything; endless for straight lines."""
+        return min(self._pieces[1])
+
+    def longest_from(self, t: float) -> float:
+        """Return the longest time (s) after which to look again from time t (s) on: until the lines bend, or as they do."""
+        begins, longest = self._pieces
+        k = bisect_right(begins, t)
+        most = longest[k - 1] if k else math.inf
+        while k < len(begins) and begins[k] - t < most:
+            most = min(most, max(begins[k] - t, longest[k]))
+            k += 1
+        return most
 
     def rows(self, t: Array) -> Array:
         """Return the values (n, ...) at times t (n, s)."""

@@ -134,3 +134,35 @@ def test_short_pulses_among_samples_are_not_stepped_over(method: str, given: str
     push = np.where((t >= 50) & (t < 51.001), 2.0, 0.0)[:, None]
     run = tt.simulate(s.resolve(), t, [0.0], [0.0], **{given: push}, method=method, progress=False)
     assert run.v[-1, 0] == pytest.approx(np.trapezoid(push[:, 0], t) / 10, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "BDF", "generalized-alpha"])
+def test_random_short_pulses_among_samples(method: str) -> None:
+    """Velocities by the trapezoidal rule and ways by Simpson's for what is linear in between: both exact."""
+    rng, mass = np.random.default_rng(5), 2.0
+    model = slider(mass)
+    t = np.linspace(0, 20, 2001)
+    for pulses in (1, 1, 2, 5):
+        push = np.zeros(len(t))
+        for begin, length in zip(rng.integers(0, 1990, pulses), rng.integers(1, 6, pulses), strict=True):
+            push[begin : begin + length] = rng.choice([-1, 1]) * rng.uniform(0.3, 1.0)
+        run = tt.simulate(model, t, [0.0], [0.0], tau=push[:, None], method=method, rtol=1e-6, atol=1e-9, progress=False)
+        step = t[1] - t[0]
+        v = np.concatenate([[0.0], np.cumsum((push[:-1] + push[1:]) * step / 2 / mass)])
+        q = np.concatenate([[0.0], np.cumsum(v[:-1] * step + (2 * push[:-1] + push[1:]) * step**2 / 6 / mass)])
+        within = 1e-3 if method == "generalized-alpha" else 1e-4  # it is of second order
+        assert largest(run.v[:, 0] - v) < within * largest(v)
+        assert largest(run.q[:, 0] - q) < within * largest(q)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF"])
+def test_steps_are_short_where_samples_bend_and_nowhere_else(method: str) -> None:
+    """A jump among ten thousand samples takes about as many steps as the same jump of a function."""
+    t = np.linspace(0, 10, 10001)
+    jump = np.where(t < 5, 0.0, 1.0)[:, None]
+    model = slider(2.0, damping=1.0)
+    run = tt.simulate(model, t, [0.0], [0.0], tau=jump, method=method, progress=False)
+    asked = tt.simulate(model, t, [0.0], [0.0], tau=lambda t, q, v: np.array([float(t >= 5)]), method=method, progress=False)
+    assert run.statistics["steps"] < 1.5 * asked.statistics["steps"]
+    ramp = 2.0 * np.expm1(0.0005) * np.exp(-(t - 4.999) / 2) / 0.001  # of the millisecond before
+    assert largest((run.v[:, 0] - 1 + ramp)[t >= 5]) < 1e-6

@@ -31,3 +31,31 @@ def test_samples_are_looked_at_as_often_as_they_bend() -> None:
     uneven = np.array([0.0, 50.0, *np.linspace(50.1, 60.0, 100)])  # what matters is how far apart they are where they bend
     assert Interpolated(uneven, np.where((uneven > 55) & (uneven < 56), 1.0, 0.0)).resolution < 0.11
     assert Interpolated(np.array([0.0, 1.0]), np.array([0.0, 5.0])).resolution == np.inf
+
+
+def test_samples_are_looked_at_where_they_bend() -> None:
+    """A pulse from 5.01 to 5.09 s: not beyond its foot in one step, short ones at both ends, longer and longer ones behind."""
+    times = np.linspace(0.0, 10.0, 1001)
+    pulse = Interpolated(times, np.where((times > 5.005) & (times < 5.095), 2.0, 0.0))
+    for t in np.linspace(0.0, 5.0, 777):
+        assert pulse.longest_from(t) <= max(5.01 - t, 0.02)
+    for t in (*np.linspace(4.995, 5.01, 20), *np.linspace(5.085, 5.1, 20)):
+        assert pulse.longest_from(t) < 0.021
+    assert pulse.longest_from(0.0) > 1.0
+    assert pulse.longest_from(6.0) > 0.5
+    assert pulse.longest_from(10.0) == np.inf
+    assert Interpolated(times, 3.0 * times).longest_from(2.0) == np.inf
+
+
+def test_no_look_is_later_than_the_resolution_of_what_it_passes() -> None:
+    """Random peaks, few or many: no step from before one ends behind it, and none has to be finer than the finest of all."""
+    rng, times = np.random.default_rng(1), np.linspace(0.0, 20.0, 401)
+    for bends in (1, 3, 30, 300):
+        samples = np.zeros(401)
+        samples[rng.integers(1, 400, bends)] = rng.choice([-1, 1], bends) * rng.uniform(0.4, 1.0, bends)
+        table = Interpolated(times, samples)
+        at = np.sort(rng.uniform(times[0] - 1.0, times[-1], 2000))
+        found = np.array([table.longest_from(t) for t in at])
+        assert found.min() >= table.resolution
+        for peak in np.flatnonzero(samples):
+            assert ((at >= times[peak - 1]) | (at + found <= times[peak] + 1e-12)).all()
