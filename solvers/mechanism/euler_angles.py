@@ -47,3 +47,18 @@ def euler_angles(rotation: Array, sequence: str) -> Array:
     if away < _LOCKED:
         return np.array([math.atan2(sign * R[last][j], R[j][j]), middle, 0.0])
     return np.array([math.atan2(*first), middle, math.atan2(*third)])
+
+
+def continuous_angles(angles: Array, sequence: str) -> Array:
+    """Return angles (n, 3, rad) of rotations in a row: of all triples that stand for one, that next to the one before.
+
+    ``(a, b, c)`` and ``(a + pi, pi - b, c + pi)`` are the same rotation; where the first axis is the last too, it is
+    ``(a + pi, -b, c + pi)``.
+    """
+    middle = 0.0 if sequence[0] == sequence[2] else np.pi
+    other = np.array([0.0, middle, 0.0]) + [np.pi, 0.0, np.pi] + angles * [1.0, -1.0, 1.0]
+    far, near = (
+        np.abs(np.remainder(turned[1:] - angles[:-1] + np.pi, 2 * np.pi) - np.pi).sum(axis=1) for turned in (angles, other)
+    )
+    is_other = np.concatenate([[0], np.cumsum(near < far)]) % 2 == 1
+    return np.unwrap(np.where(is_other[: len(angles), None], other, angles), axis=0)

@@ -13,6 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.mechanism.euler_angles import continuous_angles
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
@@ -59,9 +60,13 @@ class Trajectory(RecordedMotion):
     """
 
     def motion(self, port: str, sequence: str = "XYZ") -> Array:
-        """Return a port's motion vectors (n, 18) over time, units of `Model.motion`. Angles are continuous in time."""
+        """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
+
+        Angles are those next to the angles before, continuous in time: the second may leave the range that `Model.motion` and
+        sensors keep to. In a gimbal lock the first and the third are free.
+        """
         motion = self.model.motion(port, self.q, self.v, self.a, sequence)
-        motion[:, 15:] = np.unwrap(motion[:, 15:], axis=0)
+        motion[:, 15:] = continuous_angles(motion[:, 15:], sequence)
         return motion
 
     def reaction(self, joint: str) -> Array:
