@@ -17,8 +17,6 @@ from __future__ import annotations
 import base64
 import html
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
@@ -27,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
@@ -70,6 +69,8 @@ def write_animation(
     ------
     ModelError
         For unknown blocks and unusable shapes, all at once; for a path that does not end in ``.html``.
+    OSError
+        If no file can be written there; it names `path`.
     """
     check_suffix(path, ("html", "htm"))
     given = read_visuals(trajectory.model, {} if visuals is None else visuals)
@@ -82,10 +83,8 @@ def write_animation(
     payload = scene.description() | _motion(scene, times)
     page = (head + _to_json(payload) + tail).encode("utf-8", "xmlcharrefreplace")
     target = Path(path)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        temporary = Path(folder, target.name)
-        temporary.write_bytes(page)
-        os.replace(temporary, target)
+    with replaced_file(target) as file:
+        file.write(page)
     return target
 
 

@@ -31,6 +31,8 @@ from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
+#: The smallest relative tolerance that integrators take.
+_FINEST = 100 * float(np.finfo(float).eps)
 
 
 def simulate(
@@ -141,8 +143,8 @@ def simulate(
     ModelWarning
         For springs of rotations that pass half a turn (compliant closures, free and spherical joints), flexible bodies without
         geometric stiffness that spin, references that look like deviations from the operating point, wrenches of it that do not
-        act, fixed steps that miss what samples or splines do. After a second, for an explicit method whose steps are bounded by
-        stiffness: names the coordinate, and methods to take.
+        act, fixed steps that miss what samples or splines do, an `rtol` below rounding. After a second, for an explicit method
+        whose steps are bounded by stiffness: names the coordinate, and methods to take.
 
     Examples
     --------
@@ -157,6 +159,10 @@ def simulate(
     times = _read_times(t)
     scheme = _read_method(method)
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)
+    if rtol < _FINEST:
+        expected, advice = f"{_FINEST:.1e} at least", "that is taken: rounding allows no less"
+        warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
+        rtol = _FINEST
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))

@@ -124,12 +124,14 @@ class Trajectory(RecordedMotion):
         Raises
         ------
         ModelError
-            For unknown names, and if nothing is left to draw.
+            For unknown names, what is no list of names, and if nothing is left to draw.
         """
         from titop.solvers.simulation.plotting import plot_over_time
 
+        if not isinstance(names, str | list | tuple | None):
+            raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
         units = dict(zip(self.model.configuration_names, self.model.assembly.configuration_units, strict=True))
-        shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else names
+        shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else list(names)
         if not shown:
             expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
             raise ModelError(Finding("nothing-to-plot", "names", shown, expected, advice))

@@ -161,3 +161,10 @@ def test_a_browser_draws_the_page_without_complaint(tmp_path: Path, theme: str) 
     assert re.search(rf'<html[^>]*data-theme="{theme}"', done.stdout)
     assert "1.500 / 2.000 s" in done.stdout
     assert re.findall(r'<div class="label"[^>]*>(\w+)</div>', done.stdout) == ["hub", "near", "far", "tip"]
+
+
+def test_folders_that_are_not_there_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "x.html"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_animation(motion(pendulum(), 0.1, 3), path)
+    assert caught.value.filename == str(path)

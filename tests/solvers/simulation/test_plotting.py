@@ -17,3 +17,6 @@ def test_figure(trajectory: tt.Trajectory) -> None:
             assert np.array_equal(axis.lines[0].get_ydata(), trajectory.coordinate(name))
     with pytest.raises(tt.ModelError, match="unknown-coordinate"):
         trajectory.plot(["no such entry"])
+    for wrong in (3, {"hinge": 1}, 2.5):
+        with pytest.raises(tt.ModelError, match=r"names: got .*wrong-type"):
+            trajectory.plot(wrong)

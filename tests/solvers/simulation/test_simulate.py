@@ -268,3 +268,13 @@ def test_errors_in_functions_of_the_user_come_through(where: str) -> None:
     wrapped = {"tau": broken, "wrenches": {"bob": broken}, "prescribed": {"track": broken}, "events": tt.Event(broken)}
     with pytest.raises(KeyError, match="a mistake"):
         tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], **{where: wrapped[where]})
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "generalized-alpha"])
+def test_tolerances_below_rounding_are_the_finest_there_are(method: str) -> None:
+    """With no other warning than titop's, whatever integrates."""
+    loose = {"t": [0, 1e-3], "q0": [1.0], "v0": [0.0], "method": method, "atol": 1e-6, "progress": False}
+    with pytest.warns(tt.ModelWarning, match="rtol: got 1e-15") as told:
+        run = tt.simulate(slider(stiffness=1.0), rtol=1e-15, **loose)
+    assert len(told) == 1
+    assert np.array_equal(run.q, tt.simulate(slider(stiffness=1.0), rtol=100 * np.finfo(float).eps, **loose).q)
