@@ -337,7 +337,7 @@ class Derivatives(Dynamics):
         if q.ndim == 1:
             return self.motion_derivatives_of([port], q, v, a)[0]
         rows = [self.engine.derivatives.motion([port], *row, weightless=True) for row in zip(q, v, a, strict=True)]
-        return MotionDerivatives(*np.array(rows).reshape(-1, 4, 6, self.nv).transpose(1, 0, 2, 3).copy())
+        return MotionDerivatives(*np.array(rows).reshape(len(q), 4, 6, self.nv).transpose(1, 0, 2, 3).copy())
 
     def motion_derivatives_of(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
         """Return the `motion_derivatives` of several `ports`."""

@@ -163,7 +163,8 @@ def _pair(out: Any) -> tuple[Any, Any]:
 
 def _stacked(rows: list[tuple[Array, Array]], nv: int) -> tuple[Array, Array]:
     """Return the results at several states, stacked."""
-    return np.array([tau for tau, _ in rows]).reshape(-1, nv), np.array([mass for _, mass in rows]).reshape(-1, nv, nv)
+    count = len(rows)
+    return np.array([tau for tau, _ in rows]).reshape(count, nv), np.array([mass for _, mass in rows]).reshape(count, nv, nv)
 
 
 def _stored(results: tuple[Array, Array], out: tuple[Array, Array] | None) -> tuple[Array, Array]:

@@ -73,9 +73,9 @@ class CompiledDynamics:
         q, efforts, system = real_only(q, "q"), real_only(efforts, "efforts"), self._system.inertial
         count = efforts.shape[1]
         if count > (1 if system.has_laws else max(1, self._nv // _LEAST_SAVED)):
-            matrices = np.array([self.mass_matrix(each) for each in q]).reshape(-1, self._nv, self._nv)
+            matrices = np.array([self.mass_matrix(each) for each in q]).reshape(len(q), self._nv, self._nv)
             return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
-        forces = np.ascontiguousarray(efforts.reshape(-1, self._nv))
+        forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
         system.raise_for(system.bound(dynamics_entries.forward_batch)(np.repeat(q, count, 0), nothing, forces, a))
         return a.reshape(efforts.shape)

@@ -202,7 +202,7 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     if failed >= 0:
         return element_of(ints, failed)
     invert(tree, matrix, np.empty((2, n), np.int64), inverse)
-    return status_of_rows(inverse)
+    return min(status_of(q), status_of_rows(inverse))
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, VECTOR)

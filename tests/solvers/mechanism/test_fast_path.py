@@ -115,8 +115,8 @@ def test_named_listed_and_stacked_arguments_are_read() -> None:
             m.mass_matrix(q, q)
         with pytest.raises(TypeError, match="mass_matrix\\(\\) got an unexpected keyword argument 'out'"):
             m.mass_matrix(q, out=expected)
-        with pytest.raises(TypeError, match="motion_derivatives\\(\\) missing a required argument"):
-            m.motion_derivatives(q=np.stack([q, q]), where=3)
+        with pytest.raises(TypeError, match="conditioning\\(\\) got an unexpected keyword argument 'where'"):
+            m.conditioning(q=np.stack([q, q]), where=3)
         with pytest.raises(tt.ModelError, match="stack all along the first axis"):
             m.momentum(np.stack([q, q]), np.zeros(m.nv))
 
