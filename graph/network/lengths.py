@@ -13,15 +13,20 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
+from titop.blocks.devices.actuators import PortActuator
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
+
+#: Distances that are no lengths of a body, in parts of its radius of gyration: what trimming masses leaves, and rounding.
+_SMALL = 0.1
 
 
 def extent_of(assembly: Assembly) -> float:
     """Return the largest distance (m) of a joint, a closure or a centre of mass from the frame of its body.
 
-    Of bodies that deform every port counts, where it is without deformation. Where there is no such distance it is that of any
-    port, or else of the joints and closures on the world from each other; zero if these are in one place as well.
+    Ports that loads and actuators act on count as joined, of bodies that deform every port, where it is without deformation.
+    Where there is none, or rounding alone as beside the bodies' radius of gyration, it is that of any port, or else of the
+    joints and closures on the world from each other; zero if these are in one place as well.
     """
     joined = list(_joined_places(assembly))
     bodies = [block for block in assembly.blocks.values() if block is not assembly.world]
@@ -30,8 +35,9 @@ def extent_of(assembly: Assembly) -> float:
     own += [block.com for block in bodies if isinstance(block, RigidBody)]
     unused = [place for block in bodies if hasattr(block, "port_poses") for place in _port_places(block)]
     fixed = [place for block, place in joined if block is assembly.world]
+    least = _SMALL * max((_gyration(block) for block in bodies if isinstance(block, RigidBody)), default=0.0)
     for places in (own, unused, [place - fixed[0] for place in fixed]):
-        if places and (longest := float(np.linalg.norm(np.array(places), axis=1).max())):
+        if places and (longest := float(np.linalg.norm(np.array(places), axis=1).max())) > least:
             return longest
     return 0.0
 
@@ -42,12 +48,19 @@ def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
     held = [(each.parent, each.placement.position) for each in assembly.connections]
     held += [(each.child, here) for each in assembly.connections]
     held += [(ref, here) for loop in assembly.loops for ref in loop.ports]
+    held += [(load.target, here) for load in assembly.loads]
+    held += [(actuator.target, here) for actuator in assembly.actuators if isinstance(actuator, PortActuator)]
     for ref, placement in held:
         if ref.name in ref.block.ports:
             rotation, position = _port_pose(ref.block, ref.name)
             yield ref.block, position + rotation @ placement
         else:
             yield ref.block, placement
+
+
+def _gyration(body: RigidBody) -> float:
+    """Return the radius of gyration (m) about the centre of mass, of all axes together."""
+    return float(np.sqrt(np.trace(body.inertia) / 2 / body.mass)) if body.mass > 0 else 0.0
 
 
 def _port_pose(block: Block, port: str) -> tuple[Array, Array]:

@@ -104,3 +104,25 @@ def test_without_lengths_of_bodies_it_is_the_distance_of_what_holds_them() -> No
     alone.world.add_port("left", [1e6, -1.0, 0])
     alone.connect(alone.world.port("left"), tt.RigidBody("cart", 1.0), tt.Prismatic("rail", axis=[1, 0, 0]))
     assert alone.resolve().size == 1.0
+
+
+@pytest.mark.parametrize("com", [0.0, 1e-15, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("pushed", [True, False])
+def test_what_rounding_leaves_of_a_centre_of_mass_is_no_length(com: float, pushed: bool) -> None:
+    """Beside a radius of gyration of 0.3 m; what holds the arm is found for each, next to that without."""
+
+    def gantry(com: float) -> tt.Model:
+        s = tt.System("gantry", gravity=[0, 0, -9.81])
+        bridge, trolley = tt.RigidBody("bridge", 1.0), tt.RigidBody("trolley", 1.0)
+        arm = tt.RigidBody("arm", 1.0, com=[com, 0, 0], inertia=0.1, ports={"tool": [0.5, 0, 0]} if pushed else None)
+        s.connect("world", bridge, tt.Prismatic("x", axis=[1, 0, 0], stiffness=100.0))
+        s.connect(bridge, trolley, tt.Prismatic("z", axis=[0, 0, 1], stiffness=50.0))
+        s.connect(trolley, arm, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=3.0))
+        if pushed:
+            s.add_load(tt.Load("push", arm.port("tool"), force=[1.0, 0, 0]))
+        return s.resolve()
+
+    m = gantry(com)
+    assert m.size == (0.5 if pushed else 1.0)
+    exact = tt.trim(gantry(0.0), tau=[5.0, 1.0, 0.2]).q
+    np.testing.assert_allclose(tt.trim(m, tau=[5.0, 1.0, 0.2]).q, exact, rtol=0, atol=1e-8 + 4 * com)
