@@ -33,8 +33,8 @@ class Interpolated:
     def _pieces(self) -> tuple[list[float], list[float]]:
         """Return when pieces of the time begin (s), and the longest time (s) after which to look again within each.
 
-        Lines between every other sample, every fourth and so on are compared with all samples: half the length of the shortest
-        that is off holds for all that is under it.
+        Lines between every other sample, every fourth and so on are compared with all samples: what is under the shortest that
+        is off bends in its middle, and is looked at again after no more than the half that is begun.
         """
         times, count = np.array(self._times), len(self._times)
         samples = self._samples.reshape(count, -1)
@@ -47,7 +47,9 @@ class Interpolated:
             off = (np.abs(samples[before] + part * (samples[behind] - samples[before]) - samples) > sizes).any(axis=1)
             is_off = np.zeros(count, dtype=bool)
             is_off[block[off]] = True
-            longest[is_off[block]] = np.minimum(longest, (times[behind] - times[block]) / 2)[is_off[block]]
+            middle = np.minimum(block + stride, count - 1)
+            halves = np.where(every < middle, times[middle] - times[block], times[behind] - times[middle])
+            longest[is_off[block]] = np.minimum(longest, halves)[is_off[block]]
             stride *= 2
         longest[-1] = math.inf
         begins = np.flatnonzero(np.concatenate([[True], longest[1:] != longest[:-1]]))

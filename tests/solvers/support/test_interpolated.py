@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from titop.solvers.support.interpolated import Interpolated
 
@@ -59,3 +60,17 @@ def test_no_look_is_later_than_the_resolution_of_what_it_passes() -> None:
         assert found.min() >= table.resolution
         for peak in np.flatnonzero(samples):
             assert ((at >= times[peak - 1]) | (at + found <= times[peak] + 1e-12)).all()
+
+
+@pytest.mark.parametrize("times", [[0, 1, 1.01, 1.02, 20], [0, 1000, 1000.01, 1000.02, 5000], [0, 0.5, 1, 1.01, 1.02, 9]])
+def test_irregular_samples_hide_no_pulse(times: list[float]) -> None:
+    """From anywhere, a step ends before the pulse is over or begins within it; straight lines before it take one step."""
+    samples = np.zeros(len(times))
+    samples[-3] = 1.0
+    table = Interpolated(np.array(times, dtype=float), samples)
+    t, steps = 0.0, 0
+    while t < times[-2]:
+        length = table.longest_from(t)
+        assert length <= max(times[-4] - t, 0.01 + 1e-9)
+        t, steps = t + length, steps + 1
+    assert steps < 8
