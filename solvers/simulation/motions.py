@@ -23,6 +23,8 @@ from titop.solvers.support.interpolated import Interpolated
 _FLOATS = (float, np.float64)
 #: Velocities at both sides of a knot that differ by more than this part of the largest jump there.
 _JUMP = 1e-6
+#: Where else than at knots splines are looked at, in parts of the way to the next.
+_BETWEEN = 0.3, 0.7
 #: How many times are kept: those of some steps.
 _KEPT = 64
 
@@ -170,16 +172,17 @@ class PiecewiseMotion(Motion):
 
     @property
     def table(self) -> Interpolated:
-        """Velocities and accelerations at knots and halfway between them."""
+        """Velocities and accelerations at knots and between them, not where accelerations are zero by symmetry."""
         knots = self._all.x
-        times = np.sort(np.concatenate([knots, (knots[1:] + knots[:-1]) / 2]))
+        times = np.sort(np.concatenate([knots, *(knots[:-1] + part * np.diff(knots) for part in _BETWEEN)]))
         return Interpolated(times, self._rows(times.tolist())[:, self._parts[1].start :])
 
     def jumps(self) -> Array:
         """Return the knots (s) at which a velocity jumps."""
         knots, rates = self._all.x[1:-1], self._parts[1]
         behind, before = (self._rows(times.tolist())[:, rates] for times in (knots, np.nextafter(knots, -np.inf)))
-        size = _JUMP * np.abs(np.concatenate([behind, before])).max(axis=0, initial=0.0)
+        between = self._rows((self._all.x[:-1] + _BETWEEN[0] * np.diff(self._all.x)).tolist())[:, rates]
+        size = _JUMP * np.abs(np.concatenate([behind, before, between])).max(axis=0, initial=0.0)
         jumping: Array = knots[(np.abs(behind - before) > size).any(axis=1)]
         return jumping
 

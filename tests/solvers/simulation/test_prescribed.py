@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import PchipInterpolator, make_interp_spline
 
 import titop as tt
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, cart, largest, moving, shaken, single_body
@@ -197,3 +198,24 @@ def test_velocities_that_jump_are_told() -> None:
     corner = make_interp_spline([0, 1, 2], [0, 1, 0], k=1)
     with pytest.warns(tt.ModelWarning, match=r"prescribed\['rail'\]: got a velocity that jumps at t = 1 s.*jumping-motion"):
         tt.simulate(crane(), [0, 1, 1.2], [0, 0], [0, 0], prescribed={"rail": corner})
+
+
+@pytest.mark.parametrize("method", ["DOP853", "generalized-alpha"])
+def test_no_step_falls_between_what_a_spline_does(method: str) -> None:
+    """A move over one piece, whose acceleration is zero at both ends and halfway: its impulses set a sprung body swinging.
+
+    The momentum that the spring gets follows from a fine simulation of the same motion.
+    """
+    s = tt.System("cart", gravity=[0, 0, 0])
+    cart = tt.RigidBody("cart", mass=1.0)
+    s.connect("world", cart, tt.Prismatic("x", axis=[1, 0, 0]))
+    s.connect(cart, tt.RigidBody("load", mass=1.0), tt.Prismatic("y", axis=[1, 0, 0], stiffness=50.0, damping=0.5))
+    m, knots = s.resolve(), np.linspace(0, 2, 161)
+    move = PchipInterpolator(knots, np.where(np.arange(161) > 80, 0.02, 0.0))
+    options = {"prescribed": {"x": move}, "rtol": 1e-6, "atol": 1e-9, "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the velocity is continuous: no jump is to be warned of
+        found = tt.simulate(m, [0, 2.0], [0, 0], [0, 0], method=method, **options)
+    fine = tt.simulate(m, [0, 2.0], [0, 0], [0, 0], method="DOP853", max_step=1e-3, **options)
+    np.testing.assert_allclose(found.v[-1], fine.v[-1], rtol=0, atol=2e-4)
+    assert abs(fine.v[-1, 1]) > 0.05
