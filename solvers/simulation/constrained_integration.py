@@ -30,6 +30,8 @@ _PARTS = 8
 _LASTING = 1e-5
 #: How exactly zeros are found: relatively, and in s.
 _EXACT = 4 * np.finfo(float).eps
+#: Evaluations to find one: multiple zeros want several times as many as bisection.
+_MOST = 1000
 
 
 class Stepper(Protocol):
@@ -184,7 +186,7 @@ class _Step:
             return seen.value if t == span[0] else event(t, self.state(t))
 
         if seen.value != 0 and now.value != 0:
-            return float(brentq(along, *span, xtol=_EXACT, rtol=_EXACT))
+            return float(brentq(along, *span, xtol=_EXACT, rtol=_EXACT, maxiter=_MOST))
         begin, end = span
         while begin < (middle := 0.5 * (begin + end)) < end and end - begin > _EXACT * (1 + abs(end)):
             begin, end = (begin, middle) if now.then(middle, along(middle)).sign == now.sign else (middle, end)

@@ -197,3 +197,13 @@ def test_directions_are_numbers_of_any_kind(kind: Any) -> None:
     ):
         event = tt.Event(lambda t, q, v: q[0], terminal=False, direction=kind(direction))
         assert oscillator(event).events["event"] == pytest.approx(times, abs=1e-8)
+
+
+@pytest.mark.parametrize("power", [3, 5])
+def test_multiple_zeros_are_found(power: int) -> None:
+    """A multiple zero is known to the root of rounding of that order."""
+    s = tt.System("slide", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("block", mass=2.0), tt.Prismatic("rail"))
+    event = tt.Event(lambda t, q, v: (q[0] - 1.3) ** power)
+    found = tt.simulate(s.resolve(), [0, 1, 2, 3.0], [0.0], [1.0], events=event, progress=False).events["event"]
+    assert found == pytest.approx([1.3], abs=1e-6)
