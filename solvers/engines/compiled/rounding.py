@@ -40,9 +40,10 @@ def pivots_at(system: PackedSystem, q: Array) -> Pivots:
 
 def doubtful_pivots(system: PackedSystem, places: Sequence[Array]) -> list[Pivots]:
     """Return the pivots at those of some configurations where elimination may lose much, and allow for these in the tables."""
+    rounding = system.floats[1 : len(system.tables.constants), layout.ROUNDING]
+    rounding[:] = NO_INERTIA  # whatever other parameters have left there
     if keeps(system, plainly_sound(system), places):
         return []
-    rounding = system.floats[1 : len(system.tables.constants), layout.ROUNDING]
     rounding[:] = plainly_sound(system)
     doubtful = [q for q in places if _is_refused(system, q, system.floats)]
     rounding[:] = NO_INERTIA

@@ -60,3 +60,19 @@ def test_what_keeps_little_is_allowed_for_where_it_stands() -> None:
     assert first == pytest.approx(NO_INERTIA * min(1.0, 0.1 * pivots.shares[0] / pivots.ratios[0]))
     assert second == NO_INERTIA
     assert rounding.keeps(system, first, [q])
+
+
+def test_what_rounding_is_allowed_for_depends_on_no_parameters_before() -> None:
+    """There and back again, a mechanism at a singular pose is refused as it was."""
+    s = tt.System("wrist", gravity=[0, 0, 0])
+    inner, outer = tt.RigidBody("inner", 0.0), tt.RigidBody("outer", 0.0)
+    axis = {"j3.axis.x": np.sin(1.0), "j3.axis.z": np.cos(1.0)}
+    s.connect("world", inner, tt.Revolute("j1", axis=[0, 0, 1]))
+    s.connect(inner, outer, tt.Revolute("j2", axis=[0, 1, 0]))
+    s.connect(outer, tt.RigidBody("hand", 1.0, inertia=0.1), tt.Revolute("j3", axis=[axis["j3.axis.x"], 0, axis["j3.axis.z"]]))
+    made = s.resolve()
+    with pytest.warns(tt.ModelWarning):
+        other = made.with_parameters({"j3.axis.x": 1e-5, "j3.axis.z": 1.0})
+    for m in (made, other.with_parameters(axis)):
+        with pytest.raises(tt.ModelError, match="no inertia at this configuration"):
+            m.forward_dynamics([0, -1 + 1e-7, 0], np.zeros(3), [1e-9, 0, 0])
