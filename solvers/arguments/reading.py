@@ -34,7 +34,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
     """
     if is_ready(value, len(names), stacked):
         return value
-    if is_ready(numbers := _floats(value), len(names), stacked):
+    if is_ready(numbers := new_floats(value), len(names), stacked):
         return numbers  # type: ignore[return-value]
     try:
         if np.ma.is_masked(value):
@@ -93,7 +93,7 @@ def made_ready(*given: Any) -> tuple[Any, ...]:
     for value in given:
         if value is None or _is_plain(value):
             ready.append(value)
-        elif (array := _floats(value)) is not None:
+        elif (array := new_floats(value)) is not None:
             ready.append(array)
             changed = True
         elif isinstance(value, Mapping):
@@ -108,7 +108,7 @@ def _is_plain(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == _FLOAT and value.flags.carray
 
 
-def _floats(value: Any) -> Array | None:
+def new_floats(value: Any) -> Array | None:
     """Return a new array of floats from an array, a list or a tuple of real numbers; None of anything else."""
     kind = type(value)
     if kind is list or kind is tuple:
@@ -229,7 +229,11 @@ def read_wrench(port: str, value: Any) -> Array:
     if is_ready(value, 6):
         return value.copy()
     try:
+        if np.ma.is_masked(value):
+            raise TypeError
         wrench = np.asarray(value) + 0.0
+        if wrench.dtype == object:
+            wrench = wrench.astype(float)
     except (TypeError, ValueError, OverflowError):
         wrench = np.full(0, np.nan)
     if wrench.shape != (6,) or not np.isfinite(wrench).all():

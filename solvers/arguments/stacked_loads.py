@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import check_stacks, read_state, store
+from titop.solvers.arguments.reading import check_stacks, read_mapping, read_state, store
 
 
 class States(Protocol):
@@ -95,6 +95,7 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
         For unusable arguments and unequal numbers of rows.
     """
     arrays = read_states(model, states, stacked=True)
+    wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
     own = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
     if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
         u = read_state("u", u, model.input_names, stacked=True)
@@ -106,7 +107,7 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
 def _rows(port: str, wrenches: Any) -> Array:
     """Return wrenches (n, 6) of stacked states as an array of numbers."""
     array = np.asarray(wrenches)
-    if array.dtype.kind not in "fiubcO":
+    if array.dtype.kind not in "fiubcO" or np.ma.is_masked(wrenches):
         expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
         raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))
     return array

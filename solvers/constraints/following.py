@@ -175,7 +175,7 @@ def leading_tree(tree: Ints, leading: Ints, still: Array) -> Ints:
             later[first].append(last[k])
     leads = [k for k in place if k != GROUND]
     others = set(order).difference(leads)
-    return np.array([[*leads, *others], _elimination_tree(later, leads, len(order))])
+    return np.array([[*leads, *others], _elimination_tree(later, leads, len(order))], dtype=np.int64)
 
 
 def _elimination_tree(later: dict[int, list[int]], order: list[int], count: int) -> list[int]:

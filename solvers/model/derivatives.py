@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import made_ready, store
+from titop.solvers.arguments.reading import made_ready, new_floats, store
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
@@ -179,7 +179,7 @@ class Derivatives(Dynamics):
             Where `forward_dynamics` does.
         """
         try:
-            da = np.array(dtau, dtype=float, ndmin=2)
+            da = _own_rows(dtau)
             rows = _rows(q, v, tau, len(da))
             changes = (dq[None], dv[None]) if dq.ndim == 1 else (dq, dv)
             if wrenches is None and u is None:
@@ -235,7 +235,7 @@ class Derivatives(Dynamics):
             Where `forward_dynamics` does.
         """
         try:
-            by_tau = np.array(weights, dtype=float, ndmin=2)
+            by_tau = _own_rows(weights)
             by_q, by_v, rows = np.empty(by_tau.shape), np.empty(by_tau.shape), _rows(q, v, tau, len(by_tau))
             if wrenches is None and u is None:
                 status = self._calls.adjoint(*rows, by_tau, by_q, by_v)
@@ -379,6 +379,20 @@ class Derivatives(Dynamics):
         for (row, own, inputs), place in zip(rows, derivatives, strict=True):
             function(*row, wrenches=own, u=inputs, out=place)
         return _three(store(np.moveaxis(derivatives, 1, 0), out))
+
+
+def _own_rows(given: Any) -> Array:
+    """Return directions as an array of their own (m, nv).
+
+    Raises
+    ------
+    TypeError
+        Where these are no real numbers in an array, a list or a tuple.
+    """
+    rows = new_floats(given)
+    if rows is None:
+        raise TypeError
+    return np.atleast_2d(rows)
 
 
 def _rows(q: Array, v: Array, tau: Array, count: int) -> tuple[Array, Array, Array]:

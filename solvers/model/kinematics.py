@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
-from titop.blocks.basics.user_input import shape_of
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import is_world
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, with_care
 from titop.solvers.mechanism.port_motion import PortMotion
@@ -98,7 +98,7 @@ class PortKinematics(Resolved):
 
     def jacobian_bias(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
         """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, derived in axes that move with the port or do not."""
-        still = self._stills[1][0] if getattr(v, "ndim", 1) == 1 else np.zeros(shape_of(v))
+        still = self._stills[1][0] if axes_of(v) == 1 else np.zeros(shape_of(v))
         return self.acceleration(port, q, v, still, frame, classical=is_world(frame))
 
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:

@@ -157,7 +157,7 @@ class Reading:
     def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
         """Return what is read of constraints at a state that was read; None where that has to be looked at more closely."""
         own = np.zeros((1, self._model.nv)) + own_efforts(pushes, q, self._model.nv)
-        efforts = own if applied is None else own + applied
+        efforts = own if applied is None else own + real_only(applied, "tau")
         state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
         result = np.empty((1, self._size))
         status = self._on(self._system.closing(pushes))(*state, efforts, applied is not None, result)

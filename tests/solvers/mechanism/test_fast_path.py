@@ -301,3 +301,41 @@ def test_an_engine_without_kernels() -> None:
     assert NO_CALLS.at_ports["hub"].pose is None
     with pytest.raises(UNREADY):
         NO_CALLS.forward(np.zeros(1))
+
+
+def pendulum(engine: str) -> tt.Model:
+    s = tt.System("pendulum")
+    s.connect("world", tt.RigidBody("bob", 1.0, [0, 0, -1], 0.1), tt.Revolute("hinge", axis=[0, 1, 0]))
+    return s.resolve(engine)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("direction", [["1"], np.ma.masked_array([1.0], [True]), np.array(["2020-01-01"], "M8[D]")])
+def test_directions_that_are_no_numbers_are_refused(engine: str, direction: Any) -> None:
+    m, one = pendulum(engine), np.ones(1)
+    with pytest.raises(tt.ModelError, match="dtau"):
+        m.forward_dynamics_tangent(one, one, one, one, one, direction)
+    with pytest.raises(tt.ModelError, match="weights"):
+        m.forward_dynamics_adjoint(one, one, one, direction)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_wrenches_are_six_numbers_or_refused_by_name(engine: str) -> None:
+    m, rows = pendulum(engine), [[0.1], [0.2]]
+    given = m.forward_dynamics([0.1], [0.0], None, {"bob": np.ones(6)})
+    np.testing.assert_array_equal(m.forward_dynamics([0.1], [0.0], None, {"bob": np.ones(6, object)}), given)
+    masked = np.ma.masked_array(np.ones(6), [1, 0, 0, 0, 0, 0])
+    for wrenches in ({"bob": masked}, {"bob": np.ma.masked_array(np.ones((2, 6)), np.eye(2, 6))}, [1]):
+        with pytest.raises(tt.ModelError, match="wrenches"):
+            m.hybrid_dynamics(rows, rows, rows, rows, ["hinge"], wrenches=wrenches)
+    with pytest.raises(tt.ModelError, match="wrenches"):
+        m.forward_dynamics([0.1], [0.0], None, {"bob": masked})
+
+
+def test_biases_of_listed_stacks_and_derivatives_of_nothing() -> None:
+    m, rows = pendulum("compiled"), [[0.1], [0.2]]
+    np.testing.assert_array_equal(m.jacobian_bias("bob", rows, rows), m.jacobian_bias("bob", np.array(rows), np.array(rows)))
+    s = tt.System("stone")
+    s.connect("world", tt.RigidBody("stone", 1.0), tt.Weld("glue"))
+    none = np.zeros(0)
+    assert [part.shape for part in s.resolve().hybrid_dynamics_derivatives(none, none, none, none, [])] == [(0, 0)] * 8
