@@ -90,7 +90,9 @@ class DynamicsSeries(Resolved):
 
         Notes
         -----
-        Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm.
+        Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm. So are the efforts of
+        each order where more coordinates are actuated than closures and gears leave free: they cause the motion, but are the
+        derivatives of the first ones only where these are determined, as with as many `actuated`.
         """
         try:
             if wrenches is None and u is None and actuated is None and twists == "body":
