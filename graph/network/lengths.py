@@ -59,8 +59,9 @@ def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
 
 
 def _gyration(body: RigidBody) -> float:
-    """Return the radius of gyration (m) about the centre of mass, of all axes together."""
-    return float(np.sqrt(np.trace(body.inertia) / 2 / body.mass)) if body.mass > 0 else 0.0
+    """Return the radius of gyration (m) about the centre of mass, of all axes together; numbers may take complex steps."""
+    mass, inertia = float(np.real(body.mass)), float(np.real(np.trace(body.inertia)))
+    return float(np.sqrt(inertia / 2 / mass)) if mass > 0 else 0.0
 
 
 def _port_pose(block: Block, port: str) -> tuple[Array, Array]:
