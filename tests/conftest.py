@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-# one thread of BLAS a process: tests run side by side, and threads that wait for each other's cores take ten times as long
+# one thread of BLAS a process: tests run side by side, and threads that wait for each other's cores take several times as long
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead

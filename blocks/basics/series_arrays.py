@@ -1,7 +1,7 @@
 """Arrays of truncated Taylor series, coefficients stacked: a product of matrices is one of numbers for each pair of orders.
 
 Formulas of blocks take single numbers that carry their derivatives (`titop.blocks.basics.taylor`); what passes over a tree
-multiplies poses and wrenches, for which these arrays are a hundred times as fast. What stands still stays a plain array.
+multiplies poses and wrenches, for which these arrays are much faster. What stands still stays a plain array.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.basics.taylor import Taylor, factorials
+from titop.blocks.basics.taylor import coefficients_of, factors_of, numbers_with
 
 
 class SeriesArray:
@@ -33,7 +33,7 @@ class SeriesArray:
     @classmethod
     def of_derivatives(cls, derivatives: Array) -> SeriesArray:
         """Return an array from its time derivatives (r + 1, ...)."""
-        return cls(derivatives / _factors(derivatives))
+        return cls(derivatives / factors_of(derivatives))
 
     @property
     def order(self) -> int:
@@ -95,33 +95,17 @@ def _multiplied(matrix: Array, stack: Array) -> Array:
     return np.asarray(stack @ matrix.T if stack.ndim == 2 else matrix @ stack)
 
 
-def _factors(stack: Array) -> Array:
-    return factorials(len(stack)).reshape(-1, *[1] * (stack.ndim - 1))
-
-
 def stacked(array: Any, order: int) -> SeriesArray | Array:
     """Return numbers, of which some carry derivatives up to an order, as one array; plain ones as they are."""
     array = np.asarray(array)
     if array.dtype != object:
         return array
-    coefficients = np.zeros((order + 1, *array.shape))
-    for at in np.ndindex(array.shape):
-        entry = array[at]
-        if isinstance(entry, Taylor):
-            coefficients[(slice(None), *at)] = entry.coefficients.real
-        else:
-            coefficients[(0, *at)] = np.real(entry)
-    return SeriesArray(coefficients)
+    return SeriesArray(coefficients_of(array, order))
 
 
 def numbers(array: SeriesArray | Array) -> Array:
     """Return an array of numbers that carry their derivatives (dtype object), as functions of blocks take them."""
-    if not isinstance(array, SeriesArray):
-        return array
-    found = np.empty(array.coefficients.shape[1:], dtype=object)
-    for at in np.ndindex(found.shape):
-        found[at] = Taylor(array.coefficients[(slice(None), *at)].copy())
-    return found
+    return numbers_with(array.coefficients) if isinstance(array, SeriesArray) else array
 
 
 def moving(array: SeriesArray | Array, order: int) -> SeriesArray:
@@ -132,7 +116,7 @@ def moving(array: SeriesArray | Array, order: int) -> SeriesArray:
 def derivatives(array: SeriesArray | Array, order: int) -> Array:
     """Return the time derivatives (order + 1, ...) of an array that may stand still."""
     known = _coefficients(array, order)
-    return known * _factors(known)
+    return known * factors_of(known)
 
 
 def joined(parts: Sequence[SeriesArray | Array], order: int, axis: int = 0) -> SeriesArray | Array:

@@ -338,22 +338,37 @@ def factorials(count: int) -> Array:
     return np.cumprod([1.0, *range(1, count)])
 
 
-def taylor_array(derivatives: Array) -> Array:
-    """Return numbers with their time derivatives, these stacked first (r + 1, ...)."""
-    coefficients = derivatives / factorials(len(derivatives)).reshape(-1, *[1] * (derivatives.ndim - 1))
-    array = np.empty(derivatives.shape[1:], dtype=object)
+def numbers_with(coefficients: Array) -> Array:
+    """Return numbers (dtype object) with the coefficients of their series, these stacked first (r + 1, ...)."""
+    array = np.empty(coefficients.shape[1:], dtype=object)
     for at in np.ndindex(array.shape):
         array[at] = Taylor(coefficients[(slice(None), *at)].copy())
     return array
 
 
-def derivatives_of(array: Array, order: int) -> Array:
-    """Return the time derivatives (r + 1, ...) of an array of numbers, with or without a series."""
-    derivatives = np.zeros((order + 1, *array.shape))
+def coefficients_of(array: Array, order: int) -> Array:
+    """Return the real coefficients (order + 1, ...) of an array of numbers, with or without a series."""
+    coefficients = np.zeros((order + 1, *array.shape))
     for at in np.ndindex(array.shape):
         entry = array[at]
         if isinstance(entry, Taylor):
-            derivatives[(slice(None), *at)] = entry.coefficients[: order + 1].real
+            coefficients[(slice(None), *at)] = entry.coefficients[: order + 1].real
         else:
-            derivatives[(0, *at)] = np.real(entry)
-    return derivatives * factorials(order + 1).reshape(-1, *[1] * array.ndim)
+            coefficients[(0, *at)] = np.real(entry)
+    return coefficients
+
+
+def factors_of(stack: Array) -> Array:
+    """Return what makes derivatives of coefficients that are stacked first: k!, with axes for those of the stack."""
+    return factorials(len(stack)).reshape(-1, *[1] * (stack.ndim - 1))
+
+
+def taylor_array(derivatives: Array) -> Array:
+    """Return numbers with their time derivatives, these stacked first (r + 1, ...)."""
+    return numbers_with(derivatives / factors_of(derivatives))
+
+
+def derivatives_of(array: Array, order: int) -> Array:
+    """Return the time derivatives (r + 1, ...) of an array of numbers, with or without a series."""
+    coefficients = coefficients_of(array, order)
+    return coefficients * factors_of(coefficients)

@@ -230,7 +230,6 @@ def actuated_derivatives(
     shares = Shares.of(jacobian, *_independent(model, q, jacobian, np.zeros_like(actuated)), actuated)
     w, multipliers = shares.split(model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
     changes, _ = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
-    rate = model.engine.derivatives.closure_rate(q, w)
-    return np.array(
-        [shares.least(change, turning) for change, turning in zip(changes, (rate, 0.0 * rate, 0.0 * rate), strict=True)]
-    )
+    still = np.zeros((len(jacobian), model.nv))
+    turning = (model.engine.derivatives.closure_rate(q, w), still, still)
+    return np.array([shares.least(change, turned) for change, turned in zip(changes, turning, strict=True)])

@@ -1,8 +1,8 @@
 """Threads of linear algebra.
 
 BLAS splits products and factorisations of a few hundred rows among as many threads as there are processors. Where these are
-busy, with processes that titop has started or with others, each waits for the slowest: two processes on two processors took 55
-times as long as with one thread each.
+busy, with processes that titop has started or with others, each waits for the slowest: two processes with eigenvalues, singular
+values and solutions of up to 120 rows took nine times as long on two processors as with one thread each, beside others longer.
 """
 
 from __future__ import annotations

@@ -74,11 +74,13 @@ class RodSections(RodData):
     def _numbers_at(self, fractions: Array) -> RodNumbers:
         """Return the numbers of the law with steps to some places, kept for those asked for last."""
         kept, key = self._reached, fractions.tobytes()
-        if key not in kept:
+        numbers = kept.get(key)  # other threads may let go of it meanwhile
+        if numbers is None:
+            numbers = self.numbers_to(fractions.tolist())
             if len(kept) >= _KEPT:
                 kept.pop(next(iter(kept)), None)
-            kept[key] = self.numbers_to(fractions.tolist())
-        return kept[key]
+            kept[key] = numbers
+        return numbers
 
     def strain(self, q: Array, abscissas: Any) -> Array:
         """Return the strains (k, 6; rad/m and no unit) ``[k; s]`` at places along the rod.

@@ -148,8 +148,10 @@ class MovingTree:
             self._press(pressing, port, load.wrench(numbers(self.at_port(*port)[0])))
         for name, inertial, wrench in port_pushes(pushes):
             port = passes.mechanism.ports[name]
-            back = numbers(self.at_port(*port)[0]).T if inertial else np.eye(3)
-            self._press(pressing, port, np.concatenate([back @ wrench[:3], back @ wrench[3:]]))
+            if inertial:
+                back = numbers(self.at_port(*port)[0]).T
+                wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
+            self._press(pressing, port, wrench)
         self._interact(pushes, pressing, efforts)
         for limits in passes.assembly.limits:
             in_q, in_v = passes.assembly.place(limits.joint)

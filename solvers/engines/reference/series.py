@@ -49,9 +49,8 @@ class ReferenceSeries:
             own, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
             block, (M, h, passive) = tree.blocks[k], tree.law(k)
             jacobians.append(moving(block.onto @ joined([jacobians[node.parent], parent], tree.order), tree.order))
-            moved = moving(
-                joined([jacobians[k], own], tree.order), tree.order
-            )  # twist and rates of the block a unit of each coordinate
+            # twist and rates of the block a unit of each coordinate
+            moved = moving(joined([jacobians[k], own], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
             coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)
             gravity = gravity - moved.T @ (M[:, :3] @ (block.rotation.T @ self._passes.assembly.gravity))
