@@ -35,7 +35,7 @@ def extent_of(assembly: Assembly) -> float:
     own += [block.com for block in bodies if isinstance(block, RigidBody)]
     unused = [place for block in bodies if hasattr(block, "port_poses") for place in _port_places(block)]
     fixed = [place for block, place in joined if block is assembly.world]
-    least = _SMALL * max((_gyration(block) for block in bodies if isinstance(block, RigidBody)), default=0.0)
+    least = _SMALL * _largest_gyration([block for block in bodies if isinstance(block, RigidBody)])
     for places in (own, unused, [place - fixed[0] for place in fixed]):
         if places and (longest := float(np.linalg.norm(np.array(places), axis=1).max())) > least:
             return longest
@@ -58,10 +58,17 @@ def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
             yield ref.block, placement
 
 
-def _gyration(body: RigidBody) -> float:
-    """Return the radius of gyration (m) about the centre of mass, of all axes together; numbers may take complex steps."""
-    mass, inertia = float(np.real(body.mass)), float(np.real(np.trace(body.inertia)))
-    return float(np.sqrt(inertia / 2 / mass)) if mass > 0 else 0.0
+def _largest_gyration(bodies: list[RigidBody]) -> float:
+    """Return the largest radius of gyration (m) about the centre of mass, of all axes together.
+
+    Numbers may take complex steps; point masses that a file describes may have moments of minus some rounding.
+    """
+    if not bodies:
+        return 0.0
+    masses = np.real([body.mass for body in bodies])
+    moments = np.real([body.inertia for body in bodies]).trace(axis1=1, axis2=2)
+    turned = (masses > 0) & (moments > 0)
+    return float((np.sqrt(moments[turned] / 2) / np.sqrt(masses[turned])).max(initial=0.0))
 
 
 def _port_pose(block: Block, port: str) -> tuple[Array, Array]:
