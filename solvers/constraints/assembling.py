@@ -124,9 +124,7 @@ def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Ar
 def _newton_step(model: ClosedMechanism, rows: Constraints, free: Array) -> Array:
     """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
     step, weights, sizes = np.zeros(model.nv), model.closure_weights, model.coordinate_weights[free]
-    step[free] = sizes * least_step(
-        weights[:, None] * rows.jacobian[:, free] * sizes, -weights * rows.error, _CUT, model.gear_count
-    )
+    step[free] = sizes * least_step(model.comparable(rows.jacobian)[:, free], -weights * rows.error, _CUT, model.gear_count)
     return step
 
 
@@ -138,7 +136,7 @@ def project_configuration(model: ClosedMechanism, q: Array, fixed: Array, rank: 
     def look(q: Array) -> tuple[float, Array]:
         rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
         error, step = weights * rows.error, np.zeros(model.nv)
-        step[free] = sizes * least_solution(weights[:, None] * rows.jacobian[:, free] * sizes, -error, rank, model.gear_count)
+        step[free] = sizes * least_solution(model.comparable(rows.jacobian)[:, free], -error, rank, model.gear_count)
         return np.abs(error).max(initial=0.0), step
 
     return follow_steps(model, q, look, precision)
@@ -196,7 +194,7 @@ def _project(
     weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
     x, sizes = x.copy(), model.coordinate_weights[~fixed]
-    least = LeastSolutions(weighted[:, ~fixed] * sizes, rank, model.gear_count)
+    least = LeastSolutions(model.comparable(jacobian)[:, ~fixed], rank, model.gear_count)
     for _ in range(2):  # the second time for rounding
         x[~fixed] += sizes * least(target - weighted @ x)
     rest = np.abs(target - weighted @ x)
@@ -222,7 +220,8 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
         If none is found; names the loop that stayed open from the neutral configuration.
     """
     rng, first_error, bodies = np.random.default_rng(0), None, model.own_coordinates
-    steps = [rng.uniform(-np.pi, np.pi, model.nv) * min(1.0, k / _WIDENING) for k in range(_GUESSES)]
+    widths = np.pi * model.coordinate_weights
+    steps = [rng.uniform(-widths, widths) * min(1.0, k / _WIDENING) for k in range(_GUESSES)]
     for step in steps if 0 < len(bodies) < model.nv else ():
         try:
             return model.assemble(model.integrate(model.neutral(), np.where(model.deformations, 0.0, step)), bodies)
@@ -237,8 +236,12 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
 
 
 def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
-    """Return a configuration (nq) whose joints are anywhere within half a turn, its bodies undeformed if it has joints."""
-    step = rng.uniform(-np.pi, np.pi, model.nv)
+    """Return a configuration (nq) whose joints are anywhere within half a turn, its bodies undeformed if it has joints.
+
+    Lengths are within as many of the system's.
+    """
+    widths = np.pi * model.coordinate_weights
+    step = rng.uniform(-widths, widths)
     still = model.deformations & (not model.deformations.all())
     return model.integrate(model.neutral(), np.where(still, 0.0, step))
 
@@ -246,7 +249,7 @@ def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
     rows: Any = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
-    jacobian = model.closure_weights[:, None] * rows * model.coordinate_weights
+    jacobian = model.comparable(rows)
     columns = jacobian[independent_rows(jacobian, rank, model.gear_count)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
     first = driven[independent_rows(columns[driven])] if len(driven) else driven

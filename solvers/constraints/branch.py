@@ -28,14 +28,14 @@ _TRIES = 6
 _OPEN = 1e-7
 
 
-def weighted_jacobian(model: ClosedMechanism, q: Array) -> Array:
+def comparable_jacobian(model: ClosedMechanism, q: Array) -> Array:
     """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
-    return model.closure_weights[:, None] * model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
+    return model.comparable(model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian)
 
 
 def independent_count(model: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at a configuration, which is taken as it is."""
-    return len(independent_rows(weighted_jacobian(model, q), gears=model.gear_count))
+    return len(independent_rows(comparable_jacobian(model, q), gears=model.gear_count))
 
 
 def closed_near(model: ClosedMechanism, q: Array) -> Array:
@@ -83,11 +83,11 @@ def rank_on_branch(model: ClosedMechanism, q: Array) -> int:
         If the loops cannot be closed from there.
     """
     q = closed_near(model, q)
-    weighted = weighted_jacobian(model, q)
-    rank = len(independent_rows(weighted, gears=model.gear_count))
-    if rank == len(weighted):
+    comparable = comparable_jacobian(model, q)
+    rank = len(independent_rows(comparable, gears=model.gear_count))
+    if rank == len(comparable):
         return rank
-    aside = moved_aside(model, q, weighted, rank)
+    aside = moved_aside(model, q, comparable, rank)
     if aside is not None and independent_count(model, aside) > rank:
         raise singular(model, q, rank, aside)
     return rank
@@ -99,10 +99,10 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
     It is one of those a small step from a closed one, and next to random ones: the first may be singular, or on a branch of
     lower rank. The closed one itself if the constraints leave no motion.
     """
-    weighted = weighted_jacobian(model, start)
-    rank, most = len(independent_rows(weighted, gears=model.gear_count)), min(len(weighted), model.nv - 1)
+    comparable = comparable_jacobian(model, start)
+    rank, most = len(independent_rows(comparable, gears=model.gear_count)), min(len(comparable), model.nv - 1)
     rng, found, nothing = np.random.default_rng(0), [], np.zeros(model.nv, dtype=bool)
-    for q in (moved_aside(model, start, weighted, rank), *(None,) * _TRIES):
+    for q in (moved_aside(model, start, comparable, rank), *(None,) * _TRIES):
         try:
             closed = closed_near(model, q) if q is not None else assembled(model, random_guess(model, rng), nothing)
         except ConvergenceError:
@@ -115,14 +115,14 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
     return max(found, key=lambda each: each[0])[1] if found else start
 
 
-def moved_aside(model: ClosedMechanism, q: Array, weighted: Array, rank: int, seed: int = 0) -> Array | None:
+def moved_aside(model: ClosedMechanism, q: Array, comparable: Array, rank: int, seed: int = 0) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
-    size = model.coordinate_sizes(weighted)
+    size = model.coordinate_sizes(comparable)
     direction = np.random.default_rng(seed).normal(size=model.nv)
-    motion = size * allowed_part(weighted * size, direction, rank, model.gear_count)
+    motion = size * allowed_part(comparable * (size / model.coordinate_weights), direction, rank, model.gear_count)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
@@ -149,7 +149,7 @@ def singular(model: ClosedMechanism, q: Array, rank: int, aside: Array) -> Model
 
 def _loops_that_lose_rank(model: ClosedMechanism, q: Array, aside: Array) -> list[str]:
     """Return the closures that have more independent constraints, by themselves, aside; all of them if none has."""
-    here, there = weighted_jacobian(model, q), weighted_jacobian(model, aside)
+    here, there = comparable_jacobian(model, q), comparable_jacobian(model, aside)
     names, row = [], 0
     for loop in model.rigid_loops:
         own = slice(row, row + len(loop.closure.constraint_names))

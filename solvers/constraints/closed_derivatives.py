@@ -187,9 +187,9 @@ def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
 
 def _independent(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
     """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
-    weighted = (model.closure_weights[:, None] * jacobian)[:, ~imposed]
-    rows = independent_rows(weighted, model.acting_rank(q, jacobian), model.gear_count)
-    return rows, np.flatnonzero(~imposed)[dependent_columns(weighted, rows, model.gear_count)]
+    comparable = model.comparable(jacobian)[:, ~imposed]
+    rows = independent_rows(comparable, model.acting_rank(q, jacobian), model.gear_count)
+    return rows, np.flatnonzero(~imposed)[dependent_columns(comparable, rows, model.gear_count)]
 
 
 def hybrid_with_closures(

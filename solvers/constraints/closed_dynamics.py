@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
-from titop.solvers.constraints.branch import is_open, rank_near, weighted_jacobian
+from titop.solvers.constraints.branch import comparable_jacobian, is_open, rank_near
 from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
@@ -55,8 +55,9 @@ def accelerations(
     """
     weights = model.closure_weights if weights is None else weights
     weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
-    chosen = independent_rows(weighted[:, ~imposed], rank, gears)
-    dependent = np.flatnonzero(~imposed)[dependent_columns(weighted[:, ~imposed], chosen, gears)]
+    comparable = (weighted * model.coordinate_weights)[:, ~imposed]
+    chosen = independent_rows(comparable, rank, gears)
+    dependent = np.flatnonzero(~imposed)[dependent_columns(comparable, chosen, gears)]
     others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
     sides = np.column_stack([weighted[chosen], (weights * rows.bias)[chosen]])
     solved = np.linalg.solve(weighted[np.ix_(chosen, dependent)], sides)  # for dependent motions: rows of like size and angle
@@ -115,7 +116,7 @@ def counted(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, in
     rows = model.engine.dynamics.constraints(q, v)
     if is_open(model, rows.error):
         return rows, rank_near(model, q)
-    return rows, len(independent_rows(model.closure_weights[:, None] * rows.jacobian, gears=model.gear_count))
+    return rows, len(independent_rows(model.comparable(rows.jacobian), gears=model.gear_count))
 
 
 def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
@@ -125,7 +126,7 @@ def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
 
 def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int) -> int:
     """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
-    return len(independent_rows(weighted_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
+    return len(independent_rows(comparable_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
 
 
 def refuse_overdriven(model: ClosedMechanism, q: Array, driven: Array, held: Array) -> None:
@@ -220,7 +221,8 @@ def imposing_efforts(
     At `most` so many constraints act, if that is given.
     """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    own, _, _ = share_efforts(rows.jacobian, model.closure_weights, needed, imposed, most, model.gear_count, by_passive=True)
+    weights = model.closure_weights, model.coordinate_weights
+    own, _, _ = share_efforts(rows.jacobian, *weights, needed, imposed, most, model.gear_count, by_passive=True)
     return np.where(imposed, own, tau)
 
 
@@ -257,7 +259,8 @@ def balanced(
 ) -> tuple[Array, float]:
     """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced."""
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
-    tau, _, unbalanced = share_efforts(rows.jacobian, model.closure_weights, needed, actuated, rank, model.gear_count)
+    weights = model.closure_weights, model.coordinate_weights
+    tau, _, unbalanced = share_efforts(rows.jacobian, *weights, needed, actuated, rank, model.gear_count)
     return tau, unbalanced
 
 
@@ -275,14 +278,15 @@ def multipliers(
     """
     rows, rank = counted(model, q, v)
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes)
-    unknown, size = np.full(model.nv, applied is None), np.abs(needed).max(initial=0.0)
+    unknown, sizes = np.full(model.nv, applied is None), model.coordinate_weights
+    size = np.abs(sizes * needed).max(initial=0.0)
     if applied is not None:
-        needed, size = needed - applied, size + np.abs(applied).max(initial=0.0)
-    _, carried, part = share_efforts(rows.jacobian, model.closure_weights, needed, unknown, rank, model.gear_count)
-    left = part * np.abs(needed).max(initial=0.0)
+        needed, size = needed - applied, size + np.abs(sizes * applied).max(initial=0.0)
+    _, carried, part = share_efforts(rows.jacobian, model.closure_weights, sizes, needed, unknown, rank, model.gear_count)
+    left = part * np.abs(sizes * needed).max(initial=0.0)
     if left > _CAUSED * size:
         advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
-        found = f"efforts that leave {left:.3g} N m or N of what the accelerations need"
+        found = f"efforts that leave {left:.3g} N m, or N over the system's {model.size:.3g} m, of what the accelerations need"
         warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
     return carried, rows
 

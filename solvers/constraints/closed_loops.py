@@ -23,12 +23,12 @@ from titop.solvers.constraints.assembling import (
 )
 from titop.solvers.constraints.branch import (
     closed_near,
+    comparable_jacobian,
     independent_count,
     moved_aside,
     rank_near,
     rank_on_branch,
     regular_configuration,
-    weighted_jacobian,
 )
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.mechanism import Engine
@@ -122,9 +122,18 @@ class ClosedLoops(Configurations):
         return np.array(self._assembly.coordinate_units) == "rad"
 
     @structural
+    def length_coordinates(self) -> Array:
+        """Whether coordinates are lengths (nv)."""
+        return np.array(self._assembly.coordinate_units) == "m"
+
+    @structural
     def coordinate_weights(self) -> Array:
         """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
-        return np.where(np.array(self._assembly.coordinate_units) == "m", self.size, 1.0)
+        return np.where(self.length_coordinates, self.size, 1.0)
+
+    def comparable(self, jacobian: Array) -> Array:
+        """Return the constraints' `jacobian` (k x nv) with lengths, of constraints and coordinates, in units of the size."""
+        return self.closure_weights[:, None] * jacobian * self.coordinate_weights
 
     @structural
     def size(self) -> float:
@@ -136,12 +145,12 @@ class ClosedLoops(Configurations):
         """The length (m) of the bodies, see `titop.graph.network.lengths`; zero without any."""
         return extent_of(self._assembly)
 
-    def coordinate_sizes(self, weighted: Array) -> Array:
+    def coordinate_sizes(self, comparable: Array) -> Array:
         """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
 
-        The last for coordinates without unit, from the `weighted` Jacobian; zero where they do not move the constraints.
+        The last for coordinates without unit, from the `comparable` Jacobian; zero where they do not move the constraints.
         """
-        effect = np.linalg.norm(weighted, axis=0)
+        effect = np.linalg.norm(comparable, axis=0)
         other = np.divide(1.0, effect, out=np.zeros(self.nv), where=effect > 0)
         units = np.array(self._assembly.coordinate_units)
         return np.where(units == "rad", 1.0, np.where(units == "m", self.size, other))
@@ -175,7 +184,7 @@ class ClosedLoops(Configurations):
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
         """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; the generic rank is not examined."""
-        rank = len(independent_rows(self.closure_weights[:, None] * jacobian, gears=self.gear_count))
+        rank = len(independent_rows(self.comparable(jacobian), gears=self.gear_count))
         return rank if rank == self.generic_rank else rank_on_branch(self, q)
 
     @geometric
@@ -222,14 +231,14 @@ class ClosedLoops(Configurations):
             first = owner_of(self.constraint_names[0])
             yield Finding("open-closure", first, why, "loops that can be closed", advice)
             return
-        weighted = weighted_jacobian(self, q)
-        rank = len(independent_rows(weighted, gears=self.gear_count))
-        if rank == len(weighted):
+        comparable = comparable_jacobian(self, q)
+        rank = len(independent_rows(comparable, gears=self.gear_count))
+        if rank == len(comparable):
             return
-        aside = moved_aside(self, q, weighted, rank)
+        aside = moved_aside(self, q, comparable, rank)
         if aside is not None:
-            weighted = weighted_jacobian(self, aside)
-        redundant = [self.constraint_names[row] for row in redundant_rows(weighted)]
+            comparable = comparable_jacobian(self, aside)
+        redundant = [self.constraint_names[row] for row in redundant_rows(comparable)]
         for closure in dict.fromkeys(owner_of(name) for name in redundant):
             own = [entry_of(name) for name in redundant if owner_of(name) == closure]
             expected = "constraints that do not follow from the others"

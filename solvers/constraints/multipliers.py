@@ -3,10 +3,11 @@
 Everything accepts complex numbers (choices look at real parts), for derivatives by complex steps.
 
 Whether constraints are independent is a matter of geometry, not of masses: it is judged on the Jacobian J of the constraints,
-their lengths in units of the system's size. A constraint counts as dependent when less than a millionth of the largest one is
-left of it once its projections on others are removed. Rounding leaves about 1e-15; states that an integrator has moved off the
-closures by d leave d of a redundant constraint, so that a simulation holds the rank that the closed system has. A mechanism
-within a millionth of a singular configuration is taken to be in it; its accelerations would be known to four digits at best.
+lengths of constraints and coordinates in units of the system's size. A constraint counts as dependent when less than a
+millionth of the largest one is left of it once its projections on others are removed. Rounding leaves about 1e-15; states that
+an integrator has moved off the closures by d leave d of a redundant constraint, so that a simulation holds the rank that the
+closed system has. A mechanism within a millionth of a singular configuration is taken to be in it; its accelerations would be
+known to four digits at best.
 """
 
 from __future__ import annotations
@@ -228,6 +229,7 @@ def _independent_blocks(
 def share_efforts(
     jacobian: Array,
     weights: Array,
+    sizes: Array,
     efforts: Array,
     unknown: Array,
     rank: int | None,
@@ -241,6 +243,8 @@ def share_efforts(
     jacobian : (k, nv) array
     weights : (k,) array
         Bring its rows to one unit.
+    sizes : (nv,) array
+        And its columns: what counts as one of each coordinate.
     efforts : (nv,) array
         What is needed in all, less what is known to be applied.
     unknown : (nv,) bool array
@@ -260,39 +264,44 @@ def share_efforts(
     multipliers : (k,) array
         Of least norm beside this tau.
     unbalanced : float
-        The largest effort that neither can provide, relative to the largest of `efforts`.
+        The largest effort that neither can provide, relative to the largest of `efforts`, all times their coordinates' `sizes`.
     """
     weighted, passive = weights[:, None] * jacobian, ~unknown
-    rows = independent_rows(weighted, rank, gears)
-    if by_passive and len(chosen := independent_rows(weighted[:, passive], rank, gears)) == len(rows):
+    comparable = weighted * sizes
+    rows = independent_rows(comparable, rank, gears)
+    if by_passive and len(chosen := independent_rows(comparable[:, passive], rank, gears)) == len(rows):
         rows = chosen
     if len(rows) == len(jacobian):  # the two usual cases, in which the multipliers follow from one small system
         if unknown.all():  # tau is what is left beside the span of the constraints' rows
             carried = weights * np.linalg.solve(weighted @ weighted.T, weighted @ efforts)
             return efforts - jacobian.T @ carried, carried, 0.0
         if (
-            passive.sum() == len(rows) == len(independent_rows(weighted[:, passive], gears=gears))
+            passive.sum() == len(rows) == len(independent_rows(comparable[:, passive], gears=gears))
         ):  # the closures carry the passive ones
             carried = weights * np.linalg.solve(weighted[:, passive].T, efforts[passive])
             return np.where(unknown, efforts - jacobian.T @ carried, 0.0), carried, 0.0
-    return _share_in_general(jacobian, weighted, efforts, unknown, rows, gears)
+    return _share_in_general(jacobian, sizes, efforts, unknown, rows, dependent_columns(comparable, rows, gears))
 
 
 def _share_in_general(
-    jacobian: Array, weighted: Array, efforts: Array, unknown: Array, rows: NDArray[np.intp], gears: int
+    jacobian: Array, sizes: Array, efforts: Array, unknown: Array, rows: NDArray[np.intp], dependent: NDArray[np.intp]
 ) -> tuple[Array, Array, float]:
-    """Split efforts as `share_efforts` does, by the motions that the closures leave; `rows` are independent constraints."""
+    """Split efforts as `share_efforts` does, by the motions that the closures leave.
+
+    `rows` are independent constraints, which as many `dependent` coordinates follow.
+    """
     n = len(efforts)
-    dependent = dependent_columns(weighted, rows, gears)
     others = np.delete(np.arange(n), dependent)
-    # columns of `free` are the motions that the closures leave
+    # columns of `free` are the motions that the closures leave, each by what counts as one of its coordinate
     free = np.zeros((n, len(others)), dtype=jacobian.dtype)
-    free[others] = np.eye(len(others))
-    free[dependent] = -np.linalg.solve(jacobian[np.ix_(rows, dependent)], jacobian[np.ix_(rows, others)])
+    free[others] = np.diag(sizes[others])
+    free[dependent] = -np.linalg.solve(jacobian[np.ix_(rows, dependent)], jacobian[np.ix_(rows, others)]) * sizes[others]
     needed = free.T @ efforts
     tau = np.zeros(n, dtype=np.result_type(efforts, jacobian))
     tau[unknown] = least_solution(free[unknown].T, needed)
     missing = np.real(needed - free.T @ tau)
-    unbalanced = np.abs(missing).max(initial=0.0) / max(np.abs(np.real(efforts)).max(initial=0.0), np.finfo(float).tiny)
-    multipliers = least_solution(jacobian[:, dependent].T, (efforts - tau)[dependent], len(dependent))
+    largest = np.abs(np.real(sizes * efforts)).max(initial=0.0)
+    unbalanced = np.abs(missing).max(initial=0.0) / max(largest, np.finfo(float).tiny)
+    carried = (sizes * (efforts - tau))[dependent]
+    multipliers = least_solution((jacobian * sizes)[:, dependent].T, carried, len(dependent))
     return tau, multipliers, float(unbalanced)

@@ -80,7 +80,7 @@ class IndependentStates:
     def _plain_choice(self) -> Array:
         """Return a choice in which coordinates that are not plain follow, as far as the closures move them."""
         model, point = self.point.model, self.point
-        jacobian = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+        jacobian = model.comparable(model.closure_jacobian(point.q))
         first = np.ones(model.nv)
         for _, where in self._turning:
             first[where] = _FIRST

@@ -117,9 +117,9 @@ class PreparedDynamics:
         model, rank = self.model, self.rank
         q = project_configuration(model, q, self.imposed, rank, precision)
         v = project_velocity(model, q, v, self.imposed, rank)
-        weighted = (model.closure_weights[:, None] * model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
-        independent = independent_rows(weighted, gears=model.gear_count)
-        return Closed(q, v, independence(weighted, rank, model.gear_count), len(independent))
+        comparable = model.comparable(model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
+        independent = independent_rows(comparable, gears=model.gear_count)
+        return Closed(q, v, independence(comparable, rank, model.gear_count), len(independent))
 
     def _pushes(self) -> list[Push]:
         on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True))

@@ -113,9 +113,9 @@ class Sensitivities:
         """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
         model = self.model
         jacobian = model.engine.dynamics.constraints(q, v).jacobian
-        weighted = model.closure_weights[:, None] * jacobian
-        rows = independent_rows(weighted, rank, model.gear_count)
-        shares = Shares.of(jacobian, rows, dependent_columns(weighted, rows, model.gear_count), unknown)
+        comparable = model.comparable(jacobian)
+        rows = independent_rows(comparable, rank, model.gear_count)
+        shares = Shares.of(jacobian, rows, dependent_columns(comparable, rows, model.gear_count), unknown)
         shared, multipliers = shares.split(needed, len(jacobian))
         return _Closed(shares, multipliers, shared)
 

@@ -94,7 +94,7 @@ def inverse(
         _, closing = _closing(model, q, motion, multipliers[: k + 1])
         needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
         efforts[k], multipliers[k], unbalanced = share_efforts(
-            rows.jacobian, model.closure_weights, needed, actuated, rank, model.gear_count
+            rows.jacobian, model.closure_weights, model.coordinate_weights, needed, actuated, rank, model.gear_count
         )
         if unbalanced > _BALANCED:
             expected = "a motion that efforts on the actuated coordinates can cause"
@@ -172,9 +172,9 @@ class _ClosedEquations:
         self._model, self._imposed = model, imposed
         rows, self._rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
         self._jacobian, free = rows.jacobian, ~imposed
-        weighted, gears = model.closure_weights[:, None] * rows.jacobian, model.gear_count
-        self._chosen = independent_rows(weighted[:, free], self._rank, gears)
-        self._dependent = np.flatnonzero(free)[dependent_columns(weighted[:, free], self._chosen, gears)]
+        comparable, gears = model.comparable(rows.jacobian)[:, free], model.gear_count
+        self._chosen = independent_rows(comparable, self._rank, gears)
+        self._dependent = np.flatnonzero(free)[dependent_columns(comparable, self._chosen, gears)]
         others = np.setdiff1d(np.flatnonzero(free), self._dependent)
         self._along = rows.jacobian[np.ix_(self._chosen, self._dependent)]
         self._free = np.zeros((model.nv, len(others)))
@@ -191,6 +191,6 @@ class _ClosedEquations:
 
     def shared(self, needed: Array) -> tuple[Array, Array]:
         """Return the share of `needed` efforts (nv) where motion is imposed, and the multipliers (k) that carry the rest."""
-        weights, gears = self._model.closure_weights, self._model.gear_count
-        own, carried, _ = share_efforts(self._jacobian, weights, needed, self._imposed, self._rank, gears, by_passive=True)
+        weights, gears = (self._model.closure_weights, self._model.coordinate_weights), self._model.gear_count
+        own, carried, _ = share_efforts(self._jacobian, *weights, needed, self._imposed, self._rank, gears, by_passive=True)
         return own, carried

@@ -73,4 +73,5 @@ class ImplicitDynamics:
 
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others.
         """
-        return independent_rows(jacobian[:, ~self.plant.motion.mask], self.plant.held_rank, self.model.gear_count)
+        comparable = (jacobian * self.model.coordinate_weights)[:, ~self.plant.motion.mask]
+        return independent_rows(comparable, self.plant.held_rank, self.model.gear_count)

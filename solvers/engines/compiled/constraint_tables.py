@@ -40,7 +40,7 @@ def constraint_tables(model: ClosedMechanism, tables: Tables, imposed: Array) ->
     Coordinates whose motion is `imposed` (nv) follow none; those that gears join to them follow them.
     """
     gears = model.gear_constraints
-    loops = np.zeros((1 + len(gears), layout.LOOPS_COLUMNS), dtype=np.int64)
+    loops = np.zeros((1 + len(gears) + model.nv, layout.LOOPS_COLUMNS), dtype=np.int64)
     first, closures = len(model.constraint_names) - len(gears), len(model.rigid_loops)
     rows = [*tables.constraint_rows.values(), 0]
     jacobian = np.vstack([np.zeros((0, model.nv)), *(gear.jacobian(model.nv) for gear in gears)])
@@ -49,8 +49,9 @@ def constraint_tables(model: ClosedMechanism, tables: Tables, imposed: Array) ->
     header[layout.FIRST_RIGID], header[layout.RIGIDS], header[layout.ROWS] = rows[0], closures, len(model.constraint_names)
     header[layout.FIRST_GEAR], header[layout.GEARS], header[layout.FOLLOWERS] = rows[closures], len(gears), len(taken.gears)
     order = [*taken.gears.tolist(), *taken.others.tolist()]
-    loops[1:, layout.GEAR] = [rows[closures + k] for k in order]
-    loops[1:, layout.CONSTRAINT] = [first + k for k in order]
+    loops[1 : 1 + len(gears), layout.GEAR] = [rows[closures + k] for k in order]
+    loops[1 : 1 + len(gears), layout.CONSTRAINT] = [first + k for k in order]
+    loops[1 + len(gears) :, layout.LENGTH] = model.length_coordinates
     own = loops[1 : 1 + len(taken.gears)]
     own[:, layout.FOLLOWER], own[:, layout.LEADER] = taken.followers, _leaders(jacobian, taken)
     driven = np.array([gears[k].driven[1] for k in taken.gears])

@@ -97,10 +97,10 @@ def constrained(
         return status
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
-    largest = longest_row(jacobian)
+    largest = longest_row(loops, floats, jacobian)
     if imposed is not None:
         add_gears(loops, jacobian, start, bias)
-        largest = longest_free_row(jacobian, imposed)
+        largest = longest_free_row(loops, floats, jacobian, imposed)
         for c in range(m):
             clear_where(imposed, folded[c])
     r = choose_rows(folded, lengths, largest, room[k + m :], sides[2], chosen)

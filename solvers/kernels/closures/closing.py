@@ -61,7 +61,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
     leaders_lengths(loops, floats, lengths)
     for c in range(m):
         clear_where(imposed, folded[c])
-    largest = longest_free_row(jacobian, imposed)
+    largest = longest_free_row(loops, floats, jacobian, imposed)
     independent = followers + choose_rows(folded, lengths, largest, room[m:], sides[2], chosen)
     count = min(independent, followers + more)
     for c in range(count):

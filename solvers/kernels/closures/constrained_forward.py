@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from titop.solvers.kernels.closures.following import one_of
 from titop.solvers.kernels.interface.layout import FOLLOWERS, GEARS, HELD, NV, OK, RANK, ROWS, SINGULAR
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
@@ -70,26 +71,26 @@ def choose_rows(jacobian, lengths, largest, rest, squares, chosen):
 
 
 @helper
-def longest_row(matrix):
-    """Return the largest square of a row."""
+def longest_row(loops, floats, matrix):
+    """Return the largest square of a row, lengths in units of the system's."""
     largest = 0.0
     for i in range(matrix.shape[0]):
         square = 0.0
         for j in range(matrix.shape[1]):
-            square += matrix[i, j] * matrix[i, j]
+            square += (matrix[i, j] * one_of(loops, floats, j)) ** 2
         largest = max(largest, square)
     return largest
 
 
 @helper
-def longest_free_row(matrix, imposed):
-    """Return the largest square of a row, columns of `imposed` coordinates left out."""
+def longest_free_row(loops, floats, matrix, imposed):
+    """Return the largest square of a row as `longest_row` does, columns of `imposed` coordinates left out."""
     largest = 0.0
     for i in range(matrix.shape[0]):
         square = 0.0
         for j in range(matrix.shape[1]):
             if not imposed[j]:
-                square += matrix[i, j] * matrix[i, j]
+                square += (matrix[i, j] * one_of(loops, floats, j)) ** 2
         largest = max(largest, square)
     return largest
 

@@ -14,11 +14,13 @@ from titop.solvers.kernels.interface.layout import (
     CONSTRAINT,
     DRIVEN,
     DRIVER,
+    EXTENT,
     FOLLOWER,
     FOLLOWERS,
     GEAR,
     GEARS,
     LEADER,
+    LENGTH,
     ROWS,
     SIDE,
 )
@@ -108,10 +110,23 @@ def fold_rows(loops, floats, jacobian, folded):
 
 
 @helper
+def one_of(loops, floats, k):
+    """Return what counts as one of the k-th coordinate: a radian, the system's length."""
+    return floats[0, EXTENT] if loops[1 + loops[0, GEARS] + k, LENGTH] else 1.0
+
+
+@helper
+def ones_of(loops, floats, ones):
+    """Write what counts as one of each coordinate (n): see `one_of`."""
+    for k in range(ones.size):
+        ones[k] = one_of(loops, floats, k)
+
+
+@helper
 def leaders_lengths(loops, floats, lengths):
-    """Write the lengths of G's columns (n): what a leader moves altogether."""
+    """Write the lengths of G's columns (n), what a leader moves altogether: lengths in units of the system's."""
     for k in range(lengths.size):
-        lengths[k] = 1.0
+        lengths[k] = one_of(loops, floats, k) ** -2
     for g in range(1, loops[0, FOLLOWERS] + 1):
         i, j = loops[g, FOLLOWER], loops[g, LEADER]
         if j >= 0:

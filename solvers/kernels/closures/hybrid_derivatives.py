@@ -154,7 +154,7 @@ def share_slopes(split, first, end, unknown, turning, x):
     `turning` says how the constraints turn: see `efforts_slopes`.
     """
     which, n = split[1], x.shape[1]
-    take_least(split, first, end, unknown, x, np.zeros((which.size, n)))
+    take_least(split, first, end, unknown, np.ones(n), x, np.zeros((which.size, n)))
     if turning.shape[0] > 0:
         right = np.empty((which.size, n))
         for c in range(which.size):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row, opening
-from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
+from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, ones_of, remaining
 from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, GEARS, INCONSISTENT, OK, ROWS, SINGULAR, WHOLE_RANK
 from titop.solvers.native.kernel import helper, shared
 
@@ -88,7 +88,7 @@ def _independent_rows(loops, floats, jacobian, which):
     folded = room[:m]
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
-    r = choose_rows(folded, lengths, longest_row(jacobian), room[m:], squares, chosen)
+    r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian), room[m:], squares, chosen)
     for c in range(followers + r):
         which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
     return followers + r
@@ -139,22 +139,22 @@ def split_constraints(loops, floats, jacobian, sizes, unknown):
 
 
 @shared
-def take_least(split, first, end, unknown, x, carried):
+def take_least(split, first, end, unknown, ones, x, carried):
     """Replace efforts that are needed (n x m) by the least ones where they are `unknown`.
 
     Adds to `carried` (k x m) how many times each orthogonal row is subtracted; returns the largest effort that is left where it
-    is known, over the largest needed.
+    is known, over the largest needed, both on what counts as one of each coordinate (`ones`).
     """
     greatest = left = 0.0
     n, m = x.shape
     for j in range(n):
         for c in range(m):
-            greatest = max(greatest, abs(x[j, c]))
+            greatest = max(greatest, abs(x[j, c] * ones[j]))
     take_out(split, unknown, False, 0, first, x, carried)
     for j in range(n):
         if not unknown[j]:
             for c in range(m):
-                left = max(left, abs(x[j, c]))
+                left = max(left, abs(x[j, c] * ones[j]))
                 x[j, c] = 0.0
     take_out(split, unknown, True, first, end, x, carried)
     return left / greatest if greatest > 0.0 else 0.0
@@ -170,11 +170,12 @@ def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, 
     n, k = tau.size, loops[0, ROWS]
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
         return INCONSISTENT
-    needed = np.empty((n, 1))
+    needed, ones = np.empty((n, 1)), np.empty(n)
+    ones_of(loops, floats, ones)
     for j in range(n):
         needed[j, 0] = efforts[j] - driven[j]
     split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
-    if end < 0 or not take_least(split, first, end, unknown, needed, np.zeros((k, 1))) <= BALANCED:
+    if end < 0 or not take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1))) <= BALANCED:
         return SINGULAR
     for j in range(n):
         tau[j] = needed[j, 0]

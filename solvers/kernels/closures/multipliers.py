@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.closures.constrained_forward import solve_symmetric
+from titop.solvers.kernels.closures.following import ones_of
 from titop.solvers.kernels.closures.least_norm import (
     BALANCED,
     split_constraints,
@@ -29,12 +30,13 @@ def find_multipliers(loops, floats, jacobian, weights, known, needed, multiplier
     Sizes of multipliers are those times the constraints' `weights`.
     """
     k, n = jacobian.shape
-    unknown, carried, left = np.empty(n, np.bool_), np.zeros((k, 1)), np.empty((n, 1))
+    unknown, carried, left, ones = np.empty(n, np.bool_), np.zeros((k, 1)), np.empty((n, 1)), np.empty(n)
     unknown[:] = not known
+    ones_of(loops, floats, ones)
     for j in range(n):
         left[j, 0] = needed[j]
     split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
-    if end < 0 or not take_least(split, first, end, unknown, left, carried) <= BALANCED:
+    if end < 0 or not take_least(split, first, end, unknown, ones, left, carried) <= BALANCED:
         return False
     write_multipliers(split, end, carried, multipliers)
     return end == k or _share_with_others(split, end, jacobian, weights, unknown, not known, multipliers)

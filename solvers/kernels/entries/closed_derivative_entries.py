@@ -10,7 +10,7 @@ import numpy as np
 from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
 from titop.solvers.kernels.closures.constrained_forward import opening
-from titop.solvers.kernels.closures.following import remaining
+from titop.solvers.kernels.closures.following import ones_of, remaining
 from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, share_slopes
 from titop.solvers.kernels.closures.least_norm import (
     BALANCED,
@@ -124,11 +124,12 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
         return status
     if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
         return INCONSISTENT
-    needed, carried = np.empty((n, 1)), np.zeros((k, 1))
+    needed, carried, ones = np.empty((n, 1)), np.zeros((k, 1)), np.empty(n)
+    ones_of(loops, loaded, ones)
     for j in range(n):
         needed[j, 0] = w[j] - driven[j]
     split, first, end = split_constraints(loops, loaded, jacobian, np.ones(n), unknown)
-    if end != loops[0, WHOLE_RANK] or not take_least(split, first, end, unknown, needed, carried) <= BALANCED:
+    if end != loops[0, WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
         return SINGULAR
     rows, turning = np.empty((4, k, n)), np.empty((0, n))
     write_multipliers(split, end, carried, multipliers)

@@ -103,7 +103,7 @@ def _shared(split, first, end, imposed, tau, efforts, carried):
     needed = np.empty((n, 1))
     for j in range(n):
         needed[j, 0] = efforts[j] if imposed[j] else efforts[j] - tau[j]
-    take_least(split, first, end, imposed, needed, carried)
+    take_least(split, first, end, imposed, np.ones(n), needed, carried)
     return needed
 
 

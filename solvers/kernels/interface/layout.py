@@ -5,7 +5,8 @@ per gear, those of interactions, and one per load. Row 0, the world's, holds the
 compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports. An interaction has a row
 of its own, then one for each of its ports, then one for each of its coordinates.
 
-``loops`` says where the rigid closures and gears stand, for the functions that know of them: a row, then one for each gear.
+``loops`` says where the rigid closures and gears stand, for the functions that know of them: a row, then one for each gear,
+then one for each coordinate.
 
 Behind the coordinates' rows, ``columns`` has a row for each own coordinate of a general block at each of its ports. ``sums``
 has rows of elements, then of these ports.
@@ -112,6 +113,9 @@ SIDE = 3  # column of the follower's coefficient: `DRIVEN` or `DRIVER`
 CONSTRAINT = 4  # number of the gear among the constraints
 LOOPS_COLUMNS = 9
 
+# -- loops: a row for each coordinate
+LENGTH = 0  # whether it is a length, of which `EXTENT` counts as one
+
 # -- kinds of elementary joints
 WELD = 0
 AXIAL = 1  # one coordinate along and about local z
@@ -133,6 +137,7 @@ FLOAT_COLUMNS = 32
 
 # -- floats: row of the world
 GRAVITY = 0  # (3)
+EXTENT = 3  # the system's length
 
 # -- floats: rows of springs and loads
 STIFFNESS = 0  # row of K (6)

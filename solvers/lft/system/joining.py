@@ -167,7 +167,7 @@ class Constraints:
             self._loops.append((joined, pose, own))
             for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
                 self.applied.append(Applied(str(ref), False, Polynomial.constant_of((jacobian.T @ own)[:, None])))
-        self._weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
+        self._comparable = model.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
             if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:
@@ -177,7 +177,7 @@ class Constraints:
     def _refuse_motion(self, uncertainty: Uncertainty) -> None:
         """Refuse rates, and coordinates of gears, that are uncertain."""
         model = self.model
-        for name, column in zip(model.coordinate_names, self._weighted.T, strict=True):
+        for name, column in zip(model.coordinate_names, self._comparable.T, strict=True):
             if column.any() and (found := uncertainty.at(f"{name}.v")):
                 rows = np.flatnonzero(column)
                 raise ModelError(_moved_closure(found[0].name, model.constraint_names[rows[0]]))
@@ -206,9 +206,9 @@ class Constraints:
 
     def chosen(self, free: Array) -> Array:
         """Return independent rows, of as many as act on free coordinates."""
-        weighted = self._weighted[:, free]
-        rank = int(np.linalg.matrix_rank(weighted, rtol=1e-6))
-        return independent_rows(weighted, rank, len(self.gears))
+        comparable = self._comparable[:, free]
+        rank = int(np.linalg.matrix_rank(comparable, rtol=1e-6))
+        return independent_rows(comparable, rank, len(self.gears))
 
     def push(self, tree: Tree, changes: Changes, multipliers: Signal) -> Signal:
         """Apply the closures with changed multipliers; return the gears' efforts (nv)."""

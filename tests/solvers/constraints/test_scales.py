@@ -1,0 +1,87 @@
+"""Mechanisms of any size: what is independent, balanced and redundant does not depend on the unit of length."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+
+import titop as tt
+
+SIZES = [1e-8, 1e-4, 1e6]
+
+
+def slider_crank(length: float, crank: float = 1.0) -> tt.System:
+    """Return a slider-crank whose slider has a motion along its rail, everything times a length."""
+    s = tt.System("slider_crank", gravity=[0, 0, 0])
+    first = tt.RigidBody("crank", 1.0, com=[length / 2, 0, 0], inertia=0.1 * length**2, ports={"C": [crank * length, 0, 0]})
+    rod = tt.RigidBody("rod", 1.0, com=[length, 0, 0], inertia=0.4 * length**2, ports={"C": [2 * length, 0, 0]})
+    slider = tt.RigidBody("slider", 1.0, inertia=0.1 * length**2)
+    s.connect("world", first, tt.Revolute("shaft", axis=[0, 0, 1]))
+    s.connect(first.port("C"), rod, tt.Revolute("knee", axis=[0, 0, 1]))
+    s.connect("world", slider, tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.close_loop(rod.port("C"), slider, tt.RigidClosure("pin", "revolute", axis=[0, 0, 1]))
+    return s
+
+
+def screw_jack(length: float) -> tt.System:
+    """Return a nut that a gear moves along as a motor turns, beside a lever that it pushes: lengths lead and follow."""
+    s = tt.System("jack", gravity=[0, 0, 0])
+    nut = tt.RigidBody("nut", 1.0, inertia=0.1 * length**2)
+    rotor = tt.RigidBody("rotor", 0.1, inertia=1e-3 * length**2)
+    lever = tt.RigidBody("lever", 1.0, com=[length / 2, 0, 0], inertia=0.1 * length**2)
+    block = tt.RigidBody("block", 0.3, inertia=0.02 * length**2)
+    s.world.add_port("shaft", [0, length, 0])
+    s.connect("world", nut, tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.connect("world", rotor, tt.Revolute("motor", axis=[1, 0, 0]))
+    s.connect(s.world.port("shaft"), lever, tt.Revolute("pivot", axis=[0, 0, 1]))
+    s.connect(lever, block, tt.Prismatic("slot", axis=[1, 0, 0]))
+    s.close_loop(block, nut, tt.RigidClosure("pin", "revolute", axis=[0, 0, 1]))
+    s.add_gear(tt.Gear("screw", "motor", "rail", ratio=0.05 * length))
+    return s
+
+
+MECHANISMS = {"slider-crank": (slider_crank, [0.5, -0.8, 2.7]), "jack": (screw_jack, [0.3, 6.0, -1.2, 1.05])}
+COORDINATES = {"slider-crank": np.array([0, 0, 1]), "jack": np.array([1, 0, 0, 1])}  # 1: a length
+
+
+@functools.cache
+def answers(name: str, length: float, engine: str) -> dict[str, object]:
+    """Return what is found out of a mechanism, in units of its length."""
+    build, guess = MECHANISMS[name]
+    sizes = length ** COORDINATES[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        m = build(length).resolve(engine)
+    q = m.assemble(guess * sizes)
+    v = m.assemble_velocity(q, sizes * np.cos(np.arange(m.nv)))
+    tau = length**2 / sizes * np.sin(1.0 + np.arange(m.nv))
+    a = m.forward_dynamics(q, v, tau)
+    found: dict[str, object] = {
+        "warned": sorted({str(w.message).rpartition("[")[2] for w in caught if "inertia" not in str(w.message)}),
+        "rank": m.closure_rank(q),
+        "independent": m.independent_coordinates(q),
+        "q": q / sizes,
+        "v": v / sizes,
+        "a": a / sizes,
+        "efforts": m.inverse_dynamics(q, v, a, actuated=[m.coordinate_names[0]]) * sizes / length**2,
+        "slopes": m.forward_dynamics_derivatives(q, v, tau)[0] * sizes / sizes[:, None],
+        "hybrid": m.hybrid_dynamics(q, v, tau, a, [m.coordinate_names[-1]])[0] / sizes,
+        "reaction": m.reaction("pin", q, v, a, tau=tau) / length ** np.array([1, 1, 1, 2, 2, 2]),
+    }
+    return found
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("length", SIZES)
+def test_answers_scale(name: str, length: float, engine: str) -> None:
+    """With what the mechanism of length one says; accelerations to rounding times the condition of its equations."""
+    expected, found = answers(name, 1.0, engine), answers(name, length, engine)
+    for key, value in expected.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_allclose(found[key], value, rtol=0, atol=1e-10 * np.abs(value).max(), err_msg=key)
+        else:
+            assert found[key] == value, key
