@@ -21,15 +21,15 @@ def dispatched(function: Callable[..., Any], signature: Signature) -> Callable[.
     dispatcher = njit(nogil=True, **_OPTIONS)(function)
     dispatcher.compile(str(signature))
     dispatcher.disable_compile()
-    if all(kind.given for kind in signature.arguments):
-        return dispatcher
     nothing = [None if kind.given else np.zeros((0,) * kind.ndim, kind.dtype) for kind in signature.arguments]
 
-    def with_nothing(*given: Any) -> Any:
+    def called(*given: Any) -> Any:
+        if not all(x.dtype.isnative for x in given if isinstance(x, np.ndarray)):  # numba takes them for unaligned ones
+            raise TypeError("expected arrays of the machine's own byte order")
         rest = iter(given)
         return dispatcher(*(next(rest) if empty is None else empty for empty in nothing), *rest)
 
-    return with_nothing
+    return called
 
 
 def called_by_address(function: Callable[..., Any], signature: Signature) -> Any:

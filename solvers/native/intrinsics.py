@@ -15,7 +15,9 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
-_WORD = ir.IntType(64)
+from titop.solvers.native.signatures import ANSWERED, IN_PYTHON, LOST, RAISED
+
+_WORD, _STATUS = ir.IntType(64), ir.IntType(32)
 
 
 @intrinsic
@@ -121,9 +123,7 @@ def calling_through(symbol: str) -> Any:
     @intrinsic
     def call(typing_context: Any, arguments: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            known = builder.module.globals
-            place = known[symbol] if symbol in known else ir.GlobalVariable(builder.module, _WORD, symbol)
-            return _call(context, builder, builder.load(place), signature.args[0], values[0])
+            return _call(context, builder, builder.load(_global(builder, symbol)), signature.args[0], values[0])
 
         return types.int64(arguments), generate
 
@@ -131,10 +131,23 @@ def calling_through(symbol: str) -> Any:
 
 
 def _call(context: Any, builder: Any, address: Any, kinds: Any, arguments: Any) -> Any:
+    """Call the function at an address, perhaps one of Python's; count where none answers."""
     given = cgutils.unpack_tuple(builder, arguments)
     words = [context.cast(builder, x, kind, types.int64) for x, kind in zip(given, kinds, strict=True)]
     function = ir.FunctionType(_WORD, [_WORD] * len(words)).as_pointer()
-    return builder.call(builder.inttoptr(address, function), words)
+    in_python = builder.and_(address, _WORD(IN_PYTHON))
+    answer = builder.call(builder.inttoptr(builder.xor(address, in_python), function), words)
+    meant = builder.sub(answer, builder.mul(in_python, _WORD(ANSWERED)))
+    lost = builder.icmp_signed("!=", meant, builder.sext(builder.trunc(meant, _STATUS), _WORD))
+    with builder.if_then(lost, likely=False):
+        count = _global(builder, LOST)
+        builder.store(builder.add(builder.load(count), _WORD(1)), count)
+    return builder.select(lost, _WORD(RAISED), meant)
+
+
+def _global(builder: Any, symbol: str) -> Any:
+    known = builder.module.globals
+    return known[symbol] if symbol in known else ir.GlobalVariable(builder.module, _WORD, symbol)
 
 
 def type_of(name: str) -> Any:

@@ -25,6 +25,13 @@ NOTHING = Type("void")
 #: What a function called by its address returns where an exception keeps it from answering.
 RAISED = -6
 
+#: Addresses of Python's functions are told by one more than they are, and what these answer by so much more than they mean:
+#: where a signal keeps one from being entered, nothing answers at all.
+IN_PYTHON = 1
+ANSWERED = 1 << 40
+#: The name by which machine code finds where to count lost answers.
+LOST = "titop_lost"
+
 
 class Signature(NamedTuple):
     """The arguments of a kernel and its result: a status, unless said otherwise."""

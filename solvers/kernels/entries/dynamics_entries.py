@@ -188,7 +188,7 @@ def put_wrench(floats, row, wrench):
         return WRONG_SIZE
     for k in range(6):
         floats[row, FORCE + k] = wrench[k]
-    return OK
+    return status_of(wrench)
 
 
 @entry(INTEGER, INTS, FLOATS, INTEGER, INTS, FLOATS, FLOATS, FLOATS, VECTOR)

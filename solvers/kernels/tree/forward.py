@@ -1,4 +1,4 @@
-"""Forward and hybrid dynamics: the elimination of `titop.solvers.engines.reference.resolver`, coordinate by coordinate.
+"""Forward and hybrid dynamics: the elimination of `titop.solvers.engines.reference.passes`, coordinate by coordinate.
 
 A joint with coordinates ``y`` moves its body by ``S y``. Eliminating a coordinate whose effort is imposed from
 ``W = M A + p`` leaves ``M - U U^T / D`` and ``p + U e / D`` with ``U = M S``, ``D = S^T U + armature`` and

@@ -40,12 +40,16 @@ q, (v, tau) = m.random_configuration(rng), rng.normal(size=(2, m.nv))
 r = tt.System("pendulum")
 r.connect("world", tt.RigidBody("bob", mass=1.0, com=[0, 0.2, -1]), tt.Revolute("pivot", axis=[1, 0, 0]))
 rigid = r.resolve()
+arrays = np.array([0.3]), np.array([0.2])
+unaligned, swapped = np.frombuffer(bytearray(b"-" + np.array([0.1]).tobytes()), offset=1), np.array([0.1], dtype=">f8")
 found = {
     "forward": m.forward_dynamics(q, v, tau),
     "energy": m.energy(q, v),
     "rate": m.configuration_rate(q, v),
     "integrated": m.integrate_derivatives(q, v),
     "rigid": rigid.forward_dynamics([0.3], [0.2], [0.1]),
+    "unaligned": rigid.forward_dynamics(*arrays, unaligned),
+    "swapped": rigid.forward_dynamics(*arrays, swapped),
     "hybrid": rigid.hybrid_dynamics([0.3], [0.2], [0.1], [0.4], ["pivot"]),
     "jacobian": rigid.jacobian("bob", [0.3]),
 }
@@ -81,6 +85,7 @@ def test_both_roads_say_the_same() -> None:
     """
     (kinds, native), (dispatched, through_numba) = said(), said(TITOP_CALLS="numba")
     assert kinds == dispatched == KINDS
+    assert native["rigid"] == native["unaligned"] == native["swapped"]
     for name, values in native.items():
         assert values.size
         np.testing.assert_allclose(through_numba[name], values, rtol=0, atol=1e-12 * np.abs(values).max(), err_msg=name)

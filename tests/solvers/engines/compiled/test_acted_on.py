@@ -64,6 +64,22 @@ def test_wrong_lists_are_refused(wrong, models) -> None:
             model.forward_dynamics(q, v, tau, {"arm.tip": wrong})
 
 
+@pytest.mark.parametrize("entry", range(6))
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_entries_that_no_derivative_depends_on_are_looked_at(entry: int, value: float) -> None:
+    """A hinge hears of one entry of the wrench on its body, and its derivatives of none of those along the body's axes."""
+    s = tt.System("hinged")
+    s.connect("world", tt.RigidBody("body", 1.0, inertia=0.1), tt.Revolute("hinge", axis=[0, 1, 0]))
+    m, wrench = s.resolve(), np.zeros(6)
+    state = np.zeros((3, 1))
+    for _ in range(2):  # the second time with tables that are there already
+        m.inverse_dynamics_derivatives(*state, wrenches={"body": wrench})
+    wrench[entry] = value
+    for function in (m.inverse_dynamics, m.inverse_dynamics_derivatives, m.forward_dynamics_derivatives):
+        with pytest.raises(tt.ModelError, match="six finite numbers"):
+            function(*state, wrenches={"body": wrench})
+
+
 def test_more_sets_of_ports_than_are_kept(models) -> None:
     """Any order of the same ports says the same, however many were asked for before; other wrenches say something else."""
     rng = np.random.default_rng(6)
