@@ -39,7 +39,7 @@ def test_bounds_do_not_depend_on_the_coordinates_of_channels() -> None:
     np.testing.assert_allclose(other.upper, plain.upper, rtol=0.02)
 
     loop = read_loop(mixed(4.0)[1], BLOCKS)
-    raw = [upper_bound(Centres(loop.structure), loop.uncertain.response(w)).level for w in omega]
+    raw = [upper_bound(Centres(loop.structure), loop.uncertain.response(loop.warped(w))).level for w in omega]
     assert max(raw / plain.upper) > 2  # the negative control: without it bounds are too high
 
 
@@ -69,6 +69,24 @@ def test_a_matrix_in_other_units_has_the_same_bounds(unit: float, blocks: list[t
     if blocks[0].kind == "complex":
         # |1 - a/2| |1 - 0.3 b| = 16 |a b| first where a = b > 0: the larger root of x^2 - 0.8 x - 15.85 for x = 1/a
         assert other.upper == pytest.approx(0.4 + np.sqrt(0.16 + 15.85), rel=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_channels_of_a_block_in_other_units_have_the_spectral_radius(unit: float) -> None:
+    """Of one complex number in all channels, mu is that: the largest unit is 1e16 of the smallest, squares 1e32."""
+    M = np.random.default_rng(0).normal(size=(3, 3))
+    units = np.array([1 / unit, 1.0, unit])
+    found = tt.mu(M * units[:, None] / units, blocks=[tt.DeltaBlock.complex("a", 3)])
+    expected = np.abs(np.linalg.eigvals(M)).max()
+    np.testing.assert_allclose([found.lower, found.upper], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("matrix", [[[0.5, 1e14], [0, 0]], [[0.5, 0], [1e14, 0]], [[0.5, 1e14], [0, 0.3]]])
+@pytest.mark.parametrize("block", [tt.DeltaBlock.complex("a", 2), tt.DeltaBlock.real("a", 2)])
+def test_channels_that_lead_nowhere_do_not_count(matrix: list[list[float]], block: tt.DeltaBlock) -> None:
+    """Triangular matrices: mu is the largest number on the diagonal, in whatever unit the others are."""
+    found = tt.mu(matrix, blocks=[block])
+    np.testing.assert_allclose([found.lower, found.upper], 0.5, rtol=1e-4)
 
 
 def in_units(unit: float) -> control.StateSpace:
