@@ -3,8 +3,9 @@
 A loop of a linear model `M` and an uncertainty, ``z = M w``, ``w = Δ z``, is singular for no Δ of size one if the structured
 singular value of M is below one. All is computed from the matrices of M and a tuple of blocks (`lft.delta_blocks`):
 
-- `structure`: where blocks stand in Δ; `state_space`: the matrices of M; `uncertain_loop`: reading them and their blocks;
-  `balancing`: their channels in better coordinates;
+- `structure`: where blocks stand in Δ; `state_space`: the matrices of M; `uncertain_loop`: reading them and their blocks, in
+  units of time and states of their own, so that nothing depends on a user's (rad/s and 1/s in the modules below stand for parts
+  of the loop's rate); `balancing`: their channels likewise;
 - `hermitian`, `scalings`, `centres`, `upper_bound`: scalings that bound mu at a frequency;
 - `validity`, `level_search`, `sweep`: at all frequencies, each search begun with what is known nearby;
 - `power_iteration`, `eigenvalue_search`, `gain_search`: members that destabilise, or whose gain is high;
@@ -13,7 +14,7 @@ singular value of M is below one. All is computed from the matrices of M and a t
 
 These are for parameters that are constant. Where they change with time, a function is looked for that falls along all motions:
 
-- `matrix_inequalities`: what finds it, by Clarabel; `lyapunov_coordinates`: states and channels in which that is well scaled;
+- `matrix_inequalities`: what finds it, by Clarabel; `lyapunov_coordinates`: states in which that is well scaled;
 - `common_lyapunov`: one function for all members; `varying_members`, `parameter_lyapunov`: one that depends on the parameters;
   `one_parameter`: its proof between points;
 - `lyapunov_tests`: which of these is asked for; `lyapunov`: what users call.

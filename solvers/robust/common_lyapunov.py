@@ -47,7 +47,7 @@ def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -
     Parameters
     ----------
     system : Matrices
-        The channels of the uncertainty alone; stable.
+        The channels of the uncertainty alone, balanced; stable.
     structure : Structure
     rate : float
         The decay (1/s) that is asked for.
@@ -57,7 +57,7 @@ def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -
     Certificate or str
         How far the search came where the test shows nothing.
     """
-    small, T = scaled_loop(system, structure)
+    small, T = scaled_loop(system)
     N = np.eye(len(T) + structure.shape[0])
     N[: len(T), : len(T)] = decrease(small.A)
     solution, inequality = _solved(small, structure, N, rate)

@@ -30,6 +30,9 @@ _CORNERS, _STARTS, _MARCH, _BISECTIONS, _CLIMB, _SHRINK = 64, 24, 24, 40, 12, 8
 #: Longest step of a climb or of shrinking, relative to the box.
 _TRUST = 0.3
 
+#: What is lost so near, relative, to a member without a response is lost there: rounding decides between them.
+_NEAR = 1e-6
+
 
 class Member(NamedTuple):
     """A member at which a loop is unstable, or ill-posed.
@@ -83,7 +86,7 @@ class EigenvalueSearch:
         direction = direction / np.abs(direction).max()
         reach = min(self.reach, self.best.radius)
         singular = self._singular(direction)
-        end, below = min(reach, singular * (1 - 1e-9)), 0.0
+        end, below = min(reach, singular * (1 - _NEAR)), 0.0
         for t in np.linspace(0, end, _MARCH + 1)[1:]:
             if self._abscissa(t * direction) >= 0:
                 self._bisect(direction, below, float(t))
@@ -138,22 +141,24 @@ class EigenvalueSearch:
             else:
                 stable = middle
         if unstable < self.best.radius:
-            values = np.linalg.eigvals(self._closed(unstable * direction))
-            omega = abs(float(values[np.argmax(values.real)].imag))
+            values = self._poles(unstable * direction)
+            omega = np.inf if values is None else abs(float(values[np.argmax(values.real)].imag))
             self.best = Member(unstable, unstable * direction, omega)
 
     def _delta(self, deltas: Array) -> Array:
         return self.structure.only(dict(zip(self.structure.real, deltas.tolist(), strict=True)))
 
-    def _closed(self, deltas: Array) -> Array:
-        return self.system.closed(self._delta(deltas)).A
+    def _poles(self, deltas: Array) -> Array | None:
+        """Return the poles of a member, None where it is ill-posed."""
+        try:
+            return self.system.closed(self._delta(deltas)).poles
+        except np.linalg.LinAlgError:
+            return None
 
     def _abscissa(self, deltas: Array) -> float:
-        """Return the real part (rad/s) of the rightmost eigenvalue, infinite where the member is ill-posed."""
-        try:
-            return float(np.linalg.eigvals(self._closed(deltas)).real.max())
-        except np.linalg.LinAlgError:
-            return np.inf
+        """Return the real part of the rightmost eigenvalue, infinite where the member is ill-posed."""
+        values = self._poles(deltas)
+        return np.inf if values is None else float(values.real.max())
 
     def _slope(self, deltas: Array) -> tuple[float, Array | None]:
         """Return the real part of the rightmost eigenvalue and its derivatives, None where there are none."""

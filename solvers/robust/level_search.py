@@ -98,6 +98,6 @@ def _lower(one: UpperBound | None, other: UpperBound | None) -> UpperBound | Non
 
 
 def _distance(one: float, other: float) -> float:
-    """Return how far two frequencies are apart, octaves above 1 rad/s being alike, infinity behind all."""
+    """Return how far two frequencies are apart, octaves above the loop's rate being alike, infinity behind all."""
     low, high = (np.log1p(omega) if np.isfinite(omega) else _BEHIND for omega in (one, other))
     return float(abs(high - low))

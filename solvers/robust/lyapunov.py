@@ -224,7 +224,7 @@ def _fastest(search: Search, found: Certificate, high: float, tolerance: float) 
 
 
 def _nothing(test: LyapunovTest, status: str) -> Certificate:
-    n = test.states
+    n = len(test.states)
     return Certificate(np.zeros((0, n, n)), 0.0, np.inf, status, False)
 
 

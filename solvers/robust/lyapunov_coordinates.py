@@ -1,4 +1,4 @@
-"""States and channels in coordinates in which matrix inequalities of a stable model are well scaled."""
+"""States in coordinates in which matrix inequalities of a stable model are well scaled."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from scipy.linalg import matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
-
-#: Frequencies, in parts of the poles', at which channels are compared.
-_AROUND = np.array([0.0, 0.5, 1.0, 2.0])
 
 
 def lyapunov_coordinates(A: Array) -> Array:
@@ -37,34 +33,12 @@ def in_coordinates(A: Array, T: Array) -> Array:
     return result
 
 
-def scaled_loop(system: Matrices, structure: Structure) -> tuple[Matrices, Array]:
-    """Return a loop in Lyapunov coordinates with balanced channels, and T."""
+def scaled_loop(system: Matrices) -> tuple[Matrices, Array]:
+    """Return a loop with balanced channels in Lyapunov coordinates, its states reached as much as they are seen; and T."""
     T = lyapunov_coordinates(system.A)
-    w, z = _channel_scales(system, structure)
-    A = in_coordinates(system.A, T)
-    B, C = T @ system.B * w, (system.C / z[:, None]) @ np.linalg.inv(T)
+    A, B, C = in_coordinates(system.A, T), T @ system.B, system.C @ np.linalg.inv(T)
     root = np.linalg.cholesky(decrease(A))
     into = np.linalg.norm(np.linalg.solve(root, B), 2)
     out = np.linalg.norm(np.linalg.solve(root, C.T), 2)
     size = np.sqrt(out / into) if into and out else 1.0
-    return Matrices(A, B * size, C / size, system.D * w / z[:, None]), T
-
-
-def _channel_scales(system: Matrices, structure: Structure) -> tuple[Array, Array]:
-    """Return by what entries of w and of z are divided so that the loop's gains among them are balanced.
-
-    A full block's entries have the same scale; entries of other blocks may have one each, which commutes with them.
-    """
-    w, z, units = np.zeros(structure.shape[0], dtype=int), np.zeros(structure.shape[1], dtype=int), 0
-    for block, own_w, own_z in zip(structure.blocks, structure.w, structure.z, strict=True):
-        count = 1 if block.kind == "full" else block.repetitions
-        w[own_w] = units + np.arange(count)
-        z[own_z] = units + np.arange(count)
-        units += count
-    poles = np.abs(system.poles)
-    omega = np.outer(np.quantile(poles, [0.0, 0.5, 1.0]), _AROUND).ravel() if len(poles) else np.zeros(1)
-    gains = np.max([np.abs(system.response(float(x))) for x in omega], axis=0)
-    among = np.zeros((units, units))
-    np.maximum.at(among, (z[:, None], w[None]), gains)
-    _, (scales, _) = matrix_balance(among, permute=False, separate=True)
-    return scales[w], scales[z]
+    return Matrices(A, B * size, C / size, system.D), T

@@ -14,11 +14,12 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.model.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.common_lyapunov import Certificate, common_lyapunov
 from titop.solvers.robust.one_parameter import poles, suspects
 from titop.solvers.robust.parameter_lyapunov import ParameterLyapunov, monomials
 from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, middle_rate, read_loop
 from titop.solvers.robust.varying_members import Family, FractionalFamily, Members, SampledFamily, slope_of
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
@@ -49,14 +50,21 @@ class LyapunovTest:
     Attributes
     ----------
     family : Family
+        Members in units of time and states in which they are well scaled.
     loop : UncertainLoop or None
-        Of a linear fractional model.
+        Of a linear fractional model, channels balanced.
     rates : dict
         By name, in units per second.
     exponents : array (terms, p)
         No unit.
     at_points : bool
         Whether it is tested at points, else by multipliers.
+    states : tuple of str
+        Names of the members' states.
+    rate : float
+        Unit (rad/s) of the members' poles.
+    scales : array (n,)
+        Units of the members' states, in those of the model.
     """
 
     family: Family
@@ -64,6 +72,9 @@ class LyapunovTest:
     rates: dict[str, float]
     exponents: Array
     at_points: bool
+    states: tuple[str, ...]
+    rate: float
+    scales: Array
     _searches: dict[float, ParameterLyapunov] = field(default_factory=dict)
 
     @property
@@ -76,24 +87,12 @@ class LyapunovTest:
         """Whether the loop is one in discrete time."""
         return self.loop is not None and self.loop.period > 0
 
-    @property
-    def states(self) -> int:
-        """How many the members have."""
-        return self.family.grid().A.shape[-1] if self.loop is None else len(self.loop.system.A)
-
-    def search(self, factor: float, rate: float = 0.0) -> Certificate | str:
+    def search(self, factor: float, decay: float = 0.0) -> Certificate | str:
         """Return what shows a decay (1/s) with all ranges so many times as large, or why nothing does."""
-        if not self.at_points:
-            assert self.loop is not None
-            return common_lyapunov(_grown(self.loop.uncertain, factor), self.loop.structure, rate)
-        if factor not in self._searches:
-            members = self._members(factor)
-            if _abscissa(members.A).max() >= 0:
-                return "a member is unstable, or has no response"
-            bounds = np.array([self.rates.get(name, 0.0) for name in self.names])
-            doubts = self._doubts(factor) if self.loop is not None and len(self.names) == 1 else None
-            self._searches[factor] = ParameterLyapunov(members, self.exponents, bounds, doubts)
-        return self._searches[factor].search(rate)
+        found = self._search(factor, decay / self.rate)
+        if isinstance(found, str):
+            return found
+        return found._replace(P=found.P / self.scales[:, None] / self.scales, decay=found.decay * self.rate)
 
     def points(self) -> dict[str, Array]:
         """Return the values of the parameters, in their units, at which they were tested."""
@@ -111,7 +110,21 @@ class LyapunovTest:
 
     def slowest(self) -> float:
         """Return the least decay (1/s) of known members, which a family's cannot exceed."""
-        return -float(_abscissa(self._members(1.0).A).max())
+        return -float(_abscissa(self._members(1.0).A).max()) * self.rate
+
+    def _search(self, factor: float, decay: float) -> Certificate | str:
+        """Search in the members' units."""
+        if not self.at_points:
+            assert self.loop is not None
+            return common_lyapunov(_grown(self.loop.uncertain, factor), self.loop.structure, decay)
+        if factor not in self._searches:
+            members = self._members(factor)
+            if _abscissa(members.A).max() >= 0:
+                return "a member is unstable, or has no response"
+            bounds = np.array([self.rates.get(name, 0.0) / self.rate for name in self.names])
+            doubts = self._doubts(factor) if self.loop is not None and len(self.names) == 1 else None
+            self._searches[factor] = ParameterLyapunov(members, self.exponents, bounds, doubts)
+        return self._searches[factor].search(decay)
 
     def _members(self, factor: float) -> Members:
         family = self._of(factor)
@@ -136,7 +149,7 @@ class LyapunovTest:
         assert isinstance(family, FractionalFamily)
         assert self.loop is not None
         system, slope = _grown(self.loop.uncertain, factor), slope_of(family.parameters[0], factor)
-        rate = self.rates.get(self.names[0], 0.0)
+        rate = self.rates.get(self.names[0], 0.0) / self.rate
         return lambda P, decay: family.members(suspects(system, P, slope, rate, decay)[:, None])
 
 
@@ -159,6 +172,7 @@ def read_test(request: Request) -> LyapunovTest:
         lft = lft.close(request.controller)
     loop = read_loop(lft, request.blocks)
     check_stable(loop)
+    loop = replace(loop, system=balanced(loop.system, loop.structure))
     real = len(loop.structure.real)
     count = request.points or (_FEW if real <= 2 else _MANY)
     family = FractionalFamily(loop.uncertain, loop.structure, count)
@@ -172,7 +186,8 @@ def read_test(request: Request) -> LyapunovTest:
         name = "rates" if rates else "decay"
         advice = "leave it out: a common function holds for sampled loops too; or model the loop in continuous time"
         raise ModelError(Finding("sampled-loop", name, f"a step of {loop.period} s", "a loop in continuous time", advice))
-    return LyapunovTest(family, loop, rates, _exponents(rates, family.names, request.degree), at_points)
+    exponents = _exponents(rates, family.names, request.degree)
+    return LyapunovTest(family, loop, rates, exponents, at_points, loop.states, loop.rate, loop.scales)
 
 
 def _read_samples(request: Request) -> LyapunovTest:
@@ -193,8 +208,10 @@ def _read_samples(request: Request) -> LyapunovTest:
         found, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
         raise ModelError(Finding("sampled-controller", "controller", found, "a controller in continuous time", advice))
     family = SampledFamily(request.family, request.controller)
+    family = replace(family, rate=middle_rate(family.grid().A[0]))
     rates = _read_rates(request.rates, family.names)
-    return LyapunovTest(family, None, rates, _exponents(rates, family.names, request.degree), True)
+    exponents, states = _exponents(rates, family.names, request.degree), family.states
+    return LyapunovTest(family, None, rates, exponents, True, states, family.rate, np.ones(len(states)))
 
 
 def _exponents(rates: Mapping[str, float], names: tuple[str, ...], degree: int) -> Array:
@@ -253,7 +270,7 @@ def _grown(system: Matrices, factor: float) -> Matrices:
 
 
 def _abscissa(A: Array) -> Array:
-    """Return the largest real part of the poles (k, 1/s) of members (k, n, n), infinite where there is no response."""
+    """Return the largest real part of the poles (k) of members (k, n, n), infinite where there is no response."""
     result = np.full(len(A), np.inf)
     finite = np.isfinite(A).all(axis=(1, 2))
     result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1)

@@ -14,7 +14,10 @@ from titop.solvers.robust.structure import Structure
 
 @dataclass(frozen=True)
 class Matrices:
-    """``dx/dt = A x + B w``, ``z = C x + D w``."""
+    """``dx/dt = A x + B w``, ``z = C x + D w``.
+
+    The unit of time is the system's own: poles and frequencies are in parts of the rate of an `UncertainLoop`.
+    """
 
     A: Array
     B: Array
@@ -23,11 +26,11 @@ class Matrices:
 
     @cached_property
     def poles(self) -> Array:
-        """Eigenvalues of A (n, rad/s)."""
+        """Eigenvalues of A (n)."""
         return np.linalg.eigvals(self.A)
 
     def response(self, omega: float) -> Array:
-        """Return the response (outputs, inputs; own units) at a frequency in rad/s, which may be infinite."""
+        """Return the response (outputs, inputs; own units) at a frequency, which may be infinite."""
         if np.isinf(omega):
             return self.D.astype(complex)
         return self.C @ np.linalg.solve(1j * omega * np.eye(len(self.A)) - self.A, self.B) + self.D

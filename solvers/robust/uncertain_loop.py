@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import matrix_balance
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
@@ -28,19 +29,27 @@ class UncertainLoop:
     Attributes
     ----------
     system : Matrices
-        In continuous time; a sampled one by the bilinear map, which keeps stability and gains.
+        In continuous time, its unit ``1 / rate``; a sampled one by the bilinear map, which keeps stability and gains.
     structure : Structure
     inputs, outputs : tuple of Signal
         All channels.
+    states : tuple of str
     period : float
         Sample time (s), zero in continuous time.
+    rate : float
+        Unit (rad/s) of the system's poles and frequencies.
+    scales : array (n,)
+        Units of the system's states, in those of the model.
     """
 
     system: Matrices
     structure: Structure
     inputs: tuple[Signal, ...]
     outputs: tuple[Signal, ...]
+    states: tuple[str, ...]
     period: float
+    rate: float
+    scales: Array
 
     @property
     def uncertain(self) -> Matrices:
@@ -49,12 +58,13 @@ class UncertainLoop:
         return self.system.part(np.arange(z), np.arange(w))
 
     def frequency(self, omega: float) -> float:
-        """Return the frequency (rad/s) for one of the continuous system."""
+        """Return the frequency (rad/s) for one of the system, in its unit."""
+        omega = self.rate * omega
         return float(2 / self.period * np.arctan(omega * self.period / 2)) if self.period else omega
 
     def warped(self, omega: float) -> float:
-        """Return the frequency (rad/s) of the continuous system for one."""
-        return float(2 / self.period * np.tan(omega * self.period / 2)) if self.period else omega
+        """Return the frequency of the system, in its unit, for one in rad/s."""
+        return float(2 / self.period * np.tan(omega * self.period / 2) if self.period else omega) / self.rate
 
 
 def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
@@ -74,8 +84,11 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     check_sizes(structure, D)
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
     system = _continuous(A, B, C, D, period) if period else Matrices(A, B, C, D)
+    rate = middle_rate(system.A)
+    system, scales = _in_units(system, rate)
     _, inputs, outputs = signals_of(model)
-    return UncertainLoop(system, structure, tuple(inputs), tuple(outputs), period)
+    states = tuple(str(name) for name in model.state_labels)
+    return UncertainLoop(system, structure, tuple(inputs), tuple(outputs), states, period, rate, scales)
 
 
 def read_blocks(blocks: Any) -> Structure:
@@ -96,7 +109,7 @@ def check_sizes(structure: Structure, D: Array) -> None:
 
 def check_stable(loop: UncertainLoop) -> None:
     """Refuse a nominal loop that is not stable."""
-    poles = loop.system.poles
+    poles = loop.rate * loop.system.poles
     worst = poles[np.argmax(poles.real)] if len(poles) else -1.0
     if not np.real(worst) < 0:
         advice = "close the loop first: lft.close(K); free rigid modes need a controller or omit="
@@ -133,6 +146,19 @@ def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) ->
         advice = did_you_mean("", [signal.name for signal in known[skipped:]])
         raise ModelError(Finding("unknown-signal", where, names, "a signal or more", advice))
     return [skipped + k for k in positions(where, wanted, known[skipped:])]
+
+
+def middle_rate(A: Array) -> float:
+    """Return the median distance (rad/s) of poles from zero, one where that is none: a unit for times and frequencies."""
+    return float(np.median(np.abs(np.linalg.eigvals(A)))) or 1.0 if len(A) else 1.0
+
+
+def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
+    """Return the system with frequencies in parts of a rate and states in units in which A is balanced, and these (n,)."""
+    if not len(system.A):
+        return system, np.ones(0)
+    A, (scales, _) = matrix_balance(system.A / rate, permute=False, separate=True)
+    return Matrices(A, system.B / rate / scales[:, None], system.C * scales, system.D), scales
 
 
 def _continuous(A: Array, B: Array, C: Array, D: Array, period: float) -> Matrices:

@@ -35,7 +35,7 @@ class Members(NamedTuple):
     slopes : array (k, p)
         Derivatives of `s` to the parameters, in their inverse units.
     A : array (k, n, n)
-        Not a number where a member has no response.
+        Not a number where a member has no response. Its unit is the family's.
     """
 
     s: Array
@@ -69,7 +69,7 @@ class FractionalFamily:
     Attributes
     ----------
     system : Matrices
-        The channels of the uncertainty alone.
+        The channels of the uncertainty alone, balanced.
     structure : Structure
     count : int
         Values of each parameter on the grid.
@@ -140,15 +140,26 @@ class SampledFamily:
     ----------
     model : LPVModel
     controller : control.StateSpace or None
+    rate : float
+        Unit (rad/s) of the members' poles.
     """
 
     model: LPVModel
     controller: Any = None
+    rate: float = 1.0
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the parameters."""
         return tuple(self.model.parameters)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the members' states, the controller's behind."""
+        return (
+            *(state.path for state in self.model.states),
+            *(self.controller.state_labels if self.controller is not None else ()),
+        )
 
     def grid(self) -> Members:
         """Return the members at the points that have an equilibrium."""
@@ -192,9 +203,9 @@ class SampledFamily:
 
     def _members(self, points: Array) -> Members:
         middle, half = self._ranges()
-        n = len(self.model.states) + (self.controller.nstates if self.controller is not None else 0)
+        n = len(self.states)
         A = np.array([self._closed(dict(zip(self.names, row, strict=True))) for row in points]).reshape(-1, n, n)
-        return Members((points - middle) / half, np.broadcast_to(1 / half, points.shape), A)
+        return Members((points - middle) / half, np.broadcast_to(1 / half, points.shape), A / self.rate)
 
     def _closed(self, values: dict[str, float]) -> Array:
         member = self.model.at(values)
