@@ -16,6 +16,6 @@ These are for parameters that are constant. Where they change with time, a funct
 
 - `matrix_inequalities`: what finds it, by Clarabel; `lyapunov_coordinates`: states in which that is well scaled;
 - `common_lyapunov`: one function for all members; `varying_members`, `parameter_lyapunov`: one that depends on the parameters;
-  `one_parameter`: its proof between points;
+  `one_parameter`: its proof between points; `marginal_poles`: where none can exist;
 - `lyapunov_tests`: which of these is asked for; `lyapunov`: what users call.
 """

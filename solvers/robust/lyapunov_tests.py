@@ -16,6 +16,7 @@ from titop.solvers.lft.model.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.common_lyapunov import Certificate, common_lyapunov
+from titop.solvers.robust.marginal_poles import abscissa, marginal_poles, rounding_of_poles
 from titop.solvers.robust.one_parameter import poles, suspects
 from titop.solvers.robust.parameter_lyapunov import ParameterLyapunov, monomials
 from titop.solvers.robust.state_space import Matrices
@@ -104,13 +105,13 @@ class LyapunovTest:
     def unstable(self, factor: float) -> dict[str, float]:
         """Return the parameters of the most unstable member, empty if none is known."""
         members = self._members(factor)
-        growth = _abscissa(members.A)
+        growth = abscissa(members.A)
         worst = int(growth.argmax())
-        return self.family.values(members.s[worst]) if growth[worst] >= 0 else {}
+        return self.family.values(members.s[worst]) if growth[worst] > rounding_of_poles(members.A[worst]) else {}
 
     def slowest(self) -> float:
         """Return the least decay (1/s) of known members, which a family's cannot exceed."""
-        return -float(_abscissa(self._members(1.0).A).max()) * self.rate
+        return -float(abscissa(self._members(1.0).A).max()) * self.rate
 
     def _search(self, factor: float, decay: float) -> Certificate | str:
         """Search in the members' units."""
@@ -119,8 +120,12 @@ class LyapunovTest:
             return common_lyapunov(_grown(self.loop.uncertain, factor), self.loop.structure, decay)
         if factor not in self._searches:
             members = self._members(factor)
-            if _abscissa(members.A).max() >= 0:
+            growth = abscissa(members.A)
+            worst = members.A[int(growth.argmax())]
+            if growth.max() > rounding_of_poles(worst):
                 return "a member is unstable, or has no response"
+            if growth.max() >= -rounding_of_poles(worst):
+                return marginal_poles(worst, self.states, self.rate)
             bounds = np.array([self.rates.get(name, 0.0) / self.rate for name in self.names])
             doubts = self._doubts(factor) if self.loop is not None and len(self.names) == 1 else None
             self._searches[factor] = ParameterLyapunov(members, self.exponents, bounds, doubts)
@@ -267,11 +272,3 @@ def _is_count(value: Any, least: float, most: float) -> bool:
 def _grown(system: Matrices, factor: float) -> Matrices:
     """Return the channels of uncertainties that are so many times as large."""
     return system.scaled(np.full(len(system.C), factor))
-
-
-def _abscissa(A: Array) -> Array:
-    """Return the largest real part of the poles (k) of members (k, n, n), infinite where there is no response."""
-    result = np.full(len(A), np.inf)
-    finite = np.isfinite(A).all(axis=(1, 2))
-    result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1)
-    return result
