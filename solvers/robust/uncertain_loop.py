@@ -57,6 +57,15 @@ class UncertainLoop:
         w, z = self.structure.shape
         return self.system.part(np.arange(z), np.arange(w))
 
+    @property
+    def poles(self) -> Array:
+        """Poles of the loop (n, rad/s); of a sampled one ``log(z) / period``."""
+        poles = self.rate * self.system.poles
+        if not self.period:
+            return poles
+        with np.errstate(divide="ignore"):  # z = 0 decays at once
+            return np.asarray(2 / self.period * np.arctanh(poles.astype(complex) * self.period / 2))
+
     def frequency(self, omega: float) -> float:
         """Return the frequency (rad/s) for one of the system, in its unit."""
         omega = self.rate * omega
@@ -109,10 +118,14 @@ def check_sizes(structure: Structure, D: Array) -> None:
 
 def check_stable(loop: UncertainLoop) -> None:
     """Refuse a nominal loop that is not stable."""
-    poles = loop.rate * loop.system.poles
+    poles = loop.poles
     worst = poles[np.argmax(poles.real)] if len(poles) else -1.0
     if not np.real(worst) < 0:
-        advice = "close the loop first: lft.close(K); free rigid modes need a controller or omit="
+        advice = (
+            "close it with another controller or sample time"
+            if loop.period
+            else "close the loop first: lft.close(K); free rigid modes need a controller or omit="
+        )
         raise ModelError(Finding("unstable-nominal", "lft", f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
 
 

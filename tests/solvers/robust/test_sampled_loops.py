@@ -99,3 +99,16 @@ def test_the_worst_member_in_the_nonlinear_simulation() -> None:
     assert moved(loop().at(found.member)) < 1e-5  # the integrator's tolerance, and the stages
     other = {**found.member, "link.stiffness": 1.01 * found.member["link.stiffness"]}
     assert moved(loop().at(other)) > 1e-3
+
+
+def test_poles_of_sampled_loops_are_told_as_they_move() -> None:
+    """A turn by 0.9 rad a sample that grows by a twentieth: ``log(z) / T``, where the bilinear map has another pole."""
+    turn, growth = 0.9, 1.05
+    A = growth * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    M = control.ss(A, [[1e-3], [0]], [[1, 0]], 0, PERIOD)
+    with pytest.raises(tt.ModelError, match="unstable-nominal") as caught:
+        tt.robust_stability(M, blocks=[tt.DeltaBlock.real("k")])
+    pole = complex(str(caught.value).split("a pole at ")[1].split(" rad/s")[0])
+    assert abs(pole.imag) == pytest.approx(turn / PERIOD, rel=1e-5)
+    assert pole.real == pytest.approx(np.log(growth) / PERIOD, rel=1e-5)
+    assert "another controller or sample time" in str(caught.value)
