@@ -28,7 +28,10 @@ _NEAR = 1e-8
 
 
 class Gain(NamedTuple):
-    """A member's gain, its normalised parameters (one a real block) and the frequency (rad/s) of the peak."""
+    """A member's gain, its normalised parameters (one a real block) and the frequency (rad/s) of the peak.
+
+    Of an unstable or ill-posed member the gain is infinite, the frequency not a number.
+    """
 
     value: float
     deltas: Array
@@ -80,7 +83,7 @@ class GainSearch:
         self.best = Gain(0.0, np.zeros(len(structure.real)), 0.0)
 
     def run(self, seed: int = 0) -> Gain:
-        """Return the highest gain that was found, infinite where a member is unstable."""
+        """Return the highest gain that was found, infinite where a member is unstable or ill-posed."""
         n, rng = len(self.structure.real), np.random.default_rng(seed)
         self._look(np.zeros(n))
         corners = np.array(list(product((1.0, -1.0), repeat=n))) if 2**n <= _CORNERS else rng.choice((1.0, -1.0), (_CORNERS, n))
@@ -103,9 +106,9 @@ class GainSearch:
         try:
             closed = self.system.closed(self._delta(deltas))
         except np.linalg.LinAlgError:
-            return np.inf, deltas, np.inf
+            return np.inf, deltas, np.nan
         if closed.poles.real.max(initial=-1.0) >= 0:
-            return np.inf, deltas, 0.0
+            return np.inf, deltas, np.nan
         outputs, inputs = (np.arange(first, size) for first, size in zip((z, w), self.system.D.shape, strict=True))
         gain, omega = peak_gain(closed.part(outputs, inputs))
         return gain, deltas, omega

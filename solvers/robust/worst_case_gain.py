@@ -40,11 +40,11 @@ class WorstCaseGain:
     upper : float
         No member's gain is higher, at any frequency; infinite where no bound was proved. In output units over input units.
     lower : float
-        The gain of the worst member found, infinite if that is unstable.
+        The gain of the worst member found, infinite if that is unstable or ill-posed.
     member : dict
         Its parameters by name, in their units.
     omega : float
-        Frequency (rad/s) of its peak.
+        Frequency (rad/s) of its peak, not a number if that is infinite.
     intervals : array (n, 2), rad/s
         Covered by one scaling each: the proof of the upper bound for the whole box.
     left : float
@@ -59,6 +59,8 @@ class WorstCaseGain:
     left: float = 0.0
 
     def __str__(self) -> str:
+        if np.isinf(self.lower):
+            return f"no worst-case gain: unstable or ill-posed with {self.member}"
         where = f"{self.lower:.6g} at {self.omega:.4g} rad/s with {self.member}"
         text = f"worst-case gain between {where} and {self.upper:.6g}"
         return f"{text} ({100 * self.left:.3g} % of the box left: give more cells)" if self.left else text

@@ -67,6 +67,9 @@ def test_an_unstable_member_has_an_infinite_gain() -> None:
     found = tt.worst_case_gain(M, "force", "x", blocks=blocks)
     assert found.lower == np.inf
     assert found.upper == np.inf
+    assert found.member["c"] < 0, "negative damping"
+    assert np.isnan(found.omega)
+    assert str(found) == f"no worst-case gain: unstable or ill-posed with {found.member}"
 
 
 @pytest.mark.parametrize("seed", range(3))
