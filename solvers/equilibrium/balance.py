@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.interaction_loads import input_efforts
 from titop.solvers.equilibrium.loaded_state import LoadedState
-from titop.solvers.equilibrium.sizes import acceleration_derivatives
+from titop.solvers.equilibrium.sizes import acceleration_derivatives, motion_efforts
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.signals.named_model import NamedModel
 
@@ -84,8 +84,7 @@ def _alone(point: LoadedState, along: Array, rate: float, by_effort: Array) -> A
     """
     model, q, v = point.model, point.q, point.v
     weight = model.gravity_effects(q)
-    efforts = [point.tau, model.motor_efforts(point.u), weight, model.nonlinear_effects(q, v) - weight]
-    efforts.append(model.passive_efforts(q, v))
+    efforts = [point.tau, model.motor_efforts(point.u), weight, motion_efforts(point), model.passive_efforts(q, v)]
     pushes = model.external_pushes(point.wrenches, point.u)
     efforts += [own_efforts(pushes, q, model.nv), input_efforts(model, q, pushes)]
     for port, inertial, wrench in port_pushes(pushes):

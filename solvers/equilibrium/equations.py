@@ -87,7 +87,7 @@ class Motion:
 
 def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
     """Return what counts as one for each residual."""
-    parts = [sizes.accelerations, sizes.accelerations * sizes.rate] if moving else [sizes.accelerations]
+    parts = [sizes.accelerations, sizes.drifts] if moving else [sizes.accelerations]
     if model.is_constrained:
         openings = np.where(model.angular_constraints, 1.0, sizes.length)
         parts += [openings, openings * sizes.rate]

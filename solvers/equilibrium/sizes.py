@@ -1,7 +1,7 @@
 """The sizes of a system: what counts as one where its equilibria are searched, so that no unit matters.
 
-Length and inertia are the system's own. The rate is that at which gravity, or else motion, or else springs and efforts make
-things look different.
+Length and inertia are the system's own. The rate is that at which gravity and what motion pushes, or else efforts, or else
+springs make things look different.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _PURE = ("1", "rad")
 
 #: What rounding leaves of springs' and rods' accelerations at rest, in parts of those a radian or the system's length away.
 _ROUNDING = 1e-13
+#: The square of the rate, at least, over that of the fastest motion, also where this pushes nothing: rounding of its terms.
+_TURNING = 1e-6
 
 
 class Sizes(NamedTuple):
@@ -38,6 +40,8 @@ class Sizes(NamedTuple):
         Of the coordinates, in parts of the largest.
     length : float
         In m.
+    fastest : float
+        In 1/s: the largest of the guess's rates over the coordinates' sizes.
     """
 
     coordinates: Array
@@ -45,6 +49,7 @@ class Sizes(NamedTuple):
     energy: float
     inertias: Array
     length: float
+    fastest: float
 
     @property
     def efforts(self) -> Array:
@@ -56,9 +61,14 @@ class Sizes(NamedTuple):
         """Accelerations (nv) by a coordinate's size within the time of one."""
         return self.coordinates * self.rate**2
 
+    @property
+    def drifts(self) -> Array:
+        """Changes of accelerations (nv) by one within the time in which things look different, or motion has gone that far."""
+        return self.accelerations * max(self.rate, self.fastest)
+
     def speed(self, v: Array) -> float:
         """Return the largest of rates (nv) over the coordinates' sizes (1/s)."""
-        return float(np.abs(v / self.coordinates).max(initial=0.0))
+        return _speed(v, self.coordinates)
 
     def of_unit(self, unit: str) -> float:
         """Return what counts as one in a unit such as ``"N m/rad"``; 1 in those unknown."""
@@ -81,8 +91,13 @@ def sizes_of(point: LoadedState) -> Sizes:
     coordinates = coordinate_sizes(model.assembly, inertia, length)
     energies = inertia * coordinates**2
     largest = float(energies.max(initial=0.0)) or 1.0
-    rate = _rate(point, coordinates, length)
-    return Sizes(coordinates, rate, largest * rate**2, energies / largest, length)
+    fastest = _speed(point.v, coordinates)
+    rate = _rate(point, coordinates, length, fastest)
+    return Sizes(coordinates, rate, largest * rate**2, energies / largest, length, fastest)
+
+
+def _speed(v: Array, coordinates: Array) -> float:
+    return float(np.abs(v / coordinates).max(initial=0.0))
 
 
 def _length(point: LoadedState) -> float:
@@ -100,21 +115,34 @@ def _length(point: LoadedState) -> float:
     return float(max(here, held_at)) or 1.0
 
 
-def _rate(point: LoadedState, coordinates: Array, length: float) -> float:
+def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float) -> float:
     """Return the rate (1/s)."""
     model = point.model
     falling = float(np.linalg.norm(model.gravity)) / length
-    moving = float(np.abs(point.v / coordinates).max(initial=0.0))
-    if falling or moving:
-        return float(np.sqrt(falling + moving**2))
+    if falling and not fastest:
+        return float(np.sqrt(falling))
     by_state, by_effort = acceleration_derivatives(point)
+    stiff = (np.abs(by_state[:, : model.nv]) * coordinates / coordinates[:, None]).max(initial=0.0)
     acting = model.engine.dynamics.tree_inverse(
         point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.u)
     )
-    pulled = (np.abs(by_effort) @ (np.abs(point.tau + model.motor_efforts(point.u)) + np.abs(acting))) / coordinates
-    stiff = np.abs(by_state[:, : model.nv]) * coordinates / coordinates[:, None]
-    fastest, slowest = stiff.max(initial=0.0), pulled.max(initial=0.0)
-    return float(np.sqrt(slowest if slowest > _ROUNDING * fastest else fastest)) or 1.0
+    efforts = np.abs(point.tau + model.motor_efforts(point.u)) + np.abs(acting)
+    moving, pulled = (
+        float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
+    )
+    least = max(_ROUNDING * stiff, _TURNING * fastest**2)
+    return float(np.sqrt(next((each for each in (falling + moving, pulled) if each > least), max(stiff, least)))) or 1.0
+
+
+def motion_efforts(point: LoadedState) -> Array:
+    """Return the efforts (nv) that motion takes, signs left out: of each rate alone, as terms of several balance, and of all.
+
+    Balanced wheels push nothing, however fast they are.
+    """
+    model, q, v = point.model, point.q, point.v
+    weight = model.gravity_effects(q)
+    motions = [v, *np.diag(v)[v != 0.0]]
+    return sum((np.abs(model.nonlinear_effects(q, motion) - weight) for motion in motions), np.zeros(model.nv))
 
 
 def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:

@@ -99,7 +99,7 @@ class TestEquilibria:
 def test_without_the_systems_sizes_some_units_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     def absolute(point: tt.OperatingPoint) -> Sizes:
         ones = np.ones(point.model.nv)
-        return Sizes(ones, 1.0, 1.0, ones, 1.0)
+        return Sizes(ones, 1.0, 1.0, ones, 1.0, 0.0)
 
     right = found_of(trimmed(SI, "arm"), SI)
     monkeypatch.setattr(trim_unknowns, "sizes_of", absolute)

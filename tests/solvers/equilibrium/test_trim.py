@@ -207,3 +207,36 @@ def test_constrained_systems_that_move_steadily() -> None:
 def test_iterations_are_counted(iterations: Any) -> None:
     with refusal("wrong-type", "max_iterations"):
         tt.trim(swing(), max_iterations=iterations)
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 1], [1.0, 2.0, 0.3]], ids=str)
+@pytest.mark.parametrize("rate", [1.0, 628.0])
+class TestFastWheels:
+    """Nothing depends on how fast a wheel turns: what is accelerated beside it is no equilibrium, what is not is one."""
+
+    def satellite(self, axis: list[float]) -> tt.Model:
+        s = tt.System("satellite", gravity=[0, 0, 0])
+        s.connect("world", tt.RigidBody("hub", 500.0, inertia=[300, 250, 220]), joint=tt.Free("base"))
+        s.add_actuator(tt.ReactionWheel("wheel", s["hub"], axis, 0.1, mass=5.0))
+        return s.resolve()
+
+    @pytest.mark.parametrize("torque", [1e-2, 1e-6])
+    def test_excuse_no_torque(self, axis: list[float], rate: float, torque: float) -> None:
+        with pytest.raises(tt.ConvergenceError, match=r"an acceleration of base\.rz, "):
+            tt.trim(self.satellite(axis), v={"wheel": rate}, wrenches={"hub": [0, 0, 0, 0, 0, torque]})
+
+    def test_let_the_satellite_rest(self, axis: list[float], rate: float) -> None:
+        assert tt.trim(self.satellite(axis), v={"wheel": rate}).drifting == ("wheel",)
+
+
+def test_fast_wheels_on_a_light_hinge() -> None:
+    """Weight is balanced by a spring, k q = m g l cos(q), whatever the two wheels' rates, which their rounding grows with."""
+    for rates in ((10.0, 1e4), (1e5, 3.0)):
+        s = tt.System("arm", gravity=[0, 0, -GRAVITY])
+        hub = tt.RigidBody("hub", 2.0, com=[0.1, 0, 0], inertia=[0.03, 0.025, 0.03])
+        s.connect("world", hub, joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=3.0))
+        for name, axis in zip("ab", ([1, 2, 3], [0.3, -0.1, 0.2]), strict=True):
+            s.add_actuator(tt.ReactionWheel(name, hub, axis, 0.1, mass=5.0))
+        found = tt.trim(s.resolve(), ["hinge"], v=dict(zip("ab", rates, strict=True))).q[0]
+        weight = 3.0 * found / (GRAVITY * np.cos(found))  # the wheels stand at the hub's origin
+        assert weight == pytest.approx(2.0 * 0.1, rel=1e-8)
