@@ -66,9 +66,23 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     by_state, by_effort = derivatives or acceleration_derivatives(point)
     found = np.abs([a, drift])
     allowed = _OF_REACH * np.abs(by_state) @ np.concatenate([along, rate * along])
-    if (found > [allowed, rate * allowed]).any():
+    drifting = np.abs(by_state[:, : len(along)]) @ rate_errors(along, by_state)
+    if (found > [allowed, rate * allowed + drifting]).any():
         allowed += _OF_TERMS * _alone(point, along, rate, by_effort)
-    return _parts(found, np.array([allowed, rate * allowed]))
+    return _parts(found, np.array([allowed, rate * allowed + drifting]))
+
+
+def rate_errors(along: Array, by_state: Array) -> Array:
+    """Return errors of rates (nv) that excuse what follows from them: over what coordinates reach in their own oscillations.
+
+    Parameters
+    ----------
+    along : (nv,) array
+        What coordinates reach.
+    by_state : (nv, 2nv) array
+        Derivatives of the accelerations by coordinates and rates.
+    """
+    return _OF_REACH * along * np.sqrt(np.abs(np.diag(by_state)))
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -92,8 +106,6 @@ def _alone(point: LoadedState, along: Array, rate: float, by_effort: Array) -> A
         own = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ own)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    for alone in np.diag(v)[v != 0.0]:  # each motion: terms of several balance, and balanced wheels push nothing
-        total += np.abs(model.nonlinear_effects(q, alone) - weight)
     falling = float(np.linalg.norm(model.gravity)) / model.size
     accelerations: Array = np.abs(by_effort) @ total + along * (falling + _ROUNDED * rate**2)
     return accelerations

@@ -42,3 +42,15 @@ def test_every_motion_counts_alone_and_derivatives_may_be_known() -> None:
     alone = np.abs(derivatives[1]) @ np.abs(efforts).sum(axis=0)
     assert (np.abs(a) > found[0] * 1e-6 * alone).all()  # there is more that excuses accelerations
     assert (found[0] > 1).all()
+
+
+@pytest.mark.parametrize(("rate", "excused"), [(1e-20, True), (1e-9, True), (1e-6, False)])
+def test_rates_as_small_as_errors_are_none(rate: float, excused: bool) -> None:
+    """A spring at rest that moves by a rate over its own, 10 rad/s: its acceleration changes by -100 times that."""
+    s = tt.System("spring", gravity=[0, 0, 0])
+    hinge = tt.Revolute("hinge", axis=[0, 1, 0], stiffness=50.0, rest=0.5)
+    s.connect("world", tt.RigidBody("arm", 1.0, inertia=[0.1, 0.5, 0.5]), hinge)
+    point = tt.OperatingPoint(s.resolve(), [0.5], [rate])
+    found = excess(point, point.residual, np.array([-100.0 * rate]))
+    assert found[0] == 0.0
+    assert (found[1, 0] < 1.0) == excused
