@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.differences import derivative, settled_step
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import reaches
+from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -19,6 +20,11 @@ from titop.solvers.signals.system_inputs import SystemInputs
 _COMPLEX_STEP = 1e-30
 #: Where the search for the step of differences begins, over what the state is.
 _FIRST_STEP = 1e-3
+#: Coordinates, rates, accelerations and inputs below this part of what counts as one, or does as much, are errors of an
+#: equilibrium, and tell no step.
+_ERRORS = 1e-8
+#: By how much at most a step is longer than where its search begins.
+_LONGER = 256.0**4
 #: How well complex steps and differences have to agree for the former to be believed: of the derivative, and over the rounding
 #: of the function's values.
 _AGREEMENT, _NOISE = 1e-6, 1e3
@@ -51,7 +57,13 @@ def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, 
 def function_derivatives(
     at: Snapshot, change: SnapshotChanges, name: str, function: Callable[..., Any], inputs: SystemInputs
 ) -> Array:
-    """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences."""
+    """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences.
+
+    Warns
+    -----
+    ModelWarning
+        Where no step of differences is good: of functions that jump or are noisy.
+    """
     actuators = np.zeros((at.model.nu, len(inputs.channels)))
     for column, channel in enumerate(inputs.channels):
         if channel.kind == Kind.INPUT:
@@ -60,38 +72,91 @@ def function_derivatives(
     changes = (q_change, change.v, change.a, actuators @ change.inputs)
     state = (at.q, at.v, at.a, at.inputs)
 
-    def along(column: int, step: Any) -> list[Array]:
+    def along_column(column: int, step: Any) -> list[Array]:
         q, *others = (x + step * dx[:, column] for x, dx in zip(state, changes, strict=True))
         if not isinstance(step, complex):  # quaternions stay unit ones, as the model's functions want them
             q = at.model.integrate(at.q, step * change.q[:, column])
         return [q, *others]
 
-    sizes = np.concatenate([reaches(at.model, at.q), *(np.abs(x) for x in state[1:])])
-    moved = np.abs(np.vstack([change.q, *changes[1:]]))
+    whole = coordinate_sizes(at.model.assembly, np.diag(at.model.mass_matrix(at.q)), at.model.size)
+    along = reaches(at.model, at.q)
+    along = np.where(along > _ERRORS * whole, along, whole)
+    rows = np.abs(np.vstack([change.q, *changes[1:]]))
+    sizes = np.concatenate([along, *_noticed(at, along, rows[: len(along)], np.abs(change.a), actuators)])
 
-    def difference(column: int) -> tuple[Array, Array]:
-        both = (sizes > 0) & (moved[:, column] > 0)
-        start = _FIRST_STEP * float((sizes[both] / moved[both, column]).min(initial=np.inf))
-        return _difference(
-            lambda s: function_value(name, function, *along(column, s)), start if start < np.inf else _FIRST_STEP
-        )
+    def difference(column: int) -> _Difference:
+        starts = [_first_step(each, rows[: len(each), column]) for each in (sizes, whole)]
+        return _difference(lambda s: function_value(name, function, *along_column(column, s)), *starts)
 
     columns = range(q_change.shape[1])
-    pairs = [difference(column) for column in columns]
-    differences, allowed = (np.column_stack(part) for part in zip(*pairs, strict=True))
+    found = [difference(column) for column in columns]
+    differences, allowed = (np.column_stack([each[k] for each in found]) for k in (0, 1))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            steps = [np.atleast_1d(function(*along(column, 1j * _COMPLEX_STEP))) for column in columns]
+            steps = [np.atleast_1d(function(*along_column(column, 1j * _COMPLEX_STEP))) for column in columns]
             exact = np.imag(np.column_stack(steps)) / _COMPLEX_STEP
+        if (np.abs(exact - differences) <= allowed).all():
+            return exact
     except (TypeError, ValueError, np.exceptions.ComplexWarning):
-        return differences
-    return exact if (np.abs(exact - differences) <= allowed).all() else differences
+        pass
+    if not all(each.settled for each in found):
+        expected, advice = "smooth values near the point", "its derivatives are wrong; smooth the function, or move the point"
+        warn([Finding("not-smooth", f"outputs[{name!r}]", "no step at which differences agree", expected, advice)])
+    return differences
 
 
-def _difference(value: Callable[[float], Array], start: float) -> tuple[Array, Array]:
-    """Return the derivative of a function of a number at zero, and how far complex steps may be from it."""
-    step = settled_step(lambda s: list(value(s)), start) or start
-    found = derivative(value, step)
-    rounding = np.finfo(float).eps * np.abs(value(0.0)) / step
-    return found, _AGREEMENT * np.abs(found) + _NOISE * rounding
+def _first_step(sizes: Array, moved: Array) -> float:
+    """Return the step that moves nothing by more than a part of its size; of a column that moves nothing of any size, one."""
+    known = (sizes > 0) & (moved > 0)
+    return _FIRST_STEP * (float((sizes[known] / moved[known]).min()) if known.any() else 1.0)
+
+
+def _noticed(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Array) -> tuple[Array, Array, Array]:
+    """Return the sizes of rates (nv), accelerations (nv) and inputs (nu), zero of those that are errors of an equilibrium.
+
+    Parameters
+    ----------
+    at : Snapshot
+    along : (nv,) array
+        How far each coordinate goes until things look different.
+    by_q, by_a : (nv, z) arrays
+        How much coordinates and accelerations change with z, the inputs last.
+    actuators : (nu, inputs) array
+        Which of the inputs each actuator's is.
+    """
+    far = np.divide(along[:, None], by_q, out=np.full(by_q.shape, np.inf), where=by_q > 0).min(axis=0, initial=np.inf)
+    pulled = by_a @ np.where(far < np.inf, far, 0.0)
+    v, a, u = (np.abs(x) for x in (at.v, at.a, at.inputs))
+    effects = by_a[:, by_a.shape[1] - actuators.shape[1] :] @ actuators.T
+    pushing = (effects * u > _ERRORS * pulled[:, None]).any(axis=0) | ~effects.any(axis=0)
+    return v * (v > _ERRORS * np.sqrt(pulled * along)), a * (a > _ERRORS * pulled), u * pushing
+
+
+class _Difference(NamedTuple):
+    """A derivative (outputs,) by differences, how far complex steps may be from it, and whether its step is a good one."""
+
+    slopes: Array
+    allowed: Array
+    settled: bool
+
+
+def _difference(value: Callable[[float], Array], least: float, plain: float) -> _Difference:
+    """Return the derivative of a function of a number at zero.
+
+    Parameters
+    ----------
+    value : callable
+    least, plain : float
+        Where the search for the step begins: what the least of the state tells, and where this is so short that nothing may
+        be seen, what the coordinates' own sizes do.
+    """
+    settled = settled_step(lambda s: list(value(s)), least)
+    if settled is None and _LONGER * least < plain:
+        least = plain
+        settled = settled_step(lambda s: list(value(s)), least)
+    step = settled or least
+    slopes = derivative(value, step)
+    rounding = _NOISE * np.finfo(float).eps * np.abs(value(0.0)) / step
+    constant = bool((np.abs(slopes) <= rounding).all())
+    return _Difference(slopes, _AGREEMENT * np.abs(slopes) + rounding, settled is not None or constant)

@@ -78,6 +78,42 @@ class TestFunctionsThatAskTheModel:
         np.testing.assert_allclose(system.C[3:, 9:], J, atol=1e-8)
         np.testing.assert_allclose(system.C[:3, 6:9], 10 * np.eye(3), atol=1e-8)
 
+    @pytest.mark.parametrize("error", [0.0, 1e-25])
+    def test_of_a_beam_that_is_nearly_at_rest(self, error: float) -> None:
+        """Accelerations, and coordinates that nothing bends, are rounding: they tell no step. Positions have Jacobians."""
+        s = tt.System("boom", gravity=[0, 0, -9.81])
+        hub = tt.RigidBody("hub", 20.0, inertia=2.0, ports={"r": [0.2, 0, 0]})
+        boom = tt.Beam("boom", length=2.0, density=2700.0, area=3e-4, young=70e9, iy=2e-8, iz=2e-8, modes=2)
+        s.connect("world", hub, joint=tt.Revolute("az", axis=[0, 1, 0], stiffness=300.0))
+        s.connect(hub.port("r"), boom, joint=tt.Weld("w"))
+        m = s.resolve()
+        q = tt.trim(m).q
+        q[q == 0.0] = error
+        system = tt.linearize(m, tt.OperatingPoint(m, q), ["az"], [("tip", lambda q, v, a, u: m.pose("boom.C", q)[1])])
+        expected = m.pose("boom.C", q)[0] @ m.jacobian("boom.C", q)[:3]
+        np.testing.assert_allclose(system.C[:, : m.nv], expected, atol=1e-10)  # differences of sixth order
+
+    def test_of_a_mechanism_that_has_settled(self) -> None:
+        """Rates of 1e-20 rad/s are none: springs at rest give no warning, and positions have Jacobians."""
+        s, q = tt.System("arms", gravity=[0, 0, 0]), np.array([0.5, 0.7])
+        before: tt.PortRef | str = "world"
+        for name, rest in zip(("shoulder", "elbow"), q, strict=True):
+            arm = tt.RigidBody(f"{name}_arm", 1.0, [0.3, 0, 0], [0.01, 0.05, 0.05], {"end": [0.6, 0, 0]})
+            s.connect(before, arm, tt.Revolute(name, axis=[0, 1, 0], stiffness=30.0, rest=rest))
+            before = arm.port("end")
+        m = s.resolve()
+        outputs = [("end", lambda q, v, a, u: m.pose("elbow_arm.end", q)[1])]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            system = tt.linearize(m, (q, [1e-20, 0]), ["shoulder"], outputs)
+        expected = m.pose("elbow_arm.end", q)[0] @ m.jacobian("elbow_arm.end", q)[:3]
+        np.testing.assert_allclose(system.C[:, :2], expected, atol=1e-10)  # differences of sixth order
+
+    def test_noise_has_no_derivative(self) -> None:
+        m, rng = pendulum_on_a_slider(SI), np.random.default_rng(0)
+        with pytest.warns(tt.ModelWarning, match="no-equilibrium"), pytest.warns(tt.ModelWarning, match="'noise'.*not-smooth"):
+            tt.linearize(m, m.neutral(), ["rail"], [("noise", lambda q, v, a, u: float(rng.normal()))])
+
     def test_they_are_asked_at_the_point_alone(self) -> None:
         """A number of the loop, which the neutral configuration does not close, and one that has no value there."""
         s = tt.System("four bars", gravity=[0, -9.81, 0])
