@@ -7,11 +7,9 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.unknown_differences import by_unknown
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.signals.quantities import Kind
-
-#: Step of central differences, in the scale of parameters.
-_STEP = 1e-5
 
 
 def is_balance(unknowns: Unknowns, moving: bool) -> bool:
@@ -35,6 +33,8 @@ class Balance:
     Parameters
     ----------
     unknowns : Unknowns
+    bounds : (unknowns,) arrays, optional
+        Of x, beyond which nothing is evaluated.
 
     Attributes
     ----------
@@ -42,8 +42,9 @@ class Balance:
         Number of multipliers m, of closures and gears, that follow the unknowns in the argument ``y`` of the equations.
     """
 
-    def __init__(self, unknowns: Unknowns) -> None:
+    def __init__(self, unknowns: Unknowns, bounds: tuple[Array, Array] | None = None) -> None:
         model, sizes = unknowns.guess.model, unknowns.sizes
+        self._bounds = bounds
         self.unknowns, self.held = unknowns, len(model.constraint_names)
         openings = np.where(model.angular_constraints, 1.0, sizes.length) if self.held else np.zeros(0)
         self._rest, self._sizes = np.zeros(model.nv), np.concatenate([sizes.efforts, openings])
@@ -101,8 +102,7 @@ class Balance:
             unknowns.put(Kind.INPUT, model.actuation_matrix(point.q), x, efforts)
         by_y /= self._sizes[:, None]
         for k in unknowns.select(Kind.PARAMETER)[0]:
-            ahead, behind = (self.residual(y + sign * np.eye(len(y))[k]) for sign in (_STEP, -_STEP))
-            by_y[:, k] = (ahead - behind) / (2 * _STEP)
+            by_y[:, k] = by_unknown(self.residual, y, k, self._bounds)
         return by_y
 
     def _split(self, y: Array) -> tuple[Array, Array]:

@@ -15,12 +15,10 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
+from titop.solvers.equilibrium.unknown_differences import by_unknown
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind
-
-#: Step of central differences, in the unknowns' scale.
-_STEP = 1e-5
 
 #: How far from a point, in coordinates' sizes, its slopes are compared with those around it.
 _AROUND = 1e-4
@@ -60,14 +58,15 @@ class Motion:
     unknowns : Unknowns
     moving : bool
         Whether the point moves.
+    bounds : (unknowns,) arrays, optional
+        Of x, beyond which nothing is evaluated.
     """
 
     #: Multipliers among the unknowns; see `Balance`.
     held = 0
 
-    def __init__(self, unknowns: Unknowns, moving: bool) -> None:
-        self.unknowns, self.moving = unknowns, moving
-        self._count = len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes))
+    def __init__(self, unknowns: Unknowns, moving: bool, bounds: tuple[Array, Array] | None = None) -> None:
+        self.unknowns, self.moving, self._bounds = unknowns, moving, bounds
 
     def begin(self, x: Array) -> Array:
         """Return x: there are no multipliers."""
@@ -75,14 +74,18 @@ class Motion:
 
     def residual(self, x: Array) -> Array:
         """Return the residuals at x; infinite where parameters or configurations cannot be."""
-        try:
-            return equations(self.unknowns.at(x), self.moving, self.unknowns.sizes).values
-        except ModelError:
-            return np.full(self._count, np.inf)
+        return _residual(self.unknowns, x, self.moving)
 
     def derivatives(self, x: Array) -> Array:
         """Return their derivatives by x."""
-        return equation_derivatives(self.unknowns, x, self.moving)
+        return equation_derivatives(self.unknowns, x, self.moving, self._bounds)
+
+
+def _residual(unknowns: Unknowns, x: Array, moving: bool) -> Array:
+    try:
+        return equations(unknowns.at(x), moving, unknowns.sizes).values
+    except ModelError:
+        return np.full(len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes)), np.inf)
 
 
 def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
@@ -94,12 +97,12 @@ def equation_sizes(model: Model, moving: bool, sizes: Sizes) -> Array:
     return np.concatenate(parts)
 
 
-def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool) -> Array:
+def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool, bounds: tuple[Array, Array] | None = None) -> Array:
     """Return the derivatives of the residuals by x: exact, but for those by parameters and along the motion."""
     point = unknowns.at(x)
     model, nv = point.model, point.model.nv
     ones = equation_sizes(model, moving, unknowns.sizes)[:, None]
-    by_x = central_differences(unknowns, x, moving) * ones
+    by_x = differences(unknowns, x, moving, bounds) * ones
     by_q, by_v, by_tau = point.forward_derivatives
     for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
         unknowns.put(kind, matrix, x, by_x[:nv])
@@ -113,8 +116,8 @@ def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     return by_x / ones
 
 
-def central_differences(unknowns: Unknowns, x: Array, moving: bool) -> Array:
-    """Return the derivatives of the residuals by x from central differences of exact functions.
+def differences(unknowns: Unknowns, x: Array, moving: bool, bounds: tuple[Array, Array] | None = None) -> Array:
+    """Return the derivatives of the residuals by x from differences of exact functions, within bounds.
 
     They stand for those by parameters and those along the motion (second derivatives of the dynamics); an error here slows the
     search down, and changes no equilibrium.
@@ -122,9 +125,7 @@ def central_differences(unknowns: Unknowns, x: Array, moving: bool) -> Array:
     result = np.zeros((len(equation_sizes(unknowns.guess.model, moving, unknowns.sizes)), len(x)))
     for k, entry in enumerate(unknowns.entries):
         if entry.kind == Kind.PARAMETER or moving:
-            step = _STEP * np.eye(len(x))[k]
-            ahead, behind = (equations(unknowns.at(x + sign * step), moving, unknowns.sizes).values for sign in (1, -1))
-            result[:, k] = (ahead - behind) / (2 * _STEP)
+            result[:, k] = by_unknown(lambda x: _residual(unknowns, x, moving), x, k, bounds)
     return result
 
 

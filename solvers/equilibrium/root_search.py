@@ -133,7 +133,8 @@ def trust_region(residual: Function, derivatives: Function, x: Array, bounds: tu
     lower, upper = bounds
     margin = 1e-6 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     inside = np.clip(x, lower + margin, upper - margin)
-    found: Array = least_squares(
-        residual, inside, derivatives, (lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=evaluations
-    ).x
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # steps to where nothing can be evaluated
+        found: Array = least_squares(
+            residual, inside, derivatives, (lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=evaluations
+        ).x
     return found

@@ -209,11 +209,11 @@ def search(
     bodies = unknowns.guess.model.own_coordinates
     moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
-    motion = Motion(unknowns, moving)
+    motion = Motion(unknowns, moving, bounds)
 
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     if len(x) and is_balance(unknowns, moving):
-        x = _balanced(Balance(unknowns), x, bounds, reach, max_iterations, course)
+        x = _balanced(Balance(unknowns, bounds), x, bounds, reach, max_iterations, course)
     elif len(x):
         x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course)
     by_x = motion.derivatives(x)
