@@ -15,6 +15,9 @@ _RANK = 1e-10
 #: A Newton step shorter than this, and than that part of the one before, squares its error: the next would be rounding.
 _SETTLED, _CONTRACTED = 1e-7, 1e-2
 
+#: Equations are straight along a step that leaves no more of their residual than this.
+_STRAIGHT = 0.1
+
 #: A step that does not reduce the residual is halved so often before it is given up.
 _HALVINGS = 6
 
@@ -48,6 +51,7 @@ def newton(
     reach: Array,
     iterations: int,
     course: Course | None = None,
+    straight: Array | None = None,
 ) -> Array:
     """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
 
@@ -65,12 +69,18 @@ def newton(
     iterations : int
     course : Course, optional
         Where it is written down whether the search strayed.
+    straight : (n,) array, optional
+        Longest change of each unknown in a step along which the equations turn out to be straight; `reach` by default.
     """
-    course = course or Course()
+    course, straight = course or Course(), reach if straight is None else straight
     values, moved = residual(x), np.inf
     for _ in range(iterations):
         step = least_step(derivatives(x), values, x, bounds)
-        cut = max(1.0, float((np.abs(step) / reach).max(initial=0.0)))
+        cut, least = (max(1.0, float((np.abs(step) / longest).max(initial=0.0))) for longest in (reach, straight))
+        if least < cut:
+            found = residual(np.clip(x + step / least, *bounds))
+            left = 1.0 - (1.0 - _STRAIGHT) / least
+            cut = least if found @ found <= left**2 * (values @ values) else cut
         step = step / cut
         for halving in range(_HALVINGS):
             trial = np.clip(x + step / 2**halving, *bounds)

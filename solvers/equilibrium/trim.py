@@ -26,8 +26,8 @@ from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.signals.quantities import Kind
 
-#: Longest step of a coordinate (rad, or m for a system of size one), or of a parameter in parts of its guess: longer ones lead
-#: to far equilibria.
+#: Longest step of a coordinate (rad, or m for a system of size one), or in parts of its guess of a parameter by which equations
+#: bend: longer ones lead to far equilibria.
 _REACH = 0.5
 
 #: An unknown as close to its bound as this, in what counts as one of it, is said to be at it.
@@ -212,15 +212,16 @@ def search(
     motion = Motion(unknowns, moving, bounds)
 
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
+    straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
     if len(x) and is_balance(unknowns, moving):
-        x = _balanced(Balance(unknowns, bounds), x, bounds, reach, max_iterations, course)
+        x = _balanced(Balance(unknowns, bounds), x, bounds, (reach, straight), max_iterations, course)
     elif len(x):
-        x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course)
+        x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course, straight)
     by_x = motion.derivatives(x)
     left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
     if (left > 1).any() and course is None:
         wider = trust_region(motion.residual, motion.derivatives, x, bounds, max_iterations)
-        x = newton(motion.residual, motion.derivatives, wider, bounds, reach, max_iterations)
+        x = newton(motion.residual, motion.derivatives, wider, bounds, reach, max_iterations, straight=straight)
         by_x = motion.derivatives(x)
         left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
     point = unknowns.at(x)
@@ -230,13 +231,22 @@ def search(
 
 
 def _balanced(
-    balance: Balance, x: Array, bounds: tuple[Array, Array], reach: Array, iterations: int, course: Course | None
+    balance: Balance,
+    x: Array,
+    bounds: tuple[Array, Array],
+    longest: tuple[Array, Array],
+    iterations: int,
+    course: Course | None,
 ) -> Array:
-    """Return the end of Newton steps to where efforts balance; multipliers go as far as they like."""
+    """Return the end of Newton steps to where efforts balance; multipliers go as far as they like.
+
+    `longest` are the longest changes of each unknown in a step, and in one along which the equations are straight.
+    """
     anything = np.full(balance.held, np.inf)
     limits = np.append(bounds[0], -anything), np.append(bounds[1], anything)
-    longest = np.append(reach, anything)
-    return newton(balance.residual, balance.derivatives, balance.begin(x), limits, longest, iterations, course)[: len(x)]
+    reach, straight = (np.append(each, anything) for each in longest)
+    start = balance.begin(x)
+    return newton(balance.residual, balance.derivatives, start, limits, reach, iterations, course, straight)[: len(x)]
 
 
 def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import titop as tt
 from tests.solvers.equilibrium.spinners import GRAVITY, ROUNDING
+from tests.systems import Array
+from titop.solvers.equilibrium.root_search import newton
 
 
 def test_the_equilibrium_near_the_guess() -> None:
@@ -29,3 +34,40 @@ def test_the_equilibrium_near_the_guess() -> None:
         tt.trim(model, ["rotor"], bounds={"rotor": (0, 10)})
     with pytest.raises(tt.ConvergenceError, match=r"base\.z"):
         tt.trim(model, ["base"])
+
+
+class TestStraightEquations:
+    """Of an unknown that may change by one in a step, or by more where the equations are straight so far."""
+
+    def steps(self, residual: Any, slope: Any, straight: float | None) -> tuple[float, int]:
+        met: list[float] = []
+
+        def derivatives(x: Array) -> Array:
+            met.append(float(x[0]))
+            return np.array([[slope(x[0])]])
+
+        free = np.array([-np.inf]), np.array([np.inf])
+        longest = None if straight is None else np.array([straight])
+        found = newton(lambda x: residual(x), derivatives, np.zeros(1), free, np.ones(1), 2000, straight=longest)
+        return float(found[0]), len(met)
+
+    @pytest.mark.parametrize(("straight", "most"), [(None, 1002), (100.0, 12), (np.inf, 2)])
+    def test_take_long_steps(self, straight: float | None, most: int) -> None:
+        found, steps = self.steps(lambda x: 2.0 * x - 2000.0, lambda x: 2.0, straight)
+        assert found == pytest.approx(1000.0, rel=1e-12)
+        assert most - 2 <= steps <= most
+
+    def test_that_bend_take_short_ones(self) -> None:
+        """Of arctan x - 1.2: a step to 1.2 leaves more than a quarter of it."""
+        found = [self.steps(lambda x: np.arctan(x) - 1.2, lambda x: 1 / (1 + x**2), each) for each in (np.inf, None)]
+        assert found[0] == found[1]
+        assert found[0][0] == pytest.approx(np.tan(1.2), rel=1e-12)
+
+
+def test_a_stiffness_far_from_its_guess() -> None:
+    """Of a weightless spring that is turned by 0.5 rad, k = tau / 0.5 rad: the equations are straight, one step leads there."""
+    s = tt.System("spring", gravity=[0, 0, 0])
+    hinge = tt.Revolute("hinge", axis=[0, 1, 0], stiffness=30.0)
+    s.connect("world", tt.RigidBody("arm", 1.0, inertia=[0.1, 0.5, 0.5]), hinge)
+    found = tt.trim(s.resolve(), ["hinge.stiffness"], q=[0.5], tau=[6000.0], max_iterations=2)
+    assert found.parameters["hinge.stiffness"] == pytest.approx(12000.0, rel=1e-9)
