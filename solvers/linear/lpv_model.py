@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.quaternion_joints import Spherical
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.signals.exported import Signal, exported
@@ -112,7 +114,8 @@ class LPVModel:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
 
         Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units. Between
-        points a trim is one but to the interpolation's error; quaternions are divided by no norm.
+        points a trim is one but to the interpolation's error. Quaternions are unit ones: of the two of each attitude, those
+        nearer to each other are interpolated, then divided by their norm.
 
         Raises
         ------
@@ -120,7 +123,17 @@ class LPVModel:
             As `at`.
         """
         numbers = self._interpolated(rho, values)
+        for start in self._quaternions:
+            quaternion = numbers["q"][start : start + 4]
+            quaternion /= np.linalg.norm(quaternion)
         return {name: numbers[name] for name in _TRIMS}
+
+    @property
+    def _quaternions(self) -> list[int]:
+        """Where quaternions begin in q."""
+        names, own = self.configuration_names, Spherical.configuration_names
+        found = [k for k, name in enumerate(names) if name.endswith(f".{own[0]}")]
+        return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in own)]
 
     def _interpolated(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
@@ -143,7 +156,8 @@ class LPVModel:
         from scipy.interpolate import RegularGridInterpolator
 
         n = int(np.prod(self.shape))
-        table = np.concatenate([getattr(self, name).reshape(n, -1) for name in (*_MATRICES, *_TRIMS)], axis=1)
+        arrays = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS)} | {"q": _near(self.q, self._quaternions)}
+        table = np.concatenate([array.reshape(n, -1) for array in arrays.values()], axis=1)
         if self.is_grid:
             axes = list(self.parameters.values())
             if any(len(axis) == 1 for axis in axes):
@@ -360,6 +374,20 @@ class _Line:
         k = min(max(int(np.searchsorted(self._places, place)), 1), len(self._places) - 1)
         part = (place - self._places[k - 1]) / (self._places[k] - self._places[k - 1])
         return np.asarray((1 - part) * self._table[None, k - 1] + part * self._table[None, k])
+
+
+def _near(q: Array, quaternions: list[int]) -> Array:
+    """Return configurations (*shape, nq) with each quaternion, of the two of an attitude, the one nearer to its neighbour's."""
+    q = q.copy()
+    axes = q.ndim - 1
+    for start in quaternions:
+        for axis in range(axes):  # along the first axis, from there along the next, ...
+            first = (slice(None),) * (axis + 1) + (0,) * (axes - axis - 1)
+            before, *others = np.moveaxis(q[(*first, slice(start, start + 4))], axis, 0)
+            for here in others:
+                here *= np.where((before * here).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+                before = np.where(np.isfinite(here), here, before)
+    return q
 
 
 def _order_along(line: Array) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -36,3 +39,44 @@ def test_poles_are_continuous(family: tt.LPVModel) -> None:
     assert steps.max() < 0.3
     shuffled = np.sort_complex(finer.eigenvalues)
     assert np.abs(np.diff(shuffled, axis=0)).max() >= steps.max() - 1e-12
+
+
+class TestAttitudes:
+    """A mast of 5 kg hangs from a ball joint, its weight 0.5 m below; a load of 2 kg slides out to its side."""
+
+    POSITIONS = (0.0, 0.6, 1.2)
+
+    def model(self) -> tt.Model:
+        s = tt.System("mast", gravity=[0, 0, -9.81])
+        mast = tt.RigidBody("mast", 5.0, com=[0, 0, -0.5], inertia=[0.5, 0.5, 0.02])
+        s.connect("world", mast, tt.Spherical("ball"))
+        s.connect(mast, tt.RigidBody("load", 2.0), tt.Prismatic("slide", axis=[1, 0, 0]))
+        return s.resolve()
+
+    def test_are_unit_quaternions(self) -> None:
+        """It tilts by atan(2 kg x / 2.5 kg m); half-way between two points by the mean of both angles."""
+        m = self.model()
+        family = tt.lpv(m, {"slide.q": self.POSITIONS}, unknowns=["ball", "slide.tau"])
+        angles = np.arctan(np.array(self.POSITIONS) * 2.0 / 2.5)
+        for k in range(2):
+            trim = family.trim_at(slide_q=(self.POSITIONS[k] + self.POSITIONS[k + 1]) / 2)
+            mean = (angles[k] + angles[k + 1]) / 2
+            assert trim["q"][:4] == pytest.approx([0, np.sin(mean / 2), 0, np.cos(mean / 2)], abs=1e-12)
+            assert tt.OperatingPoint(m, trim["q"]).q == pytest.approx(trim["q"], abs=1e-15)
+
+    def test_do_not_depend_on_the_sign_of_quaternions(self) -> None:
+        """On a grid of two parameters and along a list of points."""
+        m = self.model()
+        dampings = {"slide.damping": [0.0, 1.0]}
+        points = []
+        for k, (x, damping) in enumerate(product(self.POSITIONS, dampings["slide.damping"])):
+            point = tt.trim(m, ["ball", "slide.tau"], q={"slide": x}, parameters={"slide.damping": damping})
+            sign = -1.0 if k in (1, 2, 5) else 1.0
+            points.append(dataclasses.replace(point, q=point.q * ([sign] * 4 + [1.0])))
+        axis = {"slide.q": self.POSITIONS}
+        for given, parameters, grid in ((points, axis | dampings, True), (points[::2], axis, False)):
+            family = tt.lpv(m, parameters, points=given, grid=grid)
+            at = {"slide.q": 0.9} | ({"slide.damping": 0.3} if grid else {})
+            q = family.trim_at(at)["q"]
+            mean = np.arctan(np.array(self.POSITIONS[1:]) * 2.0 / 2.5).mean()
+            assert q[:4] * np.sign(q[3]) == pytest.approx([0, np.sin(mean / 2), 0, np.cos(mean / 2)], abs=1e-12)
