@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
@@ -17,6 +17,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.continuation import value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve, Station
+from titop.solvers.equilibrium.path_events import KINDS
 from titop.solvers.equilibrium.path_steps import steps_along
 from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
 from titop.solvers.equilibrium.unknowns import Unknowns
@@ -74,7 +75,14 @@ class EquilibriumPath:
         Parameters
         ----------
         kind : {"limit", "bifurcation", "flutter"}
+
+        Raises
+        ------
+        ModelError
+            For unknown kinds.
         """
+        if kind not in KINDS:
+            raise ModelError(Finding("unknown-kind", "kind", kind, " or ".join(map(repr, KINDS)), did_you_mean(kind, KINDS)))
         return [point for point, own in zip(self.points, self.kinds, strict=True) if own == kind]
 
     def __str__(self) -> str:

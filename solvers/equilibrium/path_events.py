@@ -53,7 +53,7 @@ def events_between(curve: Curve, before: Station, after: Station) -> list[Event]
             if curve.distance(near, far) <= _SAME:
                 break
         before = _onwards(curve, far, after)
-        for kind, state in _KINDS.items():
+        for kind, state in KINDS.items():
             if state(near) != state(before):
                 events.append(Event(_first(curve, near, before, state), kind))
                 break
@@ -95,7 +95,7 @@ def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station],
 
 def _state(station: Station) -> tuple[object, ...]:
     """Return all that changes where something happens."""
-    return tuple(state(station) for state in _KINDS.values())
+    return tuple(state(station) for state in KINDS.values())
 
 
 def _unloading(station: Station) -> bool:
@@ -116,7 +116,7 @@ def _oscillating(point: OperatingPoint) -> int:
 
 
 #: What changes at an event of each kind; of several at once the first one counts.
-_KINDS: dict[str, Callable[[Station], object]] = {
+KINDS: dict[str, Callable[[Station], object]] = {
     "limit": _unloading,
     "bifurcation": lambda station: _falling(station.point),
     "flutter": lambda station: _oscillating(station.point),

@@ -293,6 +293,8 @@ def test_bad_paths_are_refused() -> None:
     for argument, value, code in (("within", (1, 2), "bad-bounds"), ("longest", 0.0, "bad-step"), ("steps", 0, "wrong-type")):
         with refusal(code, argument):
             tt.equilibrium_path(model, good, **{argument: value})
+    with refusal("unknown-kind", "limit"):
+        tt.equilibrium_path(model, good).at("limits")
 
 
 class TestLoadStepsOfLoops:
