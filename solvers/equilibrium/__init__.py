@@ -1,6 +1,7 @@
 """Equilibria, at rest and moving, and configurations from measurements.
 
-- `trim`: from a guess to an `operating_point`, of which others know the `loaded_state`; `unknowns`: what may be unknown;
+- `trim`: from a guess to an `operating_point`, of which others know the `loaded_state`; `unknowns`: what may be unknown,
+  `displacements`: along what coordinates change;
   `equations`: what has to vanish, its derivatives; `unknown_differences`: those that are no exact ones; `effort_balance`: them
   at rest, as efforts; `root_search`: finding it within bounds; `description`: what is free in it;
   `load_steps`: loads raised in steps where the whole load leads astray; `creeping`: following the accelerations where no root

@@ -12,6 +12,7 @@ from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
 from titop.blocks.basics.user_input import FieldReader
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.displacements import displaced, displacement_motions
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.grammar import read_entries
 
@@ -103,18 +104,18 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
         return dq
 
     def residual(x: Array) -> Array:
-        errors = _errors(model, poses, model.integrate(start, displacement(x)))
+        errors = _errors(model, poses, displaced(model, start, displacement(x)))
         return np.concatenate([_weighted(error, arm) for _, error in errors])
 
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
-        by_tangent = _derivatives(model, poses, model.integrate(start, dq), arm)
-        return np.linalg.solve(model.difference_jacobian(dq).T, by_tangent.T).T[:, sought] * sizes
+        by_tangent = _derivatives(model, poses, displaced(model, start, dq), arm)
+        return (by_tangent @ displacement_motions(model, dq))[:, sought] * sizes
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
         x = least_squares(residual, x, derivatives, xtol=_EXACT, ftol=_EXACT, gtol=_EXACT).x
-    q = model.integrate(start, displacement(x))
+    q = displaced(model, start, displacement(x))
     rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=_RANK)) if len(sought) and poses else 0
     if rank < len(sought):
         found, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"

@@ -69,7 +69,8 @@ def trim(
     model : Model
     unknowns : sequence of str, optional
         What may change: coordinates ``"hinge"`` (a joint's name stands for all of its own), rates ``"hinge.v"``, efforts
-        ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. The rest stays.
+        ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. The rest stays;
+        positions of free joints are those along the axes of their bodies in the guess.
     q : (nq,) array or mapping of joint or coordinate name to value, optional
         Guess of the unknown and values of the fixed coordinates; neutral by default.
     v : (nv,) array or mapping, optional

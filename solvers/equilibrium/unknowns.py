@@ -13,6 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.displacements import displaced, displacement_motions
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.model.model import Model
@@ -39,8 +40,8 @@ class Unknown(NamedTuple):
 class Unknowns:
     """The unknowns of a search, as numbers x that are zero at the guess.
 
-    They have no units: coordinates are measured along their tangent directions from the guess, they, rates, efforts and inputs
-    over the system's sizes; parameters in parts of their guess.
+    They have no units: coordinates are measured along their tangent directions from the guess, positions of free joints along
+    their axes there whatever turns; they, rates, efforts and inputs over the system's sizes; parameters in parts of the guess.
 
     Parameters
     ----------
@@ -181,9 +182,9 @@ class Unknowns:
         if changes:
             model = model.changed(changes)[0]
             return OperatingPoint(
-                model, model.integrate(guess.q, dq), v, tau, u, guess.wrenches, {**guess.parameters, **changes}
+                model, displaced(model, guess.q, dq), v, tau, u, guess.wrenches, {**guess.parameters, **changes}
             )
-        return guess.moved(model.integrate(guess.q, dq), v, tau, u)
+        return guess.moved(displaced(model, guess.q, dq), v, tau, u)
 
     def put(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
         """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.
@@ -205,7 +206,7 @@ class Unknowns:
         if kind == Kind.POSITION and not model.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
-            derivatives = derivatives @ np.linalg.inv(model.difference_jacobian(dq))
+            derivatives = derivatives @ displacement_motions(model, dq)
         by_x[:, positions] = derivatives[:, indices] * scales
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:

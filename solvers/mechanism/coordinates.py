@@ -88,6 +88,12 @@ class Configurations:
                 starts.append(where.stop - 4)
         return tuple(starts)
 
+    @structural
+    def rotations(self) -> tuple[int, ...]:
+        """Where the three coordinates of rotations with a quaternion begin in v."""
+        free = [name for name in self._assembly.v_slices if isinstance(self._assembly.blocks[name], Free | Spherical)]
+        return tuple(self._assembly.v_slices[name].stop - 3 for name in free)
+
     # -- configurations ------------------------------------------------------------------------------------------------
 
     def neutral(self) -> Array:
