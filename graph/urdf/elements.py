@@ -28,7 +28,7 @@ _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _LONGEST_NUMBER = 60
 LONGEST_NAME = 200
 #: Characters of an unknown word that a message shows.
-_SHOWN = 80
+SHOWN = 80
 #: How far a quaternion's norm may be from 1.
 _UNIT = 1e-6
 #: Larger angles (rad) are suspected to be degrees; 6.2832 is a turn as people type it.
@@ -95,11 +95,11 @@ class ElementReader:
             if name in known.attributes:
                 continue
             if known.strict:
-                path, value = f"{where}.{name[:_SHOWN]}", repr(element.attrib[name])
+                path, value = f"{where}.{name[:SHOWN]}", repr(element.attrib[name])
                 advice = did_you_mean(name, known.attributes)
                 self.report.error("unknown-attribute", path, value, "an attribute of URDF", advice)
             else:
-                self.report.left_out(f"attribute {name[:_SHOWN]!r} of <{element.tag}>", where)
+                self.report.left_out(f"attribute {name[:SHOWN]!r} of <{element.tag}>", where)
         if not len(element):
             return
         tags = [child.tag for child in element]
@@ -112,7 +112,7 @@ class ElementReader:
                 self.report.error("duplicate-element", f"{where}.{tag}", f"<{tag}> {count} times", "it once", "keep one")
 
     def _unknown_child(self, child: Element, where: str) -> None:
-        path = f"{where}.{child.tag[:_SHOWN]}" if where else child.tag[:_SHOWN]
+        path = f"{where}.{child.tag[:SHOWN]}" if where else child.tag[:SHOWN]
         if child.tag.startswith(UNEXPANDED):
             advice = "expand it first: xacro robot.urdf.xacro > robot.urdf"
             self.report.error("not-expanded", path, f"<{child.tag}>", "plain URDF", advice)
@@ -120,7 +120,7 @@ class ElementReader:
             value = " ".join([child.tag, *(f"{name}={text!r}" for name, text in child.attrib.items())])
             self.report.error("not-representable", path, f"<{value}>", "what titop can represent", REFUSED[child.tag])
         else:
-            self.report.left_out(f"element <{child.tag[:_SHOWN]}>", where)
+            self.report.left_out(f"element <{child.tag[:SHOWN]}>", where)
 
     def child(self, element: Element, tag: str, where: str, required: bool = False) -> Element | None:
         """Return the first child with a tag, its vocabulary checked."""

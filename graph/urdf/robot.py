@@ -11,8 +11,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.graph.urdf.elements import LONGEST_NAME, ElementReader, Report
-from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KINDS
+from titop.graph.urdf.elements import LONGEST_NAME, SHOWN, ElementReader, Report
+from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KINDS, bare_tag
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -99,9 +99,12 @@ class RobotReader:
     """
 
     def __init__(self, root: Element) -> None:
+        bare = {tag: bare_tag(tag) for tag in {element.tag for element in root.iter()}}  # one text for all that share it
+        for element in root.iter():
+            element.tag = bare[element.tag]
         if root.tag != "robot":
             advice = "convert it to URDF; expand xacro files first"
-            raise ModelError(Finding("not-urdf", "root", f"<{root.tag[:80]}>", "<robot>", advice))
+            raise ModelError(Finding("not-urdf", "root", f"<{root.tag[:SHOWN]}>", "<robot>", advice))
         parts = sum(child.tag in ("link", "joint") for child in root)
         if parts > MAX_PARTS:
             expected, advice = f"at most {MAX_PARTS} links and joints", "split the robot, and include the parts in one system"
@@ -273,6 +276,7 @@ class RobotReader:
             gear = transmission.find(f"actuator/{DRAKE}gear_ratio")
             joints = [joint.get("name", "") for joint in transmission.findall("joint")]
             if rotor is None:
+                self._check_other_rotor(transmission)
                 continue
             inertia = self.reader.non_negative(rotor, "value", "transmission.rotor_inertia")
             ratio = 1.0 if gear is None else self.reader.number(gear, "value", "transmission.gear_ratio")
@@ -280,6 +284,13 @@ class RobotReader:
                 self.report.error("not-representable", "transmission.rotor_inertia", joints, "one joint", "split it")
             else:
                 yield joints[0], inertia * ratio**2
+
+    def _check_other_rotor(self, transmission: Element) -> None:
+        """Report a `rotor_inertia` that is not Drake's."""
+        other = transmission.find("actuator/{*}rotor_inertia")
+        if other is not None:
+            advice = 'if it is Drake\'s, write xmlns:drake="http://drake.mit.edu" and <drake:rotor_inertia>'
+            self.report.left_out(f"element <{other.tag[:SHOWN]}>", "transmission", advice)
 
     def _check_gazebo(self, element: Element) -> None:
         for child in element:

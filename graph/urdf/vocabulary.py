@@ -8,15 +8,10 @@ from dataclasses import dataclass
 AXIAL_KINDS = ("revolute", "continuous", "prismatic")
 KINDS = ("fixed", *AXIAL_KINDS, "planar", "floating")
 
-#: Namespaces of elements that other programs have to expand.
-UNEXPANDED = (
-    "{http://www.ros.org/wiki/xacro}",
-    "{http://wiki.ros.org/xacro}",
-    "{http://ros.org/wiki/xacro}",
-    "{http://www.w3.org/2001/XInclude}",
-)
-#: Namespace of Drake's extensions.
-DRAKE = "{http://drake.mit.edu}"
+#: Namespaces, as `bare_tag` has them, of elements that other programs have to expand.
+UNEXPANDED = ("{ros.org/wiki/xacro}", "{wiki.ros.org/xacro}", "{w3.org/2001/XInclude}")
+#: Namespace of Drake's extensions, as `bare_tag` has it.
+DRAKE = "{drake.mit.edu}"
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,17 @@ VOCABULARY = {
     "dynamics": Vocabulary(("damping", "friction", "armature")),
     "mimic": Vocabulary(("joint", "multiplier", "offset"), strict=True),
 }
+
+
+def bare_tag(tag: str) -> str:
+    """Return a tag, its namespace without scheme, ``www.`` and closing slashes: files write one in many ways."""
+    namespace, closing, name = tag.rpartition("}")
+    if not closing:
+        return tag
+    for start in ("{", "http://", "https://", "www."):
+        namespace = namespace.removeprefix(start)
+    return f"{{{namespace.rstrip('/')}}}{name}"
+
 
 #: What a robot cannot do without and titop has no block for, with advice.
 REFUSED = {

@@ -10,6 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 from xml.etree.ElementTree import TreeBuilder
+from xml.parsers.expat.errors import XML_ERROR_UNBOUND_PREFIX, codes
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser, ParseError
@@ -26,6 +27,7 @@ MAX_ELEMENTS = 150_000
 MAX_DEPTH = 100
 
 _NETWORK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\\\\|//")
+_UNBOUND_PREFIX = codes[XML_ERROR_UNBOUND_PREFIX]
 _BLANKS = "\ufeff \t\r\n"
 
 
@@ -58,8 +60,14 @@ def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
     except (ParseError, ValueError, LookupError) as error:
         if isinstance(error, ModelError):
             raise
-        _refuse("malformed-xml", source, error, "well-formed XML", "correct the file there; expand xacro files first")
+        _refuse("malformed-xml", source, error, "well-formed XML", _cure(error))
     return root
+
+
+def _cure(error: Exception) -> str:
+    if isinstance(error, ParseError) and error.code == _UNBOUND_PREFIX:
+        return 'declare the prefix in the robot element, as xmlns:drake="http://drake.mit.edu"; expand xacro files first'
+    return "correct the file there; expand xacro files first"
 
 
 def folder_of(path_or_text: str | bytes | os.PathLike[str]) -> str | None:

@@ -58,13 +58,28 @@ def test_limits_that_urdf_leaves_out() -> None:
     assert "lower and upper of a continuous joint" in warned(one_joint("continuous", LIMIT))
 
 
-def test_the_rotor_of_drake() -> None:
-    """Rotor inertia times the square of the gear ratio."""
+def geared(namespace: str) -> str:
+    """Return a robot whose joint has a rotor and a gear."""
     rotor = '<drake:rotor_inertia value="0.001"/><drake:gear_ratio value="-30"/>'
     transmission = f'<transmission><joint name="joint"/><actuator name="a">{rotor}</actuator></transmission>'
     text = one_joint("continuous").replace("</robot>", f"{transmission}</robot>")
-    text = text.replace("<robot", '<robot xmlns:drake="http://drake.mit.edu"')
+    return text.replace("<robot", f'<robot xmlns:drake="{namespace}"')
+
+
+@pytest.mark.parametrize("scheme", ["http://", "https://", "http://www.", ""])
+@pytest.mark.parametrize("end", ["", "/"])
+def test_drake_is_the_same_in_all_spellings(scheme: str, end: str) -> None:
+    """Rotor inertia times the square of the gear ratio; what is not Drake's is told."""
+    text = geared(f"{scheme}drake.mit.edu{end}")
     assert load(text).mass_matrix([0.0]) == pytest.approx(0.3 + 0.9, rel=ROUNDING)
+    assert findings(text.replace("</robot>", "<drake:joint/></robot>")) == {"r.{drake.mit.edu}joint": "not-representable"}
+    assert "r.transmission: got element <{mit.edu/drake}rotor_inertia>" in warned(geared(f"{scheme}mit.edu/drake{end}"))
+    assert "r.transmission: got element <rotor_inertia>" in warned(text.replace("drake:rotor", "rotor"))
+
+
+def test_the_rotor_of_drake() -> None:
+    """It belongs to one joint that has no other armature."""
+    text = geared("http://drake.mit.edu")
     assert findings(text.replace('<joint name="joint"/>', '<joint name="knee"/>')) == {"r.transmission": "unknown-joint"}
     assert findings(text.replace('<joint name="joint"/>', "")) == {"r.transmission.rotor_inertia": "not-representable"}
     double = text.replace("</joint>", '<dynamics armature="1"/></joint>')
@@ -118,6 +133,7 @@ WRONG = [
     ("</robot>", '<loop_joint name="x"/></robot>', "r.loop_joint", "not-representable"),
     ("</robot>", '<i:include xmlns:i="http://www.w3.org/2001/XInclude" href="x"/></robot>', None, "not-expanded"),
     ("</robot>", '<x:macro xmlns:x="http://www.ros.org/wiki/xacro" name="x"/></robot>', None, "not-expanded"),
+    ("</robot>", '<x:macro xmlns:x="https://wiki.ros.org/xacro/" name="x"/></robot>', None, "not-expanded"),
     ('"bob"', f'"{"b" * 201}"', None, "bad-name"),
     ('name="joint"', 'name="joint" ', None, None),
 ]

@@ -66,6 +66,15 @@ def test_malformed_text(name: str) -> None:
     assert code_of(MALFORMED[name]) == "malformed-xml"
 
 
+def test_prefixes_that_are_not_declared_are_told_how() -> None:
+    """Drake takes them."""
+    text = '<robot name="r"><link name="a"/><drake:joint/></robot>'
+    with pytest.raises(tt.ModelError, match=r'unbound prefix.*declare the prefix.*xmlns:drake="http://drake\.mit\.edu"'):
+        from_urdf(text)
+    with pytest.raises(tt.ModelError, match="connect the joint in Python"):
+        from_urdf(text.replace('name="r"', 'name="r" xmlns:drake="http://drake.mit.edu"'))
+
+
 @pytest.mark.parametrize(
     "text",
     [
