@@ -11,6 +11,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.outline import Outline, lofted
+from titop.blocks.bodies.soft.quadrature import gauss, gauss_angles, gauss_radii
 from titop.blocks.bodies.soft.surface import Edge, circle, placed, polygon, sector, swept, triangulated
 from titop.blocks.bodies.soft.tetrahedra import mesh_outline, mesh_points, read_tetrahedra
 
@@ -144,19 +145,18 @@ class Domain:
             At most ``2 pi``.
         length : float, m
         along, around, outwards : int
-            How many Gauss points there are along z, for the angle, and outwards.
+            How many Gauss points there are along z, for harmonics of the angle, and outwards.
         """
         _check({"radius": radius, "angle": angle, "length": length}, {"along": along, "around": around, "outwards": outwards})
         if angle > 2.0 * np.pi:
             reader = FieldReader("domain")
             reader.report("bad-angle", "angle", angle, "at most 2 pi (rad)", "give radians")
             raise ModelError(reader.findings)
-        (r, weights), (turns, shares) = _gauss(outwards, radius), _gauss(around, angle)
-        angles = turns - 0.5 * angle
+        (r, weights), (angles, shares) = gauss_radii(outwards, radius), gauss_angles(around, angle)
         section = np.stack([np.outer(r, np.cos(angles)).ravel(), np.outer(r, np.sin(angles)).ravel()], axis=1)
         arc = angle * (np.arange(_SIDES) / (_SIDES - 1) - 0.5)
         ring = np.vstack([radius * np.stack([np.cos(arc), np.sin(arc)], axis=1), [0.0, 0.0]])
-        areas = np.outer(weights * r, shares).ravel()
+        areas = np.outer(weights, shares).ravel()
         return cls._swept(section, areas, (1.0, 1.0), length, along, [ring], [sector(radius, angle, around, outwards)])
 
     @classmethod
@@ -171,7 +171,7 @@ class Domain:
             How many Gauss points there are along z, and along x and y.
         """
         _check({"width": width, "height": height, "length": length}, {"along": along, "across": across})
-        places, weights = _gauss(across, 1.0)
+        places, weights = gauss(across, 1.0)
         x, y = (part.ravel() for part in np.meshgrid(width * (places - 0.5), height * (places - 0.5), indexing="ij"))
         section, areas = np.stack([x, y], axis=1), width * height * np.outer(weights, weights).ravel()
         corners = 0.5 * np.array([[width, height], [-width, height], [-width, -height], [width, -height]])
@@ -208,7 +208,7 @@ class Domain:
     ) -> Self:
         """Return rings along z, their radii multiplied by scales that go from base to tip."""
         inner, outer = radii
-        squares, weights = _gauss(outwards, outer**2 - inner**2)
+        squares, weights = gauss(outwards, outer**2 - inner**2)
         r = np.sqrt(inner**2 + squares)
         angles = 2.0 * np.pi * np.arange(around) / around
         section = np.stack([np.outer(r, np.cos(angles)).ravel(), np.outer(r, np.sin(angles)).ravel()], axis=1)
@@ -231,7 +231,7 @@ class Domain:
         edges: list[Edge],
     ) -> Self:
         """Return sections (k, 2) along z, multiplied by scales that go from base to tip."""
-        z, weights = _gauss(along, length)
+        z, weights = gauss(along, length)
         size = scales[0] + (scales[1] - scales[0]) * z / length
         places = (size[:, None, None] * section).reshape(-1, 2)
         points = np.column_stack([places, np.repeat(z, len(section))])
@@ -242,12 +242,6 @@ class Domain:
 
 #: Sides of round outlines.
 _SIDES = 24
-
-
-def _gauss(count: int, length: float) -> tuple[Array, Array]:
-    """Return points and weights of Gauss and Legendre from 0 to a length."""
-    points, weights = np.polynomial.legendre.leggauss(count)
-    return 0.5 * length * (points + 1.0), 0.5 * length * weights
 
 
 def _is_zero(value: Any) -> bool:

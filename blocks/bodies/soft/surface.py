@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft.outline import Outline
+from titop.blocks.bodies.soft.quadrature import gauss_angles
 
 #: What a point has: its place (m), the tangents a and b, the place from which an end's fan goes out, and its weight w.
 PLACE, FIRST, SECOND, APEX, FAN, SURFACE_SIZE = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), 12, 13
@@ -59,12 +60,12 @@ def polygon(corners: Array, count: int) -> Edge:
 
 def sector(radius: float, angle: float, around: int, outwards: int) -> Edge:
     """Return the edge of a sector of a disc on the side of x, with so many Gauss points on its arc and its straight sides."""
-    nodes, weights = np.polynomial.legendre.leggauss(around)
-    places, tangents = _turning(radius, 0.5 * angle * nodes)
+    angles, weights = gauss_angles(around, angle)
+    places, tangents = _turning(radius, angles)
     start, end = (radius * np.array([np.cos(0.5 * angle), side * np.sin(0.5 * angle)]) for side in (-1.0, 1.0))
     straight = polygon(np.array([end, [0.0, 0.0], start]), outwards)
     kept = slice(2 * outwards)  # without the chord
-    arc = 0.5 * angle * weights[:, None] * tangents
+    arc = weights[:, None] * tangents
     return Edge(np.vstack([places, straight.places[kept]]), np.vstack([arc, straight.tangents[kept]]), start)
 
 
