@@ -239,7 +239,7 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     Raises
     ------
     ModelError
-        If the file is of another format, too large, or of a model with other coordinates.
+        If there is no file, or it is of another format, too large, or of a model with other coordinates.
     """
     read_model(model)
     archive = Archive(path, "Trajectory.save", max_bytes)

@@ -64,9 +64,8 @@ class Archive:
     Raises
     ------
     ModelError
-        If the file holds anything but arrays of numbers and texts, or more than `max_bytes`; nothing in it is executed.
-    FileNotFoundError
-        If there is none.
+        If there is no file, or it holds anything but arrays of numbers and texts, or more than `max_bytes`; nothing in it is
+        executed.
 
     Notes
     -----
@@ -81,8 +80,11 @@ class Archive:
         try:
             with open_file(path) as file:
                 self._read(file, max_bytes)
-        except (FileNotFoundError, ModelError):
+        except ModelError:
             raise
+        except FileNotFoundError as error:
+            finding = Finding("no-file", self._path, error, f"a file of {writer}", "check the path")
+            raise ModelError(finding) from None
         except _DAMAGE as error:
             self.refuse(error)
 
