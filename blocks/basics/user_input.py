@@ -40,7 +40,7 @@ def check_suffix(path: Any, known: Collection[str]) -> None:
     suffix = PurePath(path).suffix
     if suffix.lower().lstrip(".") not in known:
         listed = ", ".join(f".{entry}" for entry in sorted(known))
-        advice = f"let the name end in .{next(iter(known))}"
+        advice = f"let the name end in {' or '.join(f'.{entry}' for entry in list(known)[:2])}"
         raise ModelError(Finding("unknown-format", str(path), suffix or "no suffix", f"one of {listed}", advice))
 
 

@@ -102,7 +102,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("name", ["x.png", "x", "x.html.gz"])
 def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(tt.ModelError, match=r"expected one of \.htm, \.html; let the name end in \.html"):
+    with pytest.raises(tt.ModelError, match=r"expected one of \.htm, \.html; let the name end in \.html or \.htm"):
         motion(pendulum()).animate(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
