@@ -20,7 +20,7 @@ from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics
 from titop.solvers.simulation.plant import Plant
 
-#: Rounding of lengths and angles.
+#: Rounding of coordinates, as a part of how far they reach.
 _ROUNDING = 1e-13
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 #: What a step leaves of the reach of coordinates and rates that errors are measured by.
@@ -201,18 +201,22 @@ class AlphaSolver:
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
-        reach_q, reach_v = self._reach
-        return self.atol + self.rtol * reach_q + _ROUNDING, self.atol + self.rtol * reach_v + _ROUNDING / h
+        (reach_q, reach_v), rounding = self._reach, _ROUNDING * self._rounded
+        return self.atol + self.rtol * reach_q + rounding, self.atol + self.rtol * reach_v + rounding / h
 
     def _look(self) -> None:
         """Note how far coordinates and rates reach: what swings is measured by its amplitude, where it passes zero too.
 
-        Own coordinates of a body are measured by the one that goes farthest among those of the same unit.
+        Own coordinates of a body are measured by the one that goes farthest among those of the same unit. They round, and what
+        others do to them: of these, those that reach farthest, and in loops the places of which these take differences.
         """
         now = np.abs([self.model.difference(self.model.neutral(), self.node.q), self.node.v_closed])
         for alike in self._alike:
             now[:, alike] = now[:, alike].max(axis=1, keepdims=True)
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
+        sizes, (reach, _) = self.model.coordinate_weights, self._reach
+        others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
+        self._rounded = np.maximum(reach, others * sizes)
 
     def _first_answer(self, t: float, y: Array) -> Answer | None:
         """Return what a continuous controller has come to at the beginning, its command acting; None without one."""

@@ -85,7 +85,8 @@ def simulate(
         damping and step; it is the fastest for rods, "BDF" next.
         Steps of "Radau" that end deep in stiff stops or contacts lose energy at tolerances looser than 1e-5.
     rtol, atol : float
-        Tolerances of the integrator, for q and v alike.
+        Tolerances of the integrator, for q and v alike: relative, and absolute in their units. Motion that is not far above
+        `atol`, nanometres with the default, is not resolved: give a smaller one.
     max_step : float, s
         The longest step. An integrator that takes long ones sees nothing of what begins and ends within; samples and splines
         shorten them where they bend ("LSODA": everywhere), functions of time that do something short need it. A fixed step must

@@ -34,6 +34,23 @@ def test_adaptive_steps_follow_the_tolerance() -> None:
     assert errors[0] < 100 * 1e-4  # some tens of steps
 
 
+@pytest.mark.parametrize("size", [2.0**-40, 2.0**-20, 2.0**20])
+def test_steps_do_not_depend_on_the_amplitude(size: float) -> None:
+    """Of a linear oscillator, with tolerances in proportion: all numbers are multiplied by a power of two."""
+    s = tt.System("swing", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", stiffness=1e10))
+    times = np.linspace(0, 2e-5, 5)
+
+    def run(amplitude: float) -> tt.Trajectory:
+        tolerances = {"rtol": 1e-6, "atol": 1e-10 * amplitude}
+        return tt.simulate(s.resolve(), times, [amplitude], [0.0], method="generalized-alpha", **tolerances)
+
+    large, small = run(1.0), run(size)
+    assert large.q[:, 0] == pytest.approx(np.cos(1e5 * times), abs=1e-3)
+    assert small.statistics["steps"] == large.statistics["steps"]
+    np.testing.assert_array_equal(small.q, size * large.q)
+
+
 @pytest.mark.parametrize(
     ("start", "end", "rtol", "way"),
     [
