@@ -22,7 +22,7 @@ from titop.solvers.simulation.closed_states import ROUNDING, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
 
-#: Of central differences of the projection (rad, m and a second).
+#: Of central differences of the projection (radians, the system's size, and these a second).
 _STEP = 1e-6
 
 
@@ -86,9 +86,12 @@ class RateJacobian:
 
     def _projection(self, t: float, y: Array) -> Array:
         """Return the derivative of the state on the closures (ny, ny) by y."""
-        steps = _STEP * np.eye(len(y))
-        ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in steps]
-        return np.array([after - before for after, before in ends]).T / (2 * _STEP)
+        model = self.plant.model
+        lengths = np.array([unit == "m" for unit in (*model.assembly.configuration_units, *model.assembly.coordinate_units)])
+        steps = np.full(len(y), _STEP)
+        steps[: len(lengths)][lengths] *= model.size
+        ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in np.diag(steps)]
+        return np.array([after - before for after, before in ends]).T / (2 * steps)
 
     def _acceleration(self, t: float, q: Array, v: Array, y: Array) -> Array:
         """Return the derivatives of the accelerations and a continuous controller's rates by the tangents, v and x."""

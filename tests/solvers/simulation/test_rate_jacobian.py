@@ -211,3 +211,31 @@ def test_next_to_singular_configurations_states_are_projected() -> None:
     # central differences of 1e-6 of the projection, whose curvature is of the order of one
     assert np.abs(RateJacobian(plant, lambda: True)(0.0, y) - expected).max() < 1e-6 * size
     assert np.abs(RateJacobian(plant)(0.0, y) - expected).max() > 0.1 * size
+
+
+@pytest.mark.parametrize("size", [2.0**-20, 2.0**20])
+def test_projections_of_systems_of_any_size(size: float) -> None:
+    """A ladder against a wall: what it does does not depend on the unit of length."""
+
+    def jacobian(length: float) -> Array:
+        s = tt.System("ladder", gravity=[0, 0, 0])
+        foot = tt.RigidBody("foot", 1.0)
+        ladder = tt.RigidBody(
+            "ladder", 2.0, com=[length / 2, 0, 0], inertia=length**2 * np.diag([0.1, 0.2, 0.3]), ports={"top": [length, 0, 0]}
+        )
+        s.connect("world", foot, tt.Prismatic("slide", axis=[1, 0, 0], stiffness=3.0))
+        s.connect(foot, ladder, tt.Revolute("tilt", axis=[0, 0, 1]))
+        shoe = tt.RigidBody("shoe", 0.5, inertia=length**2 * np.diag([0.1, 0.1, 0.1]))
+        s.connect(ladder.port("top"), shoe, tt.Revolute("turn", axis=[0, 0, 1]))
+        s.close_loop("world", shoe, tt.RigidClosure("wall", "prismatic", axis=[0, 1, 0]))
+        model = s.resolve()
+        q, v = np.array([-length * np.cos(0.7), 0.7, -0.7]), np.array([length * np.sin(0.7), 1.0, -1.0])
+        y, sizes = np.concatenate([q, v]), np.array([length, 1.0, 1.0] * 2)
+        plant = driven(model)
+        plant.held_rank = model.closure_rank(q)
+        return RateJacobian(plant, lambda: True)(0.0, y) * sizes / sizes[:, None]
+
+    expected = jacobian(1.0)
+    assert np.abs(expected[3:]).max() > 0.1
+    # differences with steps of 1e-6 through numbers of one
+    np.testing.assert_allclose(jacobian(size), expected, rtol=0, atol=1e-8 * np.abs(expected).max())
