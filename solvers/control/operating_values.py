@@ -16,9 +16,19 @@ from titop.solvers.control.measurements import Measurements
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable
 
-#: How far (m or rad) the fastest coordinate goes to see which outputs change, and changes that are rounding, of an output of
-#: one or of its size.
+#: How far (in radians, or of the system's size) the fastest coordinate goes to see which outputs change, and changes that are
+#: rounding, as parts of an output or of what counts as one.
 _STEP, _SAME = 1e-4, 1e-9
+#: By which powers of the system's size and of the fastest rate outputs count.
+_POWERS = {
+    "rad/s": (0, 1),
+    "rad/s^2": (0, 2),
+    "m": (1, 0),
+    "m/s": (1, 1),
+    "m/s^2": (1, 2),
+    "m^3": (3, 0),
+    "m^3/s": (3, 1),
+}
 
 #: What a family's `trim_at` returns.
 _TRIMS = {"q", "v", "tau", "u", "y"}
@@ -121,16 +131,27 @@ class OperatingValues:
         if self._state is None or not self._state[1].any():
             return np.zeros(len(names))
         q, v, a = self._state
-        t = _STEP / float(np.abs(v).max())
+        rate = float(np.abs(v / self._model.coordinate_weights).max())
+        t = _STEP / rate
         before, after = (self._read_outputs(names, self._model.integrate(q, h * v), v + h * a, a) for h in (-t, t))
-        change = after - before
-        return np.where(np.abs(change) > _SAME * np.maximum(1.0, np.abs(after)), change / (2 * t), 0.0)
+        change, sizes = after - before, self._sizes(names, rate)
+        return np.where(np.abs(change) > _SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
+
+    def _measurements(self, names: Sequence[str]) -> Measurements:
+        """Return those of the outputs with these names that there are."""
+        known = self._model.measured_signals
+        return Measurements(self._model, [name for name in names if name in known], self.origin)
+
+    def _sizes(self, names: Sequence[str], rate: float) -> Array:
+        """Return what counts as one of the outputs with these names, by the system's size and a rate (1/s), if they do."""
+        measurements = self._measurements(names)
+        powers = (_POWERS.get(unit, (0, 0)) for unit in measurements.units)
+        sizes = dict(zip(measurements.names, (self._model.size**m * rate**n for m, n in powers), strict=True))
+        return np.array([sizes.get(name, 1.0) for name in names])
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
         """Return the outputs with these names at a state with accelerations; zero for names of none."""
-        known = self._model.measured_signals
-        kept = [name for name in names if name in known]
-        measurements, acting = Measurements(self._model, kept, self.origin), (self.command.u, self.command.tau)
-        read = measurements.read(q, v, a, self.wrenches, *acting)
-        values = dict(zip(kept, read, strict=True))
+        measurements = self._measurements(names)
+        read = measurements.read(q, v, a, self.wrenches, self.command.u, self.command.tau)
+        values = dict(zip(measurements.names, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

@@ -13,6 +13,7 @@ import pytest
 
 import titop as tt
 from titop.solvers.control.loop_checks import suspicions
+from titop.solvers.control.operating_values import OperatingValues
 
 
 def loop(reference: float, trim: float, unit: str = "m", size: float = 1.0) -> Any:
@@ -99,3 +100,22 @@ def test_what_stays_at_the_point_keeps_it(measured: list[str], reference: Any) -
     found, rate = warned(measured, reference)
     assert found == []
     assert rate == pytest.approx(RATE, rel=1e-6)
+
+
+@pytest.mark.parametrize("length", [1e-8, 1e-5, 1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("rail", [False, True])
+def test_drifts_are_told_of_systems_of_any_size(length: float, rail: bool) -> None:
+    """The tip of an arm moves across, at ``-L sin(q)``, beside a part that slides as fast or none; not along z."""
+    s = tt.System("arm", gravity=[0, 0, 0])
+    arm = tt.RigidBody("arm", 1.0, inertia=length**2, ports={"tip": [length, 0, 0]})
+    s.connect("world", arm, tt.Revolute("hinge", axis=[0, 0, 1]))
+    s.add_sensor(tt.PoseSensor("place", arm.port("tip")))
+    q, v = [0.3], [1.0]
+    if rail:
+        s.connect("world", tt.RigidBody("shoe", 1.0), tt.Prismatic("rail", axis=[0, 0, 1]))
+        q, v = [0.3, 0.0], [1.0, length]
+    point = SimpleNamespace(q=np.array(q), v=np.array(v))
+    names = ["place.x", "place.z", "hinge.v", "arm.tip.v[1]", *(["rail.q", "rail.v"] if rail else [])]
+    drifts = OperatingValues(s.resolve(), point).drifts(names)
+    expected = [-length * np.sin(0.3), 0.0, 0.0, 0.0, *([length, 0.0] if rail else [])]
+    np.testing.assert_allclose(drifts, expected, rtol=1e-7, atol=0.0)
