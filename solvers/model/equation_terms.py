@@ -74,8 +74,8 @@ class EquationTerms(Resolved):
     def dissipated_power(self, q: Any, v: Any) -> Any:
         """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
 
-        With the energy of `energy` the balance closes: its rate is the power of efforts, inputs and wrenches less this power.
-        Negative where something feeds energy.
+        With the energy of `energy` the balance closes: its rate is the power of efforts, inputs, wrenches and loads less this
+        power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy.
 
         Examples
         --------

@@ -61,6 +61,22 @@ def test_the_energy_balance_closes(engine: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("frame", ["world", "port"])
+def test_loads_bring_their_wrench_times_the_twist_of_their_port(engine: str, frame: str) -> None:
+    s = lossy()
+    load = tt.Load("wind", s["hand"], force=[3.0, -2.0, 1.0], torque=[0.5, 0.2, -0.4], frame=frame)
+    s.add_load(load)
+    m, rng = s.resolve(engine), np.random.default_rng(5)
+    q, v, u = m.random_configuration(rng), rng.normal(size=m.nv), np.zeros(m.nu)
+    rotation, _ = m.pose("hand", q)
+    brought = load.wrench(rotation) @ m.twist("hand", q, v)
+    assert abs(brought) > 1.0
+    # as above
+    rate = gained(m, q, v, np.zeros(m.nv), u)
+    assert rate == pytest.approx(brought - m.dissipated_power(q, v), rel=1e-8, abs=1e-6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_nothing_is_lost_without_dampers(engine: str) -> None:
     m, rng = lossy(undamped=True).resolve(engine), np.random.default_rng(1)
     q, v = m.random_configuration(rng), rng.normal(size=m.nv)
