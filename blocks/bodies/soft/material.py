@@ -26,8 +26,8 @@ class Material:
     parameters : mapping of name to number or (number, unit), optional
         What is called young, poisson or stiffness must be such a number.
     viscosity : float, Pa s
-        Against rates of shear, as of a rod (Kelvin and Voigt): dissipates ``viscosity tr(E'^2)`` with the rate E' of Green's
-        strain.
+        Against rates of shear, as of a rod (Kelvin and Voigt): dissipates ``2 viscosity tr(E'^2)`` (W/m^3) with the rate E' of
+        Green's strain.
     incompressible : bool
         Whether the energy is without stress at rest only where kinematics keep volumes.
 
