@@ -88,7 +88,7 @@ def linearize(
         ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame
         (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a
         channel inverted).
-    outputs : sequence of str, callable or (name, callable)
+    outputs : sequence of str, callable with a name of its own or (name, callable), as lambdas need it
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
         ``"hinge.reaction"``; ``"tendon.length"``, ``"tendon.rate"``; ``"rod.tip.strain"`` and ``"rod.tip.section"``, strain
