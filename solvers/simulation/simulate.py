@@ -82,7 +82,7 @@ def simulate(
         integrate (functions of the state that the caller gives are differentiated by differences). With rigid closures or gears
         "LSODA" and "BDF" cannot be had; states are then projected onto the closures after every step. "generalized-alpha" is of
         second order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its
-        damping and step; it is the fastest for rods, "BDF" next.
+        damping and step. For soft rods of damped material take "BDF", with closed loops "Radau".
         Steps of "Radau" that end deep in stiff stops or contacts lose energy at tolerances looser than 1e-5.
     rtol, atol : float
         Tolerances of the integrator, for q and v alike: relative, and absolute in their units. Motion that is not far above
