@@ -16,6 +16,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
+from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import comparable_jacobian, is_open, rank_near
 from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
 from titop.solvers.constraints.interaction_loads import relative_pose
@@ -42,8 +43,8 @@ def accelerations(
     rows: Constraints,
     rank: int,
     weights: Array | None = None,
-) -> tuple[Array, Array]:
-    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most, and those of the tree.
+) -> Array:
+    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most.
 
     `weights` (k) bring the rows to one unit, those of all constraints by default. Dependent motions follow from the others,
     along which nothing is left unbalanced: only what these move together needs inertia.
@@ -51,7 +52,7 @@ def accelerations(
     Raises
     ------
     ModelError
-        For motions without inertia.
+        For motions without inertia, and accelerations that are not finite.
     """
     weights = model.closure_weights if weights is None else weights
     weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
@@ -68,16 +69,10 @@ def accelerations(
     missing = tau - model.engine.dynamics.tree_inverse(q, v, start, pushes)
     inertia = free.T @ model.engine.dynamics.mass_matrix(q) @ free
     _refuse_massless(model, inertia, others)
-    alone = tree_accelerations(model, q, v, np.where(imposed, a, 0.0), tau, imposed, pushes)
-    return start + free @ np.linalg.solve(inertia, free.T @ missing), alone
-
-
-def tree_accelerations(
-    model: ClosedMechanism, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: list[Push]
-) -> Array:
-    """Return the accelerations of the tree, as if no loop were closed; none of driven coordinates without inertia."""
-    still = imposed if not model.gear_count else imposed | (model.engine.dynamics.pivots(np.real(q)).ratios <= NO_INERTIA)
-    return model.engine.dynamics.tree_hybrid(q, v, tau, a, still, pushes)[0]
+    result: Array = start + free @ np.linalg.solve(inertia, free.T @ missing)
+    if not np.isfinite(result).all():
+        raise ModelError(overflow())
+    return result
 
 
 def _refuse_massless(model: ClosedMechanism, inertia: Array, others: Array) -> None:
@@ -102,7 +97,7 @@ def open_accelerations(model: ClosedMechanism, q: Array, v: Array, tau: Array, p
     first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
     rows = Constraints(*(part[first:] for part in model.engine.dynamics.constraints(q, v)))
     weights = model.closure_weights[first:]
-    return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)[0]
+    return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)
 
 
 def acting(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
@@ -161,15 +156,15 @@ def forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list
     """
     rows, rank = acting(model, q, v)
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    a, alone = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
-    refuse_opening(model, rows, v, a, alone, rank)
+    a = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
+    refuse_opening(model, rows, q, v, a, tau, pushes, rank)
     return a
 
 
 def held_forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
     """Return the accelerations that the efforts cause where `rank` constraints act."""
     nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.engine.dynamics.constraints(q, v), rank)[0]
+    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.engine.dynamics.constraints(q, v), rank)
 
 
 def hybrid(
@@ -196,12 +191,12 @@ def hybrid(
         rows, rank = model.engine.dynamics.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed
         rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
-    a, alone = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
+    a = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
     if held_rank is None and imposed.any():
         advice = "prescribe fewer coordinates, or accelerations from m.assemble_acceleration"
         refuse_inconsistent(model, rows, q, v, a, pushes, advice)
     elif held_rank is None:
-        refuse_opening(model, rows, v, a, alone, rank)
+        refuse_opening(model, rows, q, v, a, tau, pushes, rank)
     return a, imposing_efforts(model, q, v, a, tau, imposed, pushes, rows, rank if held_rank is None else None)
 
 

@@ -73,10 +73,12 @@ def _left_open(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, al
     return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
 
 
-def refuse_opening(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, alone: Array, rank: int) -> None:
+def refuse_opening(
+    model: ClosedMechanism, rows: Constraints, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], rank: int
+) -> None:
     """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
 
-    `alone` are the accelerations (nv) of the tree.
+    `tau` and the `pushes` are what the accelerations are caused by.
 
     Raises
     ------
@@ -85,8 +87,17 @@ def refuse_opening(model: ClosedMechanism, rows: Constraints, v: Array, a: Array
     """
     if rank == len(rows.error) or is_open(model, rows.error):
         return
-    worst, rest = _left_open(model, rows, v, a, alone)
+    worst, rest = _left_open(model, rows, v, a, np.zeros(model.nv))
+    if rest > 0.0:
+        worst, rest = _left_open(model, rows, v, a, _of_the_tree(model, q, v, tau, pushes))
     if rest > 0.0:
         found = f"{rest:.3g} {model.constraint_units[worst]}/s^2 left of {model.constraint_names[worst]}"
         advice = "take velocities from m.assemble_velocity"
         raise ModelError(Finding("inconsistent-velocity", "v", found, "velocities that keep the loops closed", advice))
+
+
+def _of_the_tree(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations (nv) of the tree, as if no loop were closed; beside gears none of what moves no inertia."""
+    dynamics, nothing = model.engine.dynamics, np.zeros(model.nv)
+    still = dynamics.pivots(np.real(q)).ratios <= NO_INERTIA if model.gear_count else nothing.astype(bool)
+    return dynamics.tree_hybrid(q, v, tau, nothing, still, pushes)[0]

@@ -89,7 +89,7 @@ class Changes(Identification):
         return findings + conditioning_findings(found, self.own_coordinates)
 
     def moves_at_rest(self) -> bool:
-        """Tell whether the tree has accelerations at rest at the neutral and at another configuration."""
+        """Tell whether the tree, gears in mesh, has accelerations at rest at the neutral and at another configuration."""
         try:
             for q in self.probes:
                 self._accelerations_at_rest(q)

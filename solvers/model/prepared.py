@@ -79,7 +79,7 @@ class PreparedDynamics:
         if not self.model.is_constrained:
             return self.dynamics(q, v, tau, a)[0]
         rows, pushes = self.model.engine.dynamics.constraints(q, v), self._pushes()
-        return closed_dynamics.accelerations(self.model, q, v, a, tau, self.imposed, pushes, rows, self.rank)[0]
+        return closed_dynamics.accelerations(self.model, q, v, a, tau, self.imposed, pushes, rows, self.rank)
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv)."""

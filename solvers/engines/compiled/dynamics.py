@@ -138,9 +138,7 @@ class CompiledDynamics:
         if status == layout.INCONSISTENT:
             rows, rank = closed_dynamics.acting(model, q, v)
             others: list[Push] = [push for push in pushes if not isinstance(push, OwnPush)]
-            nothing = np.zeros(self._nv)
-            alone = closed_dynamics.tree_accelerations(model, q, v, nothing, driven, nothing.astype(bool), others)
-            consistency.refuse_opening(model, rows, v, a, alone, rank)
+            consistency.refuse_opening(model, rows, q, v, a, driven, others, rank)
         system.raise_for(status)
 
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:

@@ -23,7 +23,7 @@ from titop.solvers.engines.compiled.law_tables import (
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
-from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, plainly_sound
+from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
 from titop.solvers.engines.compiled.series import CompiledSeries
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -156,7 +156,9 @@ class CompiledEngine:
         errors, warnings = look_at(system.structure, packed.changes, values)
         if errors:
             raise ModelError(errors)
-        return model, warnings if still and model.moves_at_rest() else warnings + model.check_inertia()
+        if still and (moves_at_rest(packed, model.probes) or model.moves_at_rest()):
+            return model, warnings
+        return model, warnings + model.check_inertia()
 
     def _rebuilt(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""

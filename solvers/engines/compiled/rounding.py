@@ -60,6 +60,11 @@ def keeps(system: PackedSystem, part: float, places: Sequence[Array]) -> bool:
     return not any(_is_refused(system, q, floats) for q in places)
 
 
+def moves_at_rest(system: PackedSystem, places: Sequence[Array]) -> bool:
+    """Tell whether kernels find accelerations of the tree at rest at some configurations, whatever gears would drive."""
+    return not any(_is_refused(system, q, system.floats) for q in places)
+
+
 def _is_refused(system: PackedSystem, q: Array, floats: Array) -> bool:
     """Tell whether a kernel refuses accelerations of the tree at rest, with these floats."""
     nothing = np.zeros(system.mechanism.nv)

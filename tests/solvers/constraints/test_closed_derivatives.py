@@ -197,7 +197,7 @@ def test_sensitivities_against_differences_of_the_reference(name: str) -> None:
         values = {parameter: model.parameters()[parameter][0] + change}
         changed = reference_model(perturbed_assembly(model.assembly, values))
         pushes, rows = changed.external_pushes(case.wrenches), changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, rows, model.closure_rank(q))[0]
+        return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, rows, model.closure_rank(q))
 
     for parameter in names:
         step = 1e-3 * max(abs(model.parameters()[parameter][0]), 1.0)

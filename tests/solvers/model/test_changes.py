@@ -147,6 +147,29 @@ def test_changes_are_looked_at_where_they_change_inertia(
     np.testing.assert_array_equal(again.forward_dynamics(q, v), expected.forward_dynamics(q, v))
 
 
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("mass", [1.0, 0.0], ids=["massive", "massless"])
+def test_changes_beside_gears_are_looked_at_where_they_change_inertia(pivots_met: list[Any], mass: float) -> None:
+    """Also where a driven link has no inertia; what comes out is what a system built so gives."""
+
+    def driven(stiffness: float) -> tt.System:
+        s = tt.System("driven", gravity=[0, -9.81, 0])
+        arm = tt.RigidBody("arm", 1.0, com=[0.5, 0, 0], inertia=[0.1] * 3, ports={"end": [1, 0, 0]})
+        s.connect("world", arm, tt.Revolute("a", stiffness=stiffness))
+        s.connect(arm.port("end"), tt.RigidBody("needle", mass, inertia=0.1 * mass), tt.Revolute("b"))
+        s.add_gear(tt.Gear("mesh", driver="a", driven="b", ratio=2.0))
+        return s
+
+    model, expected = driven(1.0).resolve(), driven(2.0).resolve()
+    pivots_met.clear()
+    changed = model.with_parameters({"a.stiffness": 2.0})
+    assert not pivots_met
+    q, v = np.array([0.3, 0.6]), np.array([1.0, 2.0])
+    np.testing.assert_array_equal(changed.forward_dynamics(q, v), expected.forward_dynamics(q, v))
+    with pytest.raises(tt.ModelError, match="too large for double precision"):
+        changed.with_parameters({"gravity.y": 1.7e308}).forward_dynamics(q, v)
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -166,6 +189,7 @@ def test_all_that_elimination_meets_is_looked_at(pivots_met: list[Any], name: st
 
 
 def test_a_pull_without_end_is_refused_as_ever() -> None:
+    """Whether a gear drives any of it or not."""
     model = sprung_chain().resolve()
     with pytest.raises(tt.ModelError, match="too large for double precision"):
         model.with_parameters({"gravity.y": 1.7e308})

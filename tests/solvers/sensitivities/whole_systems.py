@@ -63,6 +63,6 @@ def accelerations(m: tt.Model, q: Array, v: Array, tau: Array, wrenches: Mapping
     def of(changed: Any) -> Array:
         pushes, driven = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
         rows = changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.accelerations(changed, q, v, nothing, driven, free, pushes, rows, rank)[0]
+        return closed_dynamics.accelerations(changed, q, v, nothing, driven, free, pushes, rows, rank)
 
     return of
