@@ -135,21 +135,62 @@ def moved_aside(model: ClosedMechanism, q: Array, comparable: Array, rank: int, 
 
 def singular(model: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
     """Return the error for a configuration at which fewer constraints are independent than around it."""
-    state = ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
     return ModelError(
         Finding(
             "singular-closure",
-            ", ".join(_loops_that_lose_rank(model, q, aside)),
-            f"{rank} independent constraints at {state}",
+            ", ".join(_loops_that_lose_rank(model, q, aside, np.ones(model.nv, dtype=bool))),
+            f"{rank} independent constraints at {_state(model, q)}",
             f"more, such as {independent_count(model, aside)} around it",
             "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
         )
     )
 
 
-def _loops_that_lose_rank(model: ClosedMechanism, q: Array, aside: Array) -> list[str]:
-    """Return the closures that have more independent constraints, by themselves, aside; all of them if none has."""
-    here, there = comparable_jacobian(model, q), comparable_jacobian(model, aside)
+def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int) -> int:
+    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
+    return len(independent_rows(comparable_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
+
+
+def refuse_dead_centre(model: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int) -> None:
+    """Refuse a configuration at which imposed coordinates leave fewer constraints to the others than around it.
+
+    `rank` constraints act there, `free` of them when the imposed coordinates do not move. How the others follow has no
+    derivatives there.
+
+    Raises
+    ------
+    ModelError
+        Naming the closures, and how many more constraints are independent around it.
+    """
+    if free == min(rank, np.count_nonzero(~imposed)):
+        return
+    q = closed_near(model, q)
+    aside = moved_aside(model, q, comparable_jacobian(model, q), rank)
+    if aside is None or (around := free_rank(model, aside, imposed, rank)) <= free:
+        return
+    driven = ", ".join(name for name, on in zip(model.coordinate_names, imposed, strict=True) if on)
+    raise ModelError(
+        Finding(
+            "singular-closure",
+            ", ".join(_loops_that_lose_rank(model, q, aside, ~imposed)),
+            f"{free} independent constraints on what is not prescribed ({driven} are) at {_state(model, q)}",
+            f"more, such as {around} around it",
+            "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others",
+        )
+    )
+
+
+def _state(model: ClosedMechanism, q: Array) -> str:
+    """Return the first numbers of a configuration by name, for messages."""
+    return ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
+
+
+def _loops_that_lose_rank(model: ClosedMechanism, q: Array, aside: Array, free: Array) -> list[str]:
+    """Return the closures that have more independent constraints, by themselves, aside; all of them if none has.
+
+    Coordinates that are not `free` do not move.
+    """
+    here, there = (comparable_jacobian(model, each)[:, free] for each in (q, aside))
     names, row = [], 0
     for loop in model.rigid_loops:
         own = slice(row, row + len(loop.closure.constraint_names))

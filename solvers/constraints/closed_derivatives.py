@@ -22,6 +22,7 @@ from titop.blocks.constraints.closure import displacement_jacobians, relative_po
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.graph.network.connections import Loop
+from titop.solvers.constraints.branch import refuse_dead_centre
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
 from titop.solvers.constraints.shares import Shares
@@ -198,11 +199,17 @@ def hybrid_with_closures(
     """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
 
     Where imposed motions depend on each other, changes of these that keep the loops closed make sense only.
+
+    Raises
+    ------
+    ModelError
+        At a dead centre of what is imposed.
     """
     jacobian = model.engine.dynamics.constraints(q, v).jacobian
     rows, dependent = _independent(model, q, jacobian, imposed)
     whole = _independent(model, q, jacobian, np.zeros_like(imposed))
     overdriven = len(rows) < len(whole[0])
+    refuse_dead_centre(model, q, imposed, len(whole[0]), len(rows))
     shares = Shares.of(jacobian, *(whole if overdriven else (rows, dependent)), imposed)
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     w, multipliers = shares.split(needed, len(jacobian))

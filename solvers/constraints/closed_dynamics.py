@@ -17,7 +17,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.branch import comparable_jacobian, is_open, rank_near
+from titop.solvers.constraints.branch import free_rank, is_open, rank_near
 from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
@@ -117,11 +117,6 @@ def counted(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, in
 def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
     """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
     return free_rank(model, q, imposed, acting(model, q, np.zeros(model.nv))[1])
-
-
-def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int) -> int:
-    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
-    return len(independent_rows(comparable_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
 
 
 def refuse_overdriven(model: ClosedMechanism, q: Array, driven: Array, held: Array) -> None:

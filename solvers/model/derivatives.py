@@ -289,7 +289,7 @@ class Derivatives(Dynamics):
         Raises
         ------
         ModelError
-            As `hybrid_dynamics`.
+            As `hybrid_dynamics`; and at a dead centre of the prescribed coordinates, where there are none.
 
         Notes
         -----

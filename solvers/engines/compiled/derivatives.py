@@ -9,11 +9,12 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.constraints.branch import is_open
+from titop.solvers.constraints.branch import is_open, refuse_dead_centre
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.closed_kernels import constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
+from titop.solvers.engines.compiled.hybrid import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries
 from titop.solvers.kernels.interface import layout
@@ -95,11 +96,13 @@ class CompiledDerivatives:
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
         tables, result = self._system.closing(pushes), np.empty((8, self._nv, self._nv))
         driven = tau + own_efforts(pushes, q, self._nv)
-        settled = settled_hybrid(
-            *(self._model, self._system, self._calls, q, mask),
-            lambda kernels: int(kernels.derivatives_on(tables)(q, v, driven, a, result)),
-        )
-        if not settled:
+
+        def run(kernels: HybridKernels) -> int:
+            if kernels is not self._calls.hybrids[mask.tobytes()]:
+                refuse_dead_centre(self._model, q, mask, kernels.whole, kernels.rank)
+            return int(kernels.derivatives_on(tables)(q, v, driven, a, result))
+
+        if not settled_hybrid(self._model, self._system, self._calls, q, mask, run):
             return self._hybrid_of_inverse(q, v, tau, a, mask, pushes)
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):

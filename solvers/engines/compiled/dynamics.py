@@ -11,8 +11,7 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics, consistency
 from titop.solvers.constraints.assembling import project_acceleration, project_velocity
-from titop.solvers.constraints.branch import is_open, rank_near
-from titop.solvers.constraints.closed_dynamics import free_rank
+from titop.solvers.constraints.branch import free_rank, is_open, rank_near
 from titop.solvers.constraints.mechanism import Constraints, NamedMechanism, finite_constraints
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.closed_kernels import constrained_forward

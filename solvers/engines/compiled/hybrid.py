@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.closed_dynamics import free_rank
+from titop.solvers.constraints.branch import free_rank
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import hybrid_entries
@@ -27,7 +27,7 @@ class HybridKernels:
     """
 
     def __init__(self, system: PackedSystem, imposed: Array, whole: int, rank: int) -> None:
-        self._system, self.imposed = system, imposed
+        self._system, self.imposed, self.whole, self.rank = system, imposed, whole, rank
         self._loops, self._tree = constraint_tables(system.mechanism, system.tables, imposed)
         self._loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
 

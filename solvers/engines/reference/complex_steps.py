@@ -16,8 +16,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.constraints.branch import rank_near
-from titop.solvers.constraints.closed_dynamics import rank_of_free
+from titop.solvers.constraints.branch import free_rank, rank_near, refuse_dead_centre
+from titop.solvers.constraints.closed_dynamics import acting
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.observations import ReferenceObservations
@@ -89,7 +89,11 @@ class ReferenceDerivatives:
         return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in derivatives]
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
-        rank = rank_of_free(self._model, q, mask) if self._model.is_constrained else 0
+        rank = 0
+        if self._model.is_constrained:
+            whole = acting(self._model, q, v)[1]
+            rank = free_rank(self._model, q, mask, whole)
+            refuse_dead_centre(self._model, q, mask, whole, rank)
 
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self._nv)

@@ -108,6 +108,50 @@ def test_motions_that_depend_on_each_other_are_no_inputs(name: str) -> None:
     assert np.abs(held.D).max() > 1e-3
 
 
+def five_bar() -> tt.System:
+    """Return two cranks (0.3 m) and two rods (0.5 m) in a vertical plane, of two degrees of freedom."""
+    s = tt.System("five_bar", gravity=[0, -9.81, 0])
+    s.world.add_port("right", [0.6, 0, 0])
+    ends = []
+    for side, ground in (("a", "world"), ("b", s.world.port("right"))):
+        crank, rod = (
+            tt.RigidBody(f"{name}_{side}", 0.5, com=[size / 2, 0, 0], inertia=[1e-3, 0.01, 0.01], ports={"end": [size, 0, 0]})
+            for name, size in (("crank", 0.3), ("rod", 0.5))
+        )
+        s.connect(ground, crank, tt.Revolute(f"turn_{side}"))
+        s.connect(crank.port("end"), rod, tt.Revolute(f"swing_{side}"))
+        ends.append(rod.port("end"))
+    s.close_loop(*ends, tt.RigidClosure("pin", directions=np.eye(6)[:, :2]))
+    return s
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_dead_centres_of_what_is_prescribed_have_no_derivatives(engine: str) -> None:
+    """Both rods in line: next to it efforts on the cranks grow as one over the distance; with one crank they do not."""
+    model, nothing, cranks = five_bar().resolve(engine), np.zeros(4), ["turn_a", "turn_b"]
+
+    def at(angle: float) -> NDArray[np.float64]:
+        apart = 0.6 - 0.6 * np.cos(angle)  # of the cranks' ends (m), over rods of 0.5 m each
+        rise = np.arccos(min(apart, 1.0))
+        return np.array([angle, rise - angle, np.pi - angle, angle - rise])
+
+    dead = np.arccos(-2 / 3)
+    q = at(dead)
+    accelerations = model.forward_dynamics(q, nothing)
+    with pytest.raises(tt.ModelError, match=r"pin: got 1 independent .*\(turn_a, turn_b are\).* such as 2 around it"):
+        model.hybrid_dynamics_derivatives(q, nothing, nothing, accelerations, cranks)
+    found, _ = model.hybrid_dynamics(q, nothing, nothing, accelerations, cranks)
+    assert found == pytest.approx(accelerations, rel=1e-10)  # rounding, twice: accelerations themselves are determined there
+    for prescribed, grows in ((cranks, True), (["turn_a"], False)):
+        sizes = []
+        for aside in (1e-3, 1e-4):
+            beside = at(dead - aside)
+            a = model.forward_dynamics(beside, nothing)
+            changes = model.hybrid_dynamics_derivatives(beside, nothing, nothing, a, prescribed)
+            sizes.append(np.abs(changes.dtau_dq).max())
+        assert bool(sizes[1] > 2.0 * sizes[0]) == grows, sizes
+
+
 def with_closures(case: Case) -> tuple[list[Array], list[Array]]:
     """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
     model, pushes = case.model, case.model.external_pushes(case.wrenches)
