@@ -225,7 +225,7 @@ CASES: list[tuple[str, str, Callable[[], Any]]] = [
     ("wrong-type", "path", lambda: crane().save(None)),
     ("bad-frame", "frame", lambda: model().jacobian("bob", Z, frame=np.zeros(2))),
     ("no-signals", "system", lambda: tt.signal_table(None)),
-    ("no-name", "str", lambda: tt.check_block("b")),
+    ("wrong-type", "block", lambda: tt.check_block("b")),
     ("wrong-type", "parameters['bob.mass']", lambda: family([])),
     ("wrong-type", "parameters['bob.mass']", lambda: family([0.5, np.nan])),
     ("not-sorted", "parameters['bob.mass']", lambda: family([1.0, 1.0])),

@@ -46,13 +46,17 @@ def check_block(block: Block, seed: int = 0) -> None:
     Raises
     ------
     ModelError
-        Naming each function that disagrees, and by how much.
+        Naming each function that disagrees, and by how much; and for what is no block.
 
     Examples
     --------
     >>> import titop as tt
     >>> tt.check_block(tt.Universal("elbow"))  # says nothing: all is well
     """
+    if not isinstance(block, Block):
+        advice = "check a system by resolving it, its blocks one by one"
+        expected = "a tt.Block: a body, a joint, an interaction, a device"
+        raise ModelError(Finding("wrong-type", "block", f"a {type(block).__name__}", expected, advice))
     findings = list(_of_interaction(block, seed) if isinstance(block, Interaction) else _of_block(block, seed))
     if findings:
         raise ModelError(list({finding.where: finding for finding in findings}.values()))

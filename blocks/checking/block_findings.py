@@ -18,6 +18,7 @@ from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.law import Law, LawTerms
+from titop.blocks.devices.actuators import Actuator
 
 #: Relative error of a matrix's symmetry or definiteness that rounding explains.
 _ROUNDING = 1e-9
@@ -140,9 +141,9 @@ _SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
 
 
 def input_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with the inputs of a block's own: their names, units, and what they do."""
+    """Yield what is wrong with the inputs of a block's own: their names, units, and what they do; actuators push others."""
     inputs, where = tuple(block.inputs), f"{block.name}.inputs"
-    if not inputs and not overrides_method(block, "input_matrix"):
+    if isinstance(block, Actuator) or not (inputs or overrides_method(block, "input_matrix")):
         return
     if not block.nv:
         advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"

@@ -26,6 +26,8 @@ _TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
 
 #: How many of its coordinates' scales away the energy is looked at again: where stops and other branches may count.
 _FAR = (3.0, -3.0)
+#: Where parameters that are zero are looked at too: zero may be the least that the block accepts.
+_ABOVE_ZERO = 0.1
 
 
 def is_complex_safe(block: Block) -> bool:
@@ -112,15 +114,17 @@ def _acting(block: Block, at: Place, sizes: Array, s: Any) -> list[Any]:
 def is_parameter_complex_safe(block: Block, name: str) -> bool:
     """Tell whether complex steps of a parameter, by its name in `Block.parameters`, give what differences give."""
     rng, value = np.random.default_rng(0), block.parameters()[name][0]
+    values = (value,) if value else (0.0, _ABOVE_ZERO)
     if isinstance(block, Interaction):
-        return _takes_complex(partial(_changed_loads, block, name, random_motion(block, rng)))
+        acting = random_motion(block, rng)
+        return any(_takes_complex(partial(_changed_loads, block, name, each, acting)) for each in values)
     q = block.random_configuration(rng)
     sizes = block.displacement_sizes(q)
     motion, turns = rng.normal(size=len(sizes)) * sizes, 1.0 / sizes[:6]
     v, twist = motion[6:], motion[:6]
     at = some_place(block, rng)
 
-    def changed(s: Any) -> list[Any]:
+    def changed(value: float, s: Any) -> list[Any]:
         changed = block.with_parameters({name: value + (abs(value) or 1.0) * s})
         changed.complex_safe = block.complex_safe and not np.iscomplexobj(s)
         ports = [part for port in block.ports for part in changed.pose(port, q)]
@@ -130,7 +134,7 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
         driven += _acting(changed, at, sizes, 0.0) if is_acted_on(block) else []
         return [*ports, inertia, gyroscopic, changed.passive_efforts(q, v) * sizes[6:], changed.elastic_energy(q), *driven]
 
-    return _takes_complex(changed)
+    return any(_takes_complex(partial(changed, each)) for each in values)
 
 
 def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
@@ -146,9 +150,8 @@ def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
     return _takes_complex(at)
 
 
-def _changed_loads(interaction: Interaction, name: str, motion: TargetMotion, s: Any) -> list[Any]:
-    """Return what an interaction does, one of its parameters larger by the part `s`."""
-    value = interaction.parameters()[name][0]
+def _changed_loads(interaction: Interaction, name: str, value: float, motion: TargetMotion, s: Any) -> list[Any]:
+    """Return what an interaction does, one of its parameters larger than a `value` by the part `s`."""
     changed: Any = interaction.with_parameters({name: value + (abs(value) or 1.0) * s})
     return [*changed.act(motion), changed.stored(motion)]
 

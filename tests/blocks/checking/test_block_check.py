@@ -17,6 +17,9 @@ from tests.blocks.checking.wrong_blocks import Segment, refused, segment
         tt.Universal("elbow"),
         tt.Planar("table"),
         tt.Screw("screw", pitch=0.2),
+        tt.Rod("undamped", 1.0, tt.Section.circle(0.01), 1e6, 1000.0, strains={"bending_z": 0}),
+        tt.Motor("motor", "hinge", gear=2.0),
+        tt.Force("thruster", tt.RigidBody("hull", 1.0, inertia=1.0)),
         tt.Beam("beam", length=1, density=1, area=1, young=1, iy=1, iz=1, torsion_constant=1, shear_modulus=1, modes=1),
     ],
     ids=lambda block: block.name,
@@ -65,3 +68,16 @@ def test_parameters_that_are_lost_or_lose_imaginary_parts_are_named() -> None:
     assert refused(real) == {"stiffness": "parameter-not-complex-safe"}
     real.__class__.complex_parameters = False  # type: ignore[misc]
     tt.check_block(real)
+
+
+def test_parameters_of_zero_are_looked_at_too() -> None:
+    """Also where what loses imaginary parts is zero with them."""
+    real = segment(damping_efforts=lambda self, q, v: -np.real(self.drag) * v)
+    real.__class__.parameter_units = {**Segment.parameter_units, "drag": "N m s"}  # type: ignore[misc]
+    real.drag = 0.0  # type: ignore[attr-defined]
+    assert refused(real) == {"drag": "parameter-not-complex-safe"}
+
+
+def test_what_is_no_block_is_refused() -> None:
+    with pytest.raises(tt.ModelError, match=r"block: got a System; expected a tt\.Block"):
+        tt.check_block(tt.System("arm"))  # type: ignore[arg-type]
