@@ -36,6 +36,8 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes the place of `path` when all is written, and of nothing otherwise.
 
+    Who may read and write a file that is there already may do so with the new one, and nobody else while it is written.
+
     Raises
     ------
     OSError
@@ -45,7 +47,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         try:
-            file = temporary.open("xb")
+            file = _new_file(temporary, target)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, str(path)) from None
         with file:
@@ -53,3 +55,13 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _new_file(path: Path, like: Path) -> BinaryIO:
+    """Open a new file for writing, with the permissions of another one if that is there."""
+    mode = stat.S_IMODE(like.stat().st_mode) & 0o777 if like.exists() else None
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o666 if mode is None else mode)
+    if mode is not None:
+        path.chmod(mode)  # what the process lets nobody have by itself
+    return os.fdopen(handle, "wb")

@@ -28,7 +28,7 @@ _UNIT = 1e-15
 
 
 def check_suffix(path: Any, known: Collection[str]) -> None:
-    """Refuse a file's name whose suffix is none of the known ones (without dots).
+    """Refuse a file's name that no file can have, or whose suffix is none of the known ones (without dots).
 
     Raises
     ------
@@ -42,6 +42,8 @@ def check_suffix(path: Any, known: Collection[str]) -> None:
         listed = ", ".join(f".{entry}" for entry in sorted(known))
         advice = f"let the name end in {' or '.join(f'.{entry}' for entry in list(known)[:2])}"
         raise ModelError(Finding("unknown-format", str(path), suffix or "no suffix", f"one of {listed}", advice))
+    if "\0" in str(path):
+        raise ModelError(Finding("bad-value", "path", repr(str(path)), "a name without NUL characters", "check the name"))
 
 
 def is_name(value: Any) -> bool:

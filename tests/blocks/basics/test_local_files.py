@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import titop as tt
 from tests.graph.files.model_texts import hand_built
+from titop.blocks.basics.local_files import replaced_file
 from titop.graph.files.saving import save
 
 
@@ -45,3 +48,28 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     save(hand_built(), tmp_path / "link.toml")
     assert (tmp_path / "link.toml").is_symlink()
     assert (tmp_path / "real.toml").stat().st_size > 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are others there")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_permissions_stay(tmp_path: Path, mode: int) -> None:
+    """Also those that new files would not get; while it is written nobody may read what nobody could."""
+    path, before = tmp_path / "x.toml", os.umask(0o022)
+    try:
+        path.touch()
+        path.chmod(mode)
+        with replaced_file(path) as file:
+            assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == mode
+            file.write(b"new")
+        with replaced_file(tmp_path / "fresh.toml"):
+            pass
+    finally:
+        os.umask(before)
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert stat.S_IMODE((tmp_path / "fresh.toml").stat().st_mode) == 0o644
+
+
+def test_names_that_no_file_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(tt.ModelError, match=r"path: got .*; expected a name without NUL"):
+        save(hand_built(), tmp_path / "a\0b.toml")
