@@ -29,7 +29,7 @@ def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
     if axes_of(q) != 2:
         return False
     given = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
-    return any(isinstance(each, np.ndarray | list | tuple) and axes_of(each) == 2 for each in (*given, u))
+    return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*given, u))
 
 
 def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:

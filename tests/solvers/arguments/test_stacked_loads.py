@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import titop as tt
+from tests.refusals import ENGINES
 from tests.systems import Array
 from titop.solvers.arguments.stacked_loads import are_stacked, by_row, each_row
 
 ROWS = 3
 
 
-@pytest.fixture(scope="module")
-def model() -> tt.Model:
+def cart() -> tt.System:
     s = tt.System("cart", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("cart", mass=2.0, ports={"T": [0.1, 0, 0]}), tt.Prismatic("slide", axis=[1, 0, 0]))
     s.add_actuator(tt.Motor("drive", "slide"))
-    return s.resolve()
+    return s
+
+
+@pytest.fixture(scope="module")
+def model() -> tt.Model:
+    return cart().resolve()
 
 
 def states() -> dict[str, Array]:
@@ -41,6 +47,33 @@ def states() -> dict[str, Array]:
 )
 def test_arrays_of_two_axes_are_loads_by_row(q: Any, wrenches: Any, u: Any, expected: bool) -> None:
     assert are_stacked(q, wrenches, u) == expected
+
+
+class Table:
+    """Rows of numbers of another library."""
+
+    def __init__(self, rows: Array) -> None:
+        self.rows, self.shape, self.ndim = rows, rows.shape, rows.ndim
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.rows, dtype)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_loads_by_row_may_be_tables_of_other_libraries(engine: str) -> None:
+    s = cart()
+    s.add_sensor(tt.ReactionSensor("bearing", "slide"))
+    m, (q, v) = s.resolve(engine), states().values()
+    pushes, u = np.arange(6.0 * ROWS).reshape(ROWS, 6), np.arange(1.0 * ROWS)[:, None]
+    for function in (
+        m.forward_dynamics,
+        m.inverse_dynamics,
+        partial(m.reaction, "slide"),
+        m.outputs,
+        partial(m.hybrid_dynamics, a=v, prescribed=["slide"]),
+    ):
+        found = function(q, v, v, wrenches={"cart.T": Table(pushes)}, u=Table(u))
+        np.testing.assert_array_equal(found, function(q, v, v, wrenches={"cart.T": pushes}, u=u))
 
 
 def test_each_state_gets_its_own_and_what_acts_on_all(model: tt.Model) -> None:
