@@ -270,7 +270,8 @@ class ClosedLoops(Configurations):
             Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
         """
         chosen = self._chosen("fixed", fixed)
-        return assembled(self, self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow), chosen)
+        guess = self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow)
+        return assembled(self, guess, chosen).copy()  # of the guess itself where that is closed
 
     def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
         """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.

@@ -46,6 +46,16 @@ def test_fixed_coordinates_keep_their_values() -> None:
     assert (q[0], v[0], a[0]) == (1.1, 2.0, 3.0)
 
 
+@pytest.mark.parametrize("fixed", [(), ("q1",)])
+def test_what_is_closed_already_is_copied(fixed: tuple[str, ...]) -> None:
+    model = four_bar().resolve()
+    closed = model.assemble([1.1, 0.5, -1.5])
+    before = closed.copy()
+    again = model.assemble(closed, fixed)
+    again += 1.0
+    np.testing.assert_array_equal(closed, before)
+
+
 def test_joints_end_next_to_where_they_were_guessed() -> None:
     """Near folded configurations steps may be a hundred turns long; a whole turn less is as closed."""
     s = tt.System("two arms", gravity=[0, 0, 0])
