@@ -16,6 +16,9 @@ from titop.solvers.arguments.stacked_loads import read_stack, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 from titop.solvers.model.resolved import Resolved
 
+#: What to do about arrays to write into that will not do.
+_MAKE = "make both with np.empty"
+
 
 class MassDynamics(Resolved):
     """Inverse dynamics together with the mass matrix.
@@ -154,11 +157,15 @@ def _pair(out: Any) -> tuple[Any, Any]:
     Raises
     ------
     ModelError
-        If there are not two.
+        If there are not two, or one lies in the other.
     """
     if not isinstance(out, tuple | list) or len(out) != 2:
-        raise ModelError(Finding("wrong-type", "out", out, "two arrays, (nv,) and (nv, nv)", "make both with np.empty"))
-    return out[0], out[1]
+        raise ModelError(Finding("wrong-type", "out", out, "two arrays, (nv,) and (nv, nv)", _MAKE))
+    tau, mass = out
+    both = isinstance(tau, np.ndarray) and isinstance(mass, np.ndarray)
+    if both and np.may_share_memory(tau, mass) and np.shares_memory(tau, mass):
+        raise ModelError(Finding("overlapping-out", "out", "arrays that share memory", "two arrays apart", _MAKE))
+    return tau, mass
 
 
 def _stacked(rows: list[tuple[Array, Array]], nv: int) -> tuple[Array, Array]:

@@ -174,6 +174,11 @@ def test_stacked_and_listed_states_and_places_for_results(engine: str) -> None:
         np.testing.assert_array_equal(mass, f(*states[0])[1])
         with pytest.raises(tt.ModelError, match="out"):
             f(*states[0], out=(tau, np.empty(m.nv)))
+        with pytest.raises(tt.ModelError, match=r"out: .*share memory.*overlapping-out"):
+            f(*states[0], out=(mass[0], mass))
+        room = np.empty((m.nv, m.nv + 1))
+        for found, expected in zip(f(*states[0], out=(room[:, 0], room[:, 1:])), (tau, mass), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
