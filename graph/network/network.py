@@ -136,7 +136,7 @@ class Network:
         interaction : Cable, Tendon, PressureChamber, DistributedLoad or another Interaction
         *targets : Block, PortRef, "world" or str
             Ports of bodies, of which a block stands for its reference frame, and coordinates: a joint, or a name such as
-            ``"hinge"``, ``"wrist.angle1"`` or ``"boom.mode1"``. The interaction is told of ports, and of coordinates, in their
+            ``"hinge"``, ``"wrist.first"`` or ``"boom.mode1"``. The interaction is told of ports, and of coordinates, in their
             order here; tendons and distributed loads act on their rods without being told.
 
         Notes
