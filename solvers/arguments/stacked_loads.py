@@ -105,9 +105,10 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
 
 
 def _rows(port: str, wrenches: Any) -> Array:
-    """Return wrenches (n, 6) of stacked states as an array of numbers."""
+    """Return wrenches (n, 6) of stacked states as an array of finite numbers."""
     array = np.asarray(wrenches)
-    if array.dtype.kind not in "fiubcO" or np.ma.is_masked(wrenches):
+    usable = array.dtype.kind in "fiubcO" and not np.ma.is_masked(wrenches)
+    if not usable or not (array.dtype.kind == "O" or np.isfinite(array).all()):
         expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
         raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))
     return array

@@ -176,11 +176,12 @@ class ClosedLoops(Configurations):
         Raises
         ------
         ModelError
-            At a singular configuration, around which more constraints are independent than there.
+            At a singular configuration, around which more constraints are independent than there, and for an unusable one.
         ConvergenceError
             If the loops cannot be closed from `q`.
         """
-        return rank_on_branch(self, self._read_q(q)) if self.is_constrained else 0
+        q = self._read_q(q)
+        return rank_on_branch(self, q) if self.is_constrained else 0
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
         """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; the generic rank is not examined."""

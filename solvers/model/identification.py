@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_derivatives, inertial_numbers
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
-from titop.solvers.arguments.reading import made_ready
+from titop.solvers.arguments.reading import all_finite, made_ready
 from titop.solvers.arguments.stacked_loads import read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
 from titop.solvers.mechanism.shared import structural
@@ -98,7 +98,8 @@ class Identification(Resolved):
         """Return the columns (nv, 10 a body) of the `regressor` that belong to some bodies; of stacked states, stacked."""
         try:
             rows = np.empty((1, len(NAMES) * len(bodies), self.nv))
-            if self._calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE:
+            done = self._calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE
+            if done and all(map(all_finite, (q, v, a))):  # kernels do not look at what no rigid body moves with
                 return rows[0].T
         except UNREADY:
             pass

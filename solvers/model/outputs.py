@@ -82,6 +82,8 @@ class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms
     @rowwise
     def _outputs(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        tau = None if tau is None else self._read_v("tau", tau)
+        self.external_pushes(wrenches, u)  # refuses what is unusable, whether a sensor reads what it does or not
         at = Snapshot(self, q, v, a, tau, u, wrenches)
         parts = [value_of(at, of) for of in self.sensed]
         return np.concatenate(parts) if parts else np.zeros(0)

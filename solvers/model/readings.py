@@ -142,6 +142,7 @@ class Readings(Resolved):
     @rowwise
     def _reaction(self, joint: str, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
         q, v, a = self._read_q(q), self._read_v("v", v), self._read_v("a", a)
+        tau = None if tau is None else self._read_v("tau", tau)
         closure = self.read_joint_or_closure(joint)
         pushes, at_closures = self.external_pushes(wrenches, u), {}
         if self.is_constrained:

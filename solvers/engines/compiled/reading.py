@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import made_ready
+from titop.solvers.arguments.reading import all_finite, made_ready
 from titop.solvers.arguments.rowwise import at_rows
 from titop.solvers.arguments.stacked_loads import are_stacked, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
@@ -92,7 +92,15 @@ class Reading:
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
-        """Let the kernel write its result at stacked states under loads, or with constraints; return its status."""
+        """Let the kernel write its result at stacked states under loads, or with constraints; return its status.
+
+        Raises
+        ------
+        TypeError
+            Where loads have to be read with more care: also where kernels would leave what is not finite alone.
+        """
+        if not all(all_finite(np.asarray(load, float)) for load in (*(wrenches or {}).values(), tau) if load is not None):
+            raise TypeError
         if not self._is_closed:
             if tau is not None and tau.shape != state[1].shape:
                 raise TypeError

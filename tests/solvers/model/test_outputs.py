@@ -35,3 +35,33 @@ def test_without_sensors_there_is_nothing_to_read(engine: str) -> None:
     m = s.resolve(engine)
     assert m.output_names == m.output_units == ()
     assert m.outputs([0.5], [2.0], [3.0]).shape == (0,)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_nothing_reads_is_refused_all_the_same(engine: str) -> None:
+    """A rod on a hub whose angle alone is measured: loads, and motions of the rod, that are no numbers."""
+    s = tt.System("antenna")
+    hub = tt.RigidBody("hub", 1.0, inertia=[0.1] * 3)
+    s.connect("world", hub, tt.Revolute("turn"))
+    rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), 1e6, 1000.0, strains={"bending_z": 0})
+    s.connect(hub, rod, tt.Weld("root"))
+    s.add_sensor(tt.Encoder("angle", "turn"))
+    s.add_actuator(tt.Motor("drive", "turn"))
+    m, z, bad = s.resolve(engine), np.zeros(2), np.array([0.0, np.nan])
+    stack, no_wrench = np.zeros((2, 2)), np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0])
+    for where, call in (
+        (r"wrenches\['rod.tip'\]", lambda: m.outputs(z, z, z, wrenches={"rod.tip": no_wrench})),
+        (r"wrenches\['rod.tip'\]", lambda: m.outputs(z, z, z, wrenches={"rod.tip": no_wrench.tolist()})),
+        (r"wrenches\['rod.tip'\]", lambda: m.outputs(stack, stack, stack, {"rod.tip": [np.zeros(6), no_wrench]})),
+        (r"u\[0\]", lambda: m.outputs(z, z, z, u=[np.nan])),
+        (r"tau\[1\]", lambda: m.outputs(z, z, z, tau=bad)),
+        (r"tau\[1\]", lambda: m.reaction("root", z, z, z, tau=bad)),
+        (r"v\[1\]", lambda: m.regressor(z, bad, z)),
+        (r"a\[1\]", lambda: m.regressor(z, z, bad)),
+        (r"q\[1\]", lambda: m.regressor(bad, z, z)),
+        ("q", lambda: m.closure_rank("abc")),
+        ("q", lambda: m.closure_rank([0.0])),
+        (r"q\[1\]", lambda: m.closure_rank(bad)),
+    ):
+        with pytest.raises(tt.ModelError, match=f"^{where}: got"):
+            call()
