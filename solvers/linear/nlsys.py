@@ -38,7 +38,7 @@ def nonlinear_system(
 ) -> NonlinearIOSystem:
     """Return a model as a system of python-control; see `Model.to_nlsys`."""
     at = read_point(model, model.assemble(model.neutral()) if point is None else point)
-    return _system_class()(Plant(at, inputs, outputs, independent))
+    return _system_of(Plant(at, inputs, outputs, independent))
 
 
 class Acting(NamedTuple):
@@ -102,6 +102,13 @@ class Plant:
         self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]
         self._at_inputs = slice(2 * self.model.nv, 2 * self.model.nv + self.model.nu)
         self._kept = threading.local()  # the places' wrenches are those of one state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what threads keep for themselves."""
+        return {name: value for name, value in vars(self).items() if name != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _kept=threading.local())
 
     def _acting_at_rest(self) -> tuple[tuple[str, ...], Array, Array]:
         """Return ports on which wrenches act; all that acts, ``[a; tau; u; wrenches]``; and where in it the inputs stand."""
@@ -256,6 +263,10 @@ class Plant:
         return reduction(at.model, at.q, at.v, np.zeros(self.model.nv, dtype=bool), names)
 
 
+def _system_of(plant: Plant) -> Any:
+    return _system_class()(plant)
+
+
 @cache
 def _system_class() -> Any:
     """Return the class of systems, made when python-control is first needed: importing it takes seconds."""
@@ -277,6 +288,11 @@ def _system_class() -> Any:
             )
             self.plant = plant
             self.signals = table_of(plant.states, plant.system_inputs.signals, outputs)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            """Send the plant and all names: functions and this class, which stand in functions, are made again."""
+            own = {name: value for name, value in vars(self).items() if name not in ("updfcn", "outfcn", "plant")}
+            return _system_of, (self.plant,), own
 
         def linearize(
             self,

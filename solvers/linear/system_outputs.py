@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -83,8 +84,8 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: State | None) -> 
     of = read_name(model, OUTPUT, output)
     return SystemOutputs(
         signals_of(model, of),
-        lambda at: value_of(at, of),
-        lambda at, change: derivative_of(at, change, of, inputs),
+        partial(value_of, of=of),
+        partial(derivative_of, of=of, inputs=inputs),
         of,
         of.kind in OF_COORDINATES,
     )
@@ -98,6 +99,11 @@ def _function(model: Model, name: str, function: Callable[..., Any], inputs: Sys
     count = len(function_value(name, function, *(rest if at is None else at())))
     return SystemOutputs(
         components(name, "1", count),
-        lambda at: function_value(name, function, at.q, at.v, at.a, at.inputs),
-        lambda at, change: function_derivatives(at, change, name, function, inputs),
+        partial(_function_at, name=name, function=function),
+        partial(function_derivatives, name=name, function=function, inputs=inputs),
     )
+
+
+def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
+    """Return the numbers of a user's function at a snapshot."""
+    return function_value(name, function, at.q, at.v, at.a, at.inputs)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import control
@@ -254,6 +257,31 @@ def test_an_algebraic_loop_between_two_systems_is_resolved_before_export() -> No
         felt = cart.output(0, [rail, rail_rate], -force)[1]
         assert felt == pytest.approx(acceleration[0], abs=1e-12)  # a few hundred roundings of numbers below 100
         assert abs(cart.output(0, [rail, rail_rate], 0 * force)[1] - felt) > 1e-3
+
+
+def squared_rates(q: np.ndarray, v: np.ndarray, a: np.ndarray, u: np.ndarray) -> Any:
+    return v @ v
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("copied", [lambda system: pickle.loads(pickle.dumps(system)), copy.deepcopy, copy.copy])
+@pytest.mark.parametrize("closed", [False, True], ids=["tree", "loop"])
+def test_systems_are_copied_and_sent(copied: Callable[[Any], Any], closed: bool) -> None:
+    """Names given since come along, and the linearisation is still the exact one."""
+    if closed:
+        model, q, v, point = turning_four_bar()
+        system, x = model.to_nlsys(["q1"], ["q1.q", "q3.v", "pin.reaction"], point, ["q1"]), [q[0], v[0]]
+    else:
+        system = satellite().resolve().to_nlsys(FORWARD, ["arm.tip.v", ("rates", squared_rates)])
+        x = 0.1 * np.arange(1.0, system.nstates + 1.0)
+    system.name = "renamed"
+    system.input_labels = [f"in{k}" for k in range(system.ninputs)]
+    w = np.full(system.ninputs, 0.3)
+    again = copied(system)
+    assert (type(again), again.name, again.input_labels) == (type(system), system.name, system.input_labels)
+    np.testing.assert_array_equal(again.dynamics(0.0, x, w), system.dynamics(0.0, x, w))
+    np.testing.assert_array_equal(again.output(0.0, x, w), system.output(0.0, x, w))
+    np.testing.assert_array_equal(again.linearize(x, w).A, system.linearize(x, w).A)
 
 
 def test_parameters_by_name() -> None:
