@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
+from titop.solvers.lft.fractions.structured_reduction import Fractional, loop_solved, reduced
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -43,8 +43,8 @@ def closed(model: Fractional, values: Sequence[float | None]) -> Fractional:
     fixed = np.concatenate([np.full(size, value is not None) for size, value in zip(model.sizes, values, strict=True)])
     deltas = np.concatenate([np.full(size, value or 0.0) for size, value in zip(model.sizes, values, strict=True)])[fixed]
     of, to = np.flatnonzero(fixed), np.flatnonzero(~fixed)
-    loop = np.eye(len(of)) - model.A[np.ix_(of, of)] * deltas
-    driven = deltas[:, None] * np.linalg.solve(loop, np.hstack([model.A[np.ix_(of, to)], model.B[of]]))
+    driving = loop_solved(model.A[np.ix_(of, of)] * deltas, np.hstack([model.A[np.ix_(of, to)], model.B[of]]))
+    driven = deltas[:, None] * driving
     by_w, by_u = driven[:, : len(to)], driven[:, len(to) :]
     into, out = model.A[np.ix_(to, of)], model.C[:, of]
     sizes = tuple(size for size, value in zip(model.sizes, values, strict=True) if value is None)
@@ -63,10 +63,12 @@ def recentred(model: Fractional, middles: Sequence[float]) -> Fractional:
     With k one of these values, ``d = k + (1 - k^2) δ / (1 + k δ)``: ``w = k z + (1 - k^2) w'``, ``w' = δ (z - k w')``.
     """
     k = np.concatenate([np.full(size, value) for size, value in zip(model.sizes, middles, strict=True)])
-    n = len(k)
-    whole = np.hstack([model.A * (1 - k**2), model.B])
-    z = np.linalg.solve(np.eye(n) - model.A * k, whole)
-    y = np.hstack([model.C * (1 - k**2), model.D]) + (model.C * k) @ z
+    n, moved = len(k), np.flatnonzero(k)
+    into, out = model.A[:, moved] * k[moved], model.C[:, moved] * k[moved]
+    z = np.hstack([model.A * (1 - k**2), model.B])
+    driving = loop_solved(into[moved], z[moved])  # states, and what stays, close no loop
+    z += into @ driving
+    y = np.hstack([model.C * (1 - k**2), model.D]) + out @ driving
     z[:, :n] -= np.diag(k)
     return Fractional(z[:, :n], z[:, n:], y[:, :n], y[:, n:], model.sizes)
 

@@ -142,8 +142,24 @@ def _difference(found: Array, right: Array) -> float:
 def at(model: Fractional, deltas: Sequence[complex]) -> Array:
     """Return the response at values of all deltas."""
     values = np.concatenate([np.full(size, value) for size, value in zip(model.sizes, deltas, strict=True)])
-    response: Array = model.D + (model.C * values) @ np.linalg.solve(np.eye(len(values)) - model.A * values, model.B)
+    response: Array = model.D + (model.C * values) @ loop_solved(model.A * values, model.B)
     return response
+
+
+def loop_solved(loop: Array, right: Array) -> Array:
+    """Return z (n, m) of ``z = loop z + right``, in units in which the loop (n, n) is balanced: entries of unlike units are no
+    pivots.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        Where there is none.
+    """
+    from scipy.linalg import matrix_balance
+
+    balanced_loop, (scale, _) = matrix_balance(loop, permute=False, separate=True)
+    solution: Array = scale[:, None] * np.linalg.solve(np.eye(len(loop)) - balanced_loop, right / scale[:, None])
+    return solution
 
 
 def _points(model: Fractional) -> list[list[complex]]:

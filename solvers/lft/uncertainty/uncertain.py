@@ -24,6 +24,9 @@ from titop.solvers.lft.uncertainty.gains import GAIN
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 
+#: What rounding leaves of a nominal value in the middle of its range, in parts of the larger of its size and half the range.
+_LAST_DIGITS = 4 * float(np.finfo(float).eps)
+
 #: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
 FIT = 1e-4
 
@@ -79,8 +82,10 @@ class Uncertain(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The nominal value, as it enters, on the scale on which the range goes from -1 to 1."""
-        return self._scaled(self.block.nominal)
+        """The nominal value, as it enters, on the scale on which the range goes from -1 to 1; zero where that is rounding."""
+        scaled, first = self._scaled(self.block.nominal), self.members[0]
+        last_digits = _LAST_DIGITS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
+        return scaled if abs(scaled) > last_digits else 0.0
 
     def values(self, value: float) -> dict[str, float]:
         """Return the value of every parameter of the model for one of the first name."""

@@ -1,0 +1,53 @@
+"""Linear fractional models in other units of length, mass and time: the same responses, counted otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.solvers.scaled_systems import SI, UNITS, Units
+from tests.systems import Array
+from titop.solvers.lft.model.responses import response
+
+#: Beside the response: members go through a reduction that may change 3e-11 of it.
+EXACT = 1e-9
+#: Small parts in metres, kilograms and seconds; a craft counted in small units.
+SMALL = [Units(1e-3, 1e-9, 1.0), Units(1e-4, 2e-9, 1.0), Units(1e-5, 1e-6, 1.0), Units(3e-3, 1e-12, 1.0)]
+MORE = [Units(1e4, 1e9, 1e4), Units(1e-6, 1e-15, 1e-4), *SMALL, *UNITS]
+#: rad per second of SI.
+OMEGA = np.array([0.3, 1.1, 2.7, 5.3, 9.1])
+
+
+def arm(units: Units) -> tt.Model:
+    """Return an arm on a spring, with a bob that slides on it."""
+    s = tt.System("arm", gravity=[0, 0, 0])
+    L, M, spring, damper = units.length, units.mass, units.mass / units.time**2, units.mass / units.time
+    own = tt.RigidBody("arm", M, com=[0.3 * L, 0, 0], inertia=0.1 * M * L**2, ports={"e": [0.5 * L, 0, 0]})
+    s.connect("world", own, tt.Revolute("h", axis=[0, 1, 0], stiffness=40 * units.effort, damping=units.effort * units.time))
+    bob = tt.RigidBody("bob", 0.5 * M, inertia=0.01 * M * L**2)
+    s.connect(own.port("e"), bob, tt.Prismatic("p", axis=[1, 0, 0], stiffness=50 * spring, damping=damper))
+    return s.resolve()
+
+
+def members(build: Callable[..., tt.Model], units: Units, parameters: Mapping[str, object], **options: bool) -> list[Array]:
+    """Return the responses of members from an effort to the angle of the hinge, counted in SI, at both ends and in between."""
+    m = build(units, **options)
+    model = tt.lft(m, m.neutral(), parameters, ["h"], ["h.q"])
+    rows = [dict.fromkeys((block.name for block in model.blocks), delta) for delta in (-1.0, 0.0, 0.4, 1.0)]
+    systems = [model.at({block.name: block.value(row[block.name]) for block in model.blocks}) for row in rows]
+    points = 1j * OMEGA / units.time
+    return [response((own.A, own.B, own.C, own.D), points).ravel() * units.effort for own in systems]
+
+
+@pytest.mark.parametrize("units", MORE)
+@pytest.mark.parametrize("name", ["arm.com.x", "bob.mass", "bob.inertia.yy"])
+def test_nominal_values_in_the_middle(units: Units, name: str) -> None:
+    """What rounding makes of the middle of a range stays rounding, however large numbers of other units are."""
+    ends = {"arm.com.x": (0.2, 0.4), "bob.mass": (0.3, 0.7), "bob.inertia.yy": (0.006, 0.014)}[name]
+    of = {"arm.com.x": units.length, "bob.mass": units.mass, "bob.inertia.yy": units.mass * units.length**2}[name]
+    found = members(arm, units, {name: (ends[0] * of, ends[1] * of)})
+    right = members(arm, SI, {name: ends})
+    assert all(own == pytest.approx(other, rel=EXACT) for own, other in zip(found, right, strict=True))
