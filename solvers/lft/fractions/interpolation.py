@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.fractions.entry_units import Counted, EntryUnits
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, zeros
 
 #: Highest degree that is tried in one parameter, and of a fit.
 MOST, MOST_OF_FITS = 4, 8
 #: How well a polynomial has to meet the values, in parts of the largest entry of the row or column, whichever is smaller.
 _EXACT = 1e-10
-#: What rounding leaves of entries that are zero, in parts of the largest of their column.
-_ROUNDING = 1e-13
-#: What rounding leaves of a column that is zero, in parts of the largest of each row: some last digits.
-_NOTHING = 16 * np.finfo(float).eps
 #: The degree of the fit of which a refusal says how well it does.
 _OFFERED = 4
 
@@ -92,6 +90,7 @@ def interpolated(
     deltas: Sequence[str],
     reach: Mapping[str, float] | None = None,
     fits: Mapping[str, float] | None = None,
+    vectors: Sequence[int] = (),
 ) -> Polynomial | Irrational:
     """Return the polynomial that a matrix function is of normalised deltas; what keeps it from being one.
 
@@ -104,44 +103,57 @@ def interpolated(
         So many times as far as the range goes the function has to be a polynomial: of a narrow range any function is one.
     fits : mapping of str to float, optional
         Tolerances of deltas in which the function may be fitted, in parts of the largest entry of row or column.
+    vectors : sequence of int, optional
+        Where three columns begin that belong to the components of a vector: of one unit, so that rounding of one shows beside
+        the others. Other columns may have a unit each.
     """
-    reach, fits = reach or {}, fits or {}
+    exact = _interpolated(function, deltas, reach or {}, fits or {}, partial(EntryUnits.balanced, vectors=vectors))
+    if isinstance(exact, Polynomial):
+        return exact
+    # rows of rounding alone, which have no unit, are told from others by the units in which the matrix is given
+    return _interpolated(function, deltas, reach or {}, fits or {}, partial(EntryUnits.given, vectors=vectors))
+
+
+def _interpolated(
+    function: MatrixFunction, deltas: Sequence[str], reach: Mapping[str, float], fits: Mapping[str, float], counted: Counted
+) -> Polynomial | Irrational:
+    """Return the polynomial, or what keeps it from being one, if entries are compared in certain units."""
     nodes, tolerance = [], _EXACT
     for delta in deltas:
         far = reach.get(delta, 1.0)
-        degree = _degree(function, delta, lambda degree, far=far: far * _nodes(degree), far * _TESTS, MOST, _EXACT)  # type: ignore[misc]
+        degree = _degree(function, delta, lambda degree, far=far: far * _nodes(degree), far * _TESTS, MOST, _EXACT, counted)  # type: ignore[misc]
         if degree is not None:
             nodes.append(far * _nodes(degree))
             continue
         if delta not in fits:
-            return Irrational(delta, _misfit_of(function, delta, _chebyshev(_OFFERED)))
-        degree = _degree(function, delta, _chebyshev, _FIT_TESTS, MOST_OF_FITS, fits[delta])
+            return Irrational(delta, _misfit_of(function, delta, _chebyshev(_OFFERED), counted))
+        degree = _degree(function, delta, _chebyshev, _FIT_TESTS, MOST_OF_FITS, fits[delta], counted)
         if degree is None:
-            return Irrational(delta, _misfit_of(function, delta, _chebyshev(MOST_OF_FITS)))
+            return Irrational(delta, _misfit_of(function, delta, _chebyshev(MOST_OF_FITS), counted))
         nodes.append(_chebyshev(degree))
         tolerance += 2 * fits[delta]
-    found = _through(function, deltas, nodes)
+    found = _through(function, deltas, nodes, counted)
     if len(deltas) > 1:
         rng = np.random.default_rng(0)
         for _ in range(2):
             point = dict(zip(deltas, rng.uniform(-1, 1, len(deltas)), strict=True))
-            wrong = misfit(evaluated(found, point), function(point), found.constant)
+            wrong = _misfit(evaluated(found, point), function(point), found.constant, counted)
             if wrong > tolerance:
                 return Irrational(deltas[-1], wrong)
     return found
 
 
-def _through(function: MatrixFunction, deltas: Sequence[str], nodes: Sequence[Array]) -> Polynomial:
+def _through(function: MatrixFunction, deltas: Sequence[str], nodes: Sequence[Array], counted: Counted) -> Polynomial:
     """Return the polynomial through the function's values at all combinations of nodes of each delta."""
     values = np.array([function(dict(zip(deltas, point, strict=True))) for point in itertools.product(*nodes)])
-    rounding = _rounding_of(np.abs(values).max(axis=0))
+    units = counted(np.abs(values).max(axis=0))
     values = values.reshape(*(len(own) for own in nodes), *values.shape[1:])
     for axis, own in enumerate(nodes):
         far = np.abs(own).max() or 1.0
         inverse = np.linalg.inv(np.vander(own / far, increasing=True)) / (far ** np.arange(len(own)))[:, None]
         values = np.moveaxis(np.tensordot(inverse, values, (1, axis)), 0, axis)
     exponents = [*itertools.product(*(range(len(own)) for own in nodes))]
-    cleaned = np.where(np.abs(values) > rounding, values, 0.0)
+    cleaned = np.where(np.abs(values) / units.rows / units.columns > units.rounding, values, 0.0)
     kept = [e for e in exponents if not any(e) or cleaned[e].any()]
     return Polynomial(tuple(deltas), tuple(kept), tuple(cleaned[e] for e in kept))
 
@@ -156,29 +168,37 @@ def evaluated(polynomial: Polynomial, point: Mapping[str, float]) -> Array:
 
 
 def _degree(
-    function: MatrixFunction, delta: str, nodes: Callable[[int], Array], tests: Array, most: int, tolerance: float
+    function: MatrixFunction,
+    delta: str,
+    nodes: Callable[[int], Array],
+    tests: Array,
+    most: int,
+    tolerance: float,
+    counted: Counted,
 ) -> int | None:
     """Return the lowest degree whose polynomial through its nodes meets the function at tests; None where none does."""
     right, reference = [function({delta: x}) for x in tests], function({})
     for degree in range(most + 1):
         own = nodes(degree)
         values = [function({delta: x} if x else {}) for x in own]
-        if _worst(values, own, tests, right, reference) <= tolerance:
+        if _worst(values, own, tests, right, reference, counted) <= tolerance:
             return degree
     return None
 
 
-def _misfit_of(function: MatrixFunction, delta: str, nodes: Array) -> float:
+def _misfit_of(function: MatrixFunction, delta: str, nodes: Array, counted: Counted) -> float:
     """Return by how much the polynomial through the values at nodes misses a function."""
     tests = _FIT_TESTS
     right, values = ([function({delta: x}) for x in points] for points in (tests, nodes))
-    return _worst(values, nodes, tests, right, function({}))
+    return _worst(values, nodes, tests, right, function({}), counted)
 
 
-def _worst(values: Sequence[Array], nodes: Array, tests: Array, right: Sequence[Array], reference: Array) -> float:
+def _worst(
+    values: Sequence[Array], nodes: Array, tests: Array, right: Sequence[Array], reference: Array, counted: Counted
+) -> float:
     weights = np.vander(tests, len(nodes), increasing=True) @ np.linalg.inv(np.vander(nodes, increasing=True))
     stacked = np.array(values)
-    return max(misfit(np.tensordot(w, stacked, 1), y, reference) for w, y in zip(weights, right, strict=True))
+    return max(_misfit(np.tensordot(w, stacked, 1), y, reference, counted) for w, y in zip(weights, right, strict=True))
 
 
 def _nodes(degree: int) -> Array:
@@ -190,25 +210,20 @@ def _chebyshev(degree: int) -> Array:
     return np.cos(np.pi * (2 * np.arange(degree + 1) + 1) / (2 * degree + 2))
 
 
-def _rounding_of(sizes: Array) -> Array:
-    """Return what rounding leaves of entries that are zero, from the sizes of a matrix's entries.
-
-    That is little of their column; and all of a column that is nowhere more than rounding leaves of its row.
-    """
-    rows, columns = sizes.max(axis=1, initial=0.0, keepdims=True), sizes.max(axis=0, initial=0.0, keepdims=True)
-    is_nothing = (sizes <= _NOTHING * rows).all(axis=0)
-    result: Array = np.where(is_nothing, _NOTHING * rows, _ROUNDING * columns)
-    return result
+def misfit(found: Array, right: Array, vectors: Sequence[int]) -> float:
+    """Return by how much two matrices differ, in the units in which they are given; `vectors` as in `interpolated`."""
+    return _misfit(found, right, right, partial(EntryUnits.given, vectors=vectors))
 
 
-def misfit(found: Array, right: Array, reference: Array) -> float:
+def _misfit(found: Array, right: Array, reference: Array, counted: Counted) -> float:
     """Return by how much two matrices differ, entries judged beside the largest of their row and of their column."""
     if not right.size:
         return 0.0
     sizes = np.maximum(np.abs(right), np.abs(reference))
-    rows, columns = sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True)
-    beside = np.minimum(rows, columns)
-    excess = np.maximum(np.abs(found - right) - _rounding_of(sizes), 0.0)
+    units = counted(sizes)
+    sizes, wrong = (x / units.rows / units.columns for x in (sizes, np.abs(found - right)))
+    beside = np.minimum(sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True))
+    excess = np.maximum(wrong - units.rounding, 0.0)
     parts = np.divide(excess, beside, out=np.where(excess > 0, np.inf, 0.0), where=beside > 0)
     worst = float(parts.max())
     return worst if np.isfinite(parts).all() else np.inf

@@ -18,7 +18,7 @@ from titop.solvers.lft.fractions.interpolation import Irrational, Polynomial, in
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, stacked
 from titop.solvers.lft.laws.beam_coordinates import beam_scales, in_scaled_coordinates
 from titop.solvers.lft.laws.changed_blocks import ChangedBlock
-from titop.solvers.lft.laws.laws import At, Change, Rest, law_matrices
+from titop.solvers.lft.laws.laws import At, Change, Rest, law_matrices, vectors_of_law
 
 #: Powers of the length: of the motion of P, and of the wrench there.
 _AT_PORT = (0, 0, 0, 0, 1, 1)
@@ -99,7 +99,10 @@ def length_law(changing: ChangedBlock, beam: Beam, at: At) -> LengthLaw | Irrati
         scaled: Array = kept / factor ** rows[:, None]
         return scaled
 
-    found = [interpolated(function, changing.deltas, changing.reach, changing.uncertainty.fits) for function in (moving, still)]
+    found = [
+        interpolated(function, changing.deltas, changing.reach, changing.uncertainty.fits, vectors)
+        for function, vectors in ((moving, vectors_of_law(n)[:4]), (still, ()))
+    ]
     for polynomial in found:
         if isinstance(polynomial, Irrational):
             return polynomial

@@ -21,7 +21,7 @@ from titop.solvers.lft.fractions.loops import Affine
 from titop.solvers.lft.laws.beam_coordinates import beam_scales, in_scaled_coordinates
 from titop.solvers.lft.laws.beam_laws import LengthLaw, length_law
 from titop.solvers.lft.laws.changed_blocks import ChangedBlock, not_rational
-from titop.solvers.lft.laws.laws import At, BlockLaw, SampledLaw, by_acceleration, law_matrices, rigid_law
+from titop.solvers.lft.laws.laws import At, BlockLaw, SampledLaw, by_acceleration, law_matrices, rigid_law, vectors_of_law
 from titop.solvers.lft.laws.modal_laws import ModalParts, modal_parts
 from titop.solvers.lft.laws.own_coordinates import OwnCoordinates
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
@@ -85,7 +85,7 @@ def law_of(
     if isinstance(block, Beam) and is_modal and block.shear_factors is None and f"{block.name}.length" in sampled:
         whole = length_law(changing, block, at)
     else:
-        whole = interpolated(matrices, deltas, changing.reach, uncertainty.fits)
+        whole = interpolated(matrices, deltas, changing.reach, uncertainty.fits, vectors_of_law(block.nv))
     if isinstance(whole, Irrational):
         path = changing.path(whole.delta) if whole.delta in changing.deltas else own.path(whole.delta)
         raise ModelError(not_rational(path, whole.misfit, whole.delta in uncertainty.fits))

@@ -203,6 +203,11 @@ class At(NamedTuple):
     driven: Array
 
 
+def vectors_of_law(n: int) -> tuple[int, ...]:
+    """Return where the three columns begin that a vector has in the slopes of the law of a block with n own coordinates."""
+    return 0, 3, *range(6 + 3 * n, 18 + 3 * n, 3)
+
+
 def law_matrices(block: Block, at: At) -> tuple[Array, Array]:
     """Return slopes (6 + n, 18 + 3n) and efforts (6 + n, 1) of a block's law, as `SampledLaw` has them."""
     n, x = block.nv, np.concatenate([at.acceleration, at.a])

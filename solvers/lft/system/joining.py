@@ -91,10 +91,11 @@ def interactions(state: State, u: Array | None, uncertainty: Uncertainty) -> tup
             still = _loads(own, motion)[:, None]
             return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
 
+        vectors = range(0, 12 * p, 3)  # displacements and twists of ports
         for delta, other in _other_motions(state, joined, motion, uncertainty):
-            if misfit(loads({}, other), loads({}), loads({})) > _SAME:
+            if misfit(loads({}, other), loads({}), vectors) > _SAME:
                 raise ModelError(_moved_closure(delta, joined.closure.name))
-        fitted = interpolated(loads, changing.deltas, changing.reach, uncertainty.fits)
+        fitted = interpolated(loads, changing.deltas, changing.reach, uncertainty.fits, vectors)
         if isinstance(fitted, Irrational):
             raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
         acting.append(Acting(joined, fitted.columns(slice(-1))))

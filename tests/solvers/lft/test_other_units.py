@@ -32,6 +32,21 @@ def arm(units: Units) -> tt.Model:
     return s.resolve()
 
 
+def winged(units: Units, hinged: bool = False) -> tt.Model:
+    """Return a hub with a flexible panel of one mode, or one of two modes on a sprung hinge."""
+    s = tt.System("winged", gravity=[0, 0, 0])
+    L, M, T, effort = units.length, units.mass, units.time, units.effort
+    hub = tt.RigidBody("hub", 20 * M, inertia=6 * M * L**2, ports={"side": [0, 0.5 * L, 0]})
+    modes = np.array([[0, 0, 2.4, 3.4 * L, 0, 0], [0, 0, -1.0, 0.5 * L, 0, 0]])[: 1 + hinged] * np.sqrt(M)
+    frequencies = np.array([2.0, 5.0])[: 1 + hinged] / T
+    moments = np.array([4, 0.5, 4]) * M * L**2
+    panel = tt.FlexibleBody("panel", 10 * M, [0, L, 0], moments, frequencies, modes, damping_ratios=0.05)
+    s.connect("world", hub, tt.Revolute("h", axis=[1, 0, 0], stiffness=30 * effort, damping=2 * effort * T))
+    joint = tt.Revolute("drive", axis=[1, 0, 0], stiffness=20 * effort) if hinged else tt.Weld("drive")
+    s.connect(hub.port("side"), panel, joint)
+    return s.resolve()
+
+
 def members(build: Callable[..., tt.Model], units: Units, parameters: Mapping[str, object], **options: bool) -> list[Array]:
     """Return the responses of members from an effort to the angle of the hinge, counted in SI, at both ends and in between."""
     m = build(units, **options)
@@ -51,3 +66,16 @@ def test_nominal_values_in_the_middle(units: Units, name: str) -> None:
     found = members(arm, units, {name: (ends[0] * of, ends[1] * of)})
     right = members(arm, SI, {name: ends})
     assert all(own == pytest.approx(other, rel=EXACT) for own, other in zip(found, right, strict=True))
+
+
+@pytest.mark.parametrize("units", MORE)
+@pytest.mark.parametrize("hinged", [False, True])
+def test_flexible_bodies(units: Units, hinged: bool) -> None:
+    """Terms of their laws have units of their own: none is rounding beside another."""
+    for parameters in (
+        {"h.stiffness": tt.percent(10)},
+        {"panel.mode1.frequency": tt.percent(10), "panel.mass": tt.percent(10)},
+    ):
+        found = members(winged, units, parameters, hinged=hinged)
+        right = members(winged, SI, parameters, hinged=hinged)
+        assert all(own == pytest.approx(other, rel=EXACT) for own, other in zip(found, right, strict=True))
