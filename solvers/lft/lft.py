@@ -39,8 +39,9 @@ from titop.solvers.signals.exported import state_signals
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: An omitted state enters nothing where its column in members is below this part of the matrix.
-_NOTHING = 1e-11
+#: An omitted state does not enter a rate or an output of members where its entry is below this part of the row, or that part,
+#: some units of rounding, of all rows.
+_NOTHING, _ROUNDING = 1e-11, 1e-14
 
 
 def lft(
@@ -250,6 +251,8 @@ def _named(
 
 def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:
     """Return the model without omitted states."""
+    from scipy.linalg import matrix_balance
+
     strange = np.setdiff1d(omitted, states)
     if strange.size:
         path = signals[strange[0]].path
@@ -257,10 +260,10 @@ def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence
     left = np.isin(states, omitted)
     columns = np.zeros((0, int(left.sum())))
     for member in _random_members(model) if len(omitted) else ():
-        size = max(np.abs(member.A).max(), np.abs(member.C).max(initial=0.0))
-        columns = np.vstack([columns, member.A[~left][:, left] / size, member.C[:, left] / size])
-    if columns.size and np.abs(columns).max() > _NOTHING:
-        worst = int(np.abs(columns).max(axis=0).argmax())
+        alike, _ = matrix_balance(member.A, permute=False)
+        columns = np.vstack([columns, _beside_rows(alike)[~left][:, left], _beside_rows(member.C)[:, left]])
+    if columns.any():
+        worst = int(columns.max(axis=0).argmax())
         path = signals[np.intersect1d(states, omitted)[worst]].path
         advice = "rates, outputs or uncertain terms depend on it: keep it"
         raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
@@ -268,6 +271,14 @@ def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence
     sizes = (*model.sizes[:-1], model.sizes[-1] - int(left.sum()))
     small = Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes)
     return small, states[~left]
+
+
+def _beside_rows(rows: Array) -> Array:
+    """Return sizes of entries (m, n) in parts of the largest of their row; zero of those that are none but for rounding."""
+    sizes = np.abs(rows)
+    beside = sizes.max(axis=1, keepdims=True, initial=0.0)
+    acting = (sizes > _NOTHING * beside) & (sizes > _ROUNDING * sizes.max(initial=0.0))
+    return np.divide(sizes, beside, out=np.zeros_like(sizes), where=acting)
 
 
 def _random_members(model: Fractional, count: int = 3) -> list[Fractional]:

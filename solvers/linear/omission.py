@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 #: An entry below this part of its row, or that part of the whole matrix, is small: it may be zero.
 _OF_ROW, _OF_ALL = 1e-9, 1e-12
 
-#: A small entry is zero where it is below this part of the whole matrix (some units of rounding), or where it is no larger
-#: than so many times its change nearby.
+#: A small entry is zero where it is below this part of its row (some units of rounding), or where it is no larger than so many
+#: times its change nearby.
 _ROUNDING, _CHANGES = 16 * float(np.finfo(float).eps), 8.0
 
 
@@ -103,6 +103,6 @@ def kept_states(
 def _judged(rows: Array, out: Array) -> tuple[Array, Array]:
     """Return which entries of omitted columns are dependences, and which have to be looked at again."""
     sizes = np.abs(rows)
-    largest = sizes.max(initial=0.0)
-    small = sizes <= _OF_ROW * sizes.max(axis=2, keepdims=True, initial=0.0) + _OF_ALL * largest
-    return ~small & out, small & out & (sizes > _ROUNDING * largest)
+    beside = sizes.max(axis=2, keepdims=True, initial=0.0)
+    small = sizes <= _OF_ROW * beside + _OF_ALL * sizes.max(initial=0.0)
+    return ~small & out, small & out & (sizes > _ROUNDING * beside)

@@ -59,6 +59,26 @@ def test_a_soft_spring_beside_a_stiff_one_is_not_omitted(stiffness: float, close
     assert len(tt.lpv(free, {"second.mass": [1.0, 2.0]}, omit=["rail"]).states) == 2
 
 
+@pytest.mark.parametrize("stiffness", [1e4, 1e12, 1e18])
+def test_a_soft_spring_apart_from_a_stiff_one_is_not_omitted(stiffness: float) -> None:
+    """Where nothing joins them, either is beside its own terms alone; without its spring nothing depends on the slide."""
+    for soft, damping in ((1.0, 0.0), (1.0, 1e3), (0.0, 1e3)):
+        s = tt.System("apart", gravity=[0, 0, 0])
+        s.connect("world", tt.RigidBody("quartz", 1.0), tt.Prismatic("stiff", axis=[1, 0, 0], stiffness=stiffness))
+        s.connect("world", tt.RigidBody("sledge", 1.0), tt.Prismatic("slide", axis=[1, 0, 0], stiffness=soft, damping=damping))
+        m = s.resolve()
+        parameters = {"quartz.mass": tt.percent(10)}
+        if not soft:
+            assert tt.linearize(m, m.neutral(), ["stiff"], ["stiff.q"], omit=["slide.q"]).nstates == 3
+            tt.lft(m, m.neutral(), parameters, ["stiff"], ["stiff.q"], omit=["slide.q"])
+        for outputs in ([], ["slide.q"]):
+            if soft or outputs:
+                with refusal("not-omissible", "depends on 'slide.q'"):
+                    tt.linearize(m, m.neutral(), [], outputs, omit=["slide.q"])
+                with refusal("not-omissible", "slide.q"):
+                    tt.lft(m, m.neutral(), parameters, ["stiff"], ["stiff.q", *outputs], omit=["slide.q"])
+
+
 def test_an_equilibrium_that_is_known_to_its_tolerance_has_what_can_be_omitted() -> None:
     """A hovering body turns freely about the vertical; a tilt of 1e-10 rad, which a search leaves, is no dependence."""
     s = tt.System("drone", gravity=[0, 0, -9.81])
