@@ -13,9 +13,10 @@ from titop.solvers.lft.fractions.interpolation import Irrational, Polynomial, in
 from titop.solvers.lft.fractions.steps import PolynomialRotate, PolynomialShift, Rotate, Shift, Step
 from titop.solvers.lft.laws.beam_coordinates import Scales, beam_scales
 from titop.solvers.lft.laws.changed_blocks import ChangedBlock, not_rational
+from titop.solvers.lft.laws.compared_ports import PortMotion
 from titop.solvers.lft.laws.own_motions import UncertainOwn
 
-#: By how much poses of ports may differ, in metres or radians, that do not depend on a parameter.
+#: By how much ports may differ that do not depend on a parameter; see `PortMotion`.
 _SAME = 1e-12
 
 
@@ -28,11 +29,12 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         return []
     names = []
     for name in changing.names:
-        compared = slice(4, None) if ".position." in name else slice(None)
         uncertain, _ = changing.uncertainty.at(name)  # type: ignore[misc]
         other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({uncertain.name: 0.7})
-        before, after = (_pose_and_subspace(own, changing.block, port, q) for own in (changing.block, other))
-        if np.abs((before - after)[:, compared]).max(initial=0.0) > _SAME:
+        before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
+        if ".position." in name:
+            after = after._replace(rotation=before.rotation, position=before.position)
+        if before.differs(after, changing.uncertainty.point.model.size, _SAME):
             names.append(name)
     return names
 
@@ -83,8 +85,7 @@ def _scales(block: Block, middle: Block) -> Scales:
     return beam_scales(block, middle) or Scales(np.ones(block.nv), np.ones(block.nv))
 
 
-def _pose_and_subspace(block: Block, middle: Block, port: str, q: Array) -> Array:
-    """Return pose (3, 4) and motion subspaces of a port, side by side."""
+def _port_motion(block: Block, middle: Block, port: str, q: Array) -> PortMotion:
+    """Return where a port is and what moves it, in scaled coordinates and by their scaled efforts."""
     scales, subspace = _scales(block, middle), block.motion_subspace(port, q)
-    moved = [subspace * scales.columns, subspace * scales.rows]
-    return np.hstack([np.vstack([np.column_stack(block.pose(port, q)), np.zeros((3, 4))]), *moved])
+    return PortMotion(*block.pose(port, q), np.hstack([subspace * scales.columns, subspace * scales.rows]))

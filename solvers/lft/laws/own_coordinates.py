@@ -11,6 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
+from titop.solvers.lft.laws.compared_ports import PortMotion
 from titop.solvers.lft.laws.laws import At, by_acceleration
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 
@@ -91,14 +92,14 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -
     ModelError
         Naming one.
     """
-    before = *block.pose(port, q), block.motion_subspace(port, q)
+    before, size = PortMotion(*block.pose(port, q), block.motion_subspace(port, q)), own.uncertainty.point.model.size
     for path, k in zip(own.paths, own.entries, strict=True):
         uncertain, _ = own.uncertainty.at(path)  # type: ignore[misc]
         moved = q.copy()
         end = split_end(path)[1]
         if end == "q":
             moved[k] = own.uncertainty.changed({uncertain.name: 0.7})[path]
-        after = *block.pose(port, moved), block.motion_subspace(port, moved)
-        if end == "v" or any(np.abs(x - y).max(initial=0.0) > _SAME for x, y in zip(before, after, strict=True)):
+        after = PortMotion(*block.pose(port, moved), block.motion_subspace(port, moved))
+        if end == "v" or before.differs(after, size, _SAME):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
             raise ModelError(Finding("not-rational", "parameters", path, expected, _ADVICE))

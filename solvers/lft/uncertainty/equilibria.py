@@ -11,13 +11,14 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.lft.fractions.polynomial_fit import spread_points
 from titop.solvers.lft.uncertainty.point_values import value_at
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 from titop.solvers.model.model import Model
 from titop.solvers.support.progress import progress_bar
 
-#: What moves by less (rad, m, their rates, units of inputs), beside one or its nominal value, is rounding of the equilibrium.
+#: What moves by less, in parts of its size in the system or of its nominal value, is rounding of the equilibrium.
 _RESTS = 1e-8
 #: How far a given point may be from the equilibrium that is found at nominal values, measured alike.
 _SAME = 1e-6
@@ -71,6 +72,9 @@ class Equilibria:
         self.paths += [f"{name}.u" for name in model.input_names]
         self._given = [path for path in uncertainty.paths() if path in self.paths]
         self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, _inputs(point)])
+        sizes = sizes_of(point)
+        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.inputs.units]
+        self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
         n = len(uncertainty.all)
         self._refuse_other_nominal()
         corners = np.array([*itertools.product((-1.0, 1.0), repeat=min(n, _ALL_CORNERS))])
@@ -123,13 +127,13 @@ class Equilibria:
     def moving(self) -> list[int]:
         """Entries that move by more than rounding."""
         largest = np.abs(np.vstack([self.changes, self.test_changes])).max(axis=0)
-        return np.flatnonzero(largest > _RESTS * np.maximum(1.0, np.abs(self.nominal))).tolist()
+        return np.flatnonzero(largest > _RESTS * self._ones).tolist()
 
     def depends_on(self, k: int) -> bool:
         """Tell whether the equilibrium depends on the k-th parameter, the others nominal."""
         ends = np.zeros((2, self.points.shape[1]))
         ends[:, k] = -1.0, 1.0
-        return bool((np.abs(self._changes(self._found(ends))) > _RESTS * np.maximum(1.0, np.abs(self.nominal))).any())
+        return bool((np.abs(self._changes(self._found(ends))) > _RESTS * self._ones).any())
 
     def _found(self, points: Array) -> list[OperatingPoint]:
         """Return the equilibria at normalised values (k, n)."""
@@ -146,8 +150,8 @@ class Equilibria:
         """Refuse a nominal point that is none of these equilibria."""
         zero = np.zeros((1, len(self.uncertainty.all)))
         change = self._changes(self._found(zero))[0]
-        k = int(np.argmax(np.abs(change) / np.maximum(1.0, np.abs(self.nominal))))
-        if abs(change[k]) > _SAME * max(1.0, abs(self.nominal[k])):
+        k = int(np.argmax(np.abs(change) / self._ones))
+        if abs(change[k]) > _SAME * self._ones[k]:
             expected, advice = "the point itself at the nominal values", "pass as point what it returns there"
             found = f"{self.paths[k]} differs by {change[k]:.3g}"
             raise ModelError(Finding("other-equilibrium", "equilibrium", found, expected, advice))
@@ -161,7 +165,8 @@ class Equilibria:
         before, after, none = self.point.wrenches or {}, found.wrenches or {}, np.zeros(6)
         ports = {*before, *after}
         other += [port for port in ports if not np.array_equal(before.get(port, none), after.get(port, none))]
-        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > _SAME * max(1.0, abs(x))]
+        ones = dict(zip(self.paths, self._ones.tolist(), strict=True))
+        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > _SAME * max(ones[path], abs(x))]
         if other:
             where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
             raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))

@@ -21,9 +21,9 @@ MORE = [Units(1e4, 1e9, 1e4), Units(1e-6, 1e-15, 1e-4), *SMALL, *UNITS]
 OMEGA = np.array([0.3, 1.1, 2.7, 5.3, 9.1])
 
 
-def arm(units: Units) -> tt.Model:
+def arm(units: Units, gravity: float = 0.0) -> tt.Model:
     """Return an arm on a spring, with a bob that slides on it."""
-    s = tt.System("arm", gravity=[0, 0, 0])
+    s = tt.System("arm", gravity=[0, 0, -gravity * units.length / units.time**2])
     L, M, spring, damper = units.length, units.mass, units.mass / units.time**2, units.mass / units.time
     own = tt.RigidBody("arm", M, com=[0.3 * L, 0, 0], inertia=0.1 * M * L**2, ports={"e": [0.5 * L, 0, 0]})
     s.connect("world", own, tt.Revolute("h", axis=[0, 1, 0], stiffness=40 * units.effort, damping=units.effort * units.time))
@@ -79,3 +79,12 @@ def test_flexible_bodies(units: Units, hinged: bool) -> None:
         found = members(winged, units, parameters, hinged=hinged)
         right = members(winged, SI, parameters, hinged=hinged)
         assert all(own == pytest.approx(other, rel=EXACT) for own, other in zip(found, right, strict=True))
+
+
+@pytest.mark.parametrize("units", [SI, *MORE])
+def test_what_moves_of_equilibria(units: Units) -> None:
+    """The arm sags and the bob slides by parts of the arm, whatever it measures; the error of the fit is that in SI."""
+    m = arm(units, 9.81)
+    model = tt.lft(m, tt.trim(m), {"bob.mass": tt.percent(40)}, ["h"], ["h.q"], equilibrium=tt.trim, progress=False)
+    assert [own.name for own in model.moving] == ["h.q", "p.q"]
+    assert 1e-6 < model.error < 1e-4
