@@ -13,18 +13,29 @@ if TYPE_CHECKING:
     from control import StateSpace
 
 
+#: What rounding makes of poles that are zero, twice each where states are positions and rates.
+_ROUNDED = 1e-7
+
+
 def frequencies_around(system: StateSpace, count: int = 40) -> Array:
     """Return frequencies (rad/s), evenly spaced in their logarithm, from below the slowest pole to beyond the fastest.
 
     Of sampled systems they end below half the sampling frequency.
     """
-    sizes = np.abs(_poles(system)) if system.nstates else np.ones(1)
+    sizes, rate = np.abs(_poles(system)), _rate(system)
     sizes = sizes[sizes > 1e-4 * sizes.max(initial=0.0)]
-    low, high = (sizes.min(), sizes.max()) if len(sizes) and sizes.max() > 1e-6 else (1.0, 1.0)
+    low, high = (sizes.min(), sizes.max()) if sizes.max(initial=0.0) > _ROUNDED * rate else (rate or 1.0, rate or 1.0)
     if system.dt:
         end = 0.99 * np.pi / system.dt
         return np.geomspace(min(0.1 * low, 0.01 * end), min(10.0 * high, end), count)
     return np.geomspace(0.1 * low, 10.0 * high, count)
+
+
+def _rate(system: StateSpace) -> float:
+    """Return how fast states drive each other (1/s): what poles that are zero are rounding of."""
+    from scipy.linalg import matrix_balance
+
+    return float(np.abs(matrix_balance(system.A, permute=False)[0]).max(initial=0.0)) if not system.dt else 1.0 / system.dt
 
 
 def _poles(system: StateSpace) -> Array:

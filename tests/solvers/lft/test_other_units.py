@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import control
 import numpy as np
 import pytest
 
 import titop as tt
 from tests.solvers.scaled_systems import SI, UNITS, Units
 from tests.systems import Array
-from titop.solvers.lft.model.responses import response
+from titop.solvers.lft.model.responses import frequencies_around, response
 
 #: Beside the response: members go through a reduction that may change 3e-11 of it.
 EXACT = 1e-9
@@ -88,3 +89,15 @@ def test_what_moves_of_equilibria(units: Units) -> None:
     model = tt.lft(m, tt.trim(m), {"bob.mass": tt.percent(40)}, ["h"], ["h.q"], equilibrium=tt.trim, progress=False)
     assert [own.name for own in model.moving] == ["h.q", "p.q"]
     assert 1e-6 < model.error < 1e-4
+
+
+@pytest.mark.parametrize("time", [1e-9, 1.0, 1e12])
+def test_frequencies_of_responses(time: float) -> None:
+    """They lie about the poles however slow these are, and where none are known about what states do to each other."""
+    m = arm(Units(1.0, 1.0, time))
+    model = tt.lft(m, m.neutral(), {"bob.mass": tt.percent(40)}, ["h"], ["h.q"])
+    poles, omega = np.abs(model.nominal.poles()), frequencies_around(model.nominal)
+    assert omega[[0, -1]] == pytest.approx([0.1 * poles.min(), 10 * poles.max()], rel=1e-9)
+    turned = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    free = control.ss(turned @ np.array([[0.0, 2.0 / time], [0.0, 0.0]]) @ turned.T, np.ones((2, 1)), np.ones((1, 2)), 0.0)
+    assert 0.1 < frequencies_around(free).mean() * time < 10.0
