@@ -67,12 +67,13 @@ def lft(
     these places is a channel ``w = δ z``. All blocks form one linear loop, which is solved once. Then states and repetitions
     that no input reaches or no output shows are left out.
 
-    Configuration and rates of the operating point stay as they are for all values of the parameters, and efforts are those
-    that hold it there (so they are of gravity, of springs that are bent at the point). Or they are those of an equilibrium that
-    depends on the parameters: what of it moves and matters is a further delta each. Fitted, it follows the parameters by a
-    polynomial, which costs repetitions of these: the model is exact in the equilibrium, and that to the error that
-    ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what is proved for it is
-    guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
+    Configuration and rates of the operating point stay as they are for all values of the parameters, and efforts are those that
+    hold it there (so they are of gravity, of springs that are bent at the point). A point that accelerates, such as of a rocket
+    under thrust, keeps its accelerations for all values, by efforts that nothing may give. Or they are those of an equilibrium
+    that depends on the parameters: what of it moves and matters is a further delta each. Fitted, it follows the parameters by a
+    polynomial, which costs repetitions of these: the model is exact in the equilibrium, and that to the error that ``.moving``
+    states. Independent, the deltas stay: their box holds more than the equilibria, so that what is proved for it is guaranteed,
+    and conservative. Parameters that act through the equilibrium alone have no block there.
 
     The model holds for constant parameters; of parameters that change with time, see `lyapunov_stability`.
 
@@ -102,7 +103,8 @@ def lft(
         the law's entries to a tolerance, 1e-4 of the largest of their row or column by default. What this does to the response
         is `LFTModel.error`.
     equilibrium : callable, optional
-        From a changed model to its `OperatingPoint`: ``lambda m: tt.trim(m, ...)``; at nominal values it is `point`. Where
+        From a changed model to its `OperatingPoint`: ``lambda m: tt.trim(m, ...)``; at nominal values it is `point`, and it
+        accelerates nowhere, or everywhere as that does. Where
         coordinates, rates or inputs are among the parameters, a second argument maps these names to values. It is called at
         corners, at points that are spread over the box, and at 30 random ones of which fits know nothing.
     moving : {"fitted", "independent"}

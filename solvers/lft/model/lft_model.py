@@ -179,8 +179,8 @@ class LFTModel:
     def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:
         """Return the point of `lft` with a member's parameters, coordinates and rates: what `linearize` and `simulate` take.
 
-        Efforts are those that hold it. Complex and full blocks are left out. A gain is no part of a system: with a value other
-        than one it gives a `ModelWarning`.
+        Efforts are those that hold it, or keep the accelerations of the point of `lft`: `simulate` applies them. Complex and
+        full blocks are left out. A gain is no part of a system: with a value other than one it gives a `ModelWarning`.
 
         Returns
         -------

@@ -369,3 +369,33 @@ def test_ports_of_bent_bodies_are_refused() -> None:
     m = sagging_panel()
     with pytest.raises(tt.ModelError, match=r"panel\.mode1\.q.*does not move panel\.tip.*tt\.lpv"):
         tt.lft(m, tt.trim(m), {"panel.mode1.frequency": tt.percent(10)}, ["hinge"], ["panel.tip.dv"], equilibrium=tt.trim)
+
+
+@pytest.mark.filterwarnings("ignore:.*accelerated by.*no-equilibrium")
+def test_points_that_accelerate() -> None:
+    """A pendulum of sloshing fuel in a rocket: ``sqrt(thrust / (M l))`` rad/s, M the mass of the rest.
+
+    Thrusts that follow the mass keep the acceleration, and members are right; others change it, and are refused.
+    """
+    s, (rest, fuel, length, acceleration) = tt.System("rocket", gravity=[0, 0, 0]), (1000.0, 200.0, 1.5, 12.5)
+    hub = tt.RigidBody("hub", rest, inertia=[100.0, 5000.0, 5000.0])
+    s.connect("world", hub, joint=tt.Planar("base"))
+    s.connect(hub, tt.RigidBody("slosh", fuel, com=[-length, 0, 0]), joint=tt.Revolute("phi", axis=[0, 0, 1]))
+    s.add_actuator(tt.Thruster("jet", hub, direction=[1, 0, 0], max_thrust=2e4))
+    m = s.resolve()
+
+    def thrust(mass: float) -> float:
+        return acceleration * (rest + mass)
+
+    def following(model: tt.Model, extra: float = 0.0) -> tt.OperatingPoint:
+        mass = model.parameters()["slosh.mass"][0]
+        return tt.OperatingPoint(model, model.neutral(), u={"jet": thrust(mass) + extra * (mass - fuel)})
+
+    given: tuple[Any, ...] = (m, following(m), {"slosh.mass": (150.0, 260.0)}, ["phi"], ["phi.q"])
+    model = tt.lft(*given, equilibrium=following, progress=False)
+    assert [own.name for own in model.moving] == ["jet.u"]
+    for mass in (150.0, 180.0, 260.0):
+        fastest = np.abs(model.at(slosh_mass=mass).poles()).max()
+        assert fastest == pytest.approx(np.sqrt(thrust(mass) / (rest * length)), rel=1e-9)
+    with pytest.raises(tt.ModelError, match=r"base\.x accelerated by .*expected 12\.5 as at nominal values.*no-equilibrium"):
+        tt.lft(*given, equilibrium=lambda model: following(model, extra=-12.5), progress=False)
