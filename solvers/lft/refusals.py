@@ -104,7 +104,7 @@ def refuse_inexact(model: Checked, frozen: Sequence[str]) -> None:
     if error > 1e-8:
         advice = (
             "leave out those that depend on uncertain angles and positions; coordinates, twists and accelerations of ports "
-            "(v, w, dv, dw) and wrenches are exact"
+            "(v, w, dv, dw), reactions of joints, and of closures none of which is redundant, are exact"
         )
         found = f"an error of {error:.2g} with {', '.join(frozen)}"
         raise ModelError(Finding("inexact-output", "outputs", found, "outputs exact in the parameters", advice))

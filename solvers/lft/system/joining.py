@@ -212,7 +212,7 @@ class Constraints:
         return independent_rows(comparable, rank, len(self.gears))
 
     def push(self, tree: Tree, changes: Changes, multipliers: Signal) -> Signal:
-        """Apply the closures with changed multipliers; return the gears' efforts (nv)."""
+        """Apply the closures with changed multipliers, noted as `changes.closing`; return the gears' efforts (nv)."""
         row, total = 0, zeros(tree.state.model.nv)
         for joined, pose, kept in self._loops:
             own = multipliers[row : row + len(kept)]
@@ -225,6 +225,7 @@ class Constraints:
                 if kept.any():
                     wrench += _turned(joined, pose, kept, k) @ moved
                 changes.push(str(ref), wrench)
+            changes.closing[joined.closure.name] = wrench
         for gear in self.gears:
             own = multipliers[row]
             row += 1

@@ -203,6 +203,8 @@ class Changes:
         Of each node.
     wrenches : list of Signal
         At each node's parent port, that it needs with all that it carries.
+    closing : dict of str to Signal
+        Wrenches of rigid closures on their second ports, where these determine them.
     carried : dict of node to Signal
         At the port on which a node hangs.
     efforts : Signal (nv)
@@ -221,6 +223,7 @@ class Changes:
         self.wrenches: list[Signal] = []
         self.efforts = zeros(tree.state.model.nv)
         self.carried: dict[int, Signal] = {}
+        self.closing: dict[str, Signal] = {}
         self._pushed = [zeros(6) for _ in tree.nodes]
 
     def _moved(self, steps: tuple[Step, ...], x: Signal) -> Signal:

@@ -126,9 +126,12 @@ def _position(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
 
 
 def _reaction(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
-    """Return the change of the wrench that a joint transmits to its child."""
+    """Return the change of the wrench that a joint transmits to its child, or a closure to its second port.
+
+    None of interactions, and of closures that share what they carry.
+    """
     if of.owner not in tree.index:
-        return None
+        return moving.changes.closing.get(of.owner)
     joint = tree.index[of.owner]
     child = next(k for k, node in enumerate(tree.nodes) if node.parent == joint)
     return moving.changes.carried[child]

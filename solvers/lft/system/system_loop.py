@@ -136,7 +136,10 @@ class SystemLoop:
             self.loop.require(self.constraints.rows_of(self.tree, changes, kind)[rows])
         count = len(self.model.constraint_names)
         multipliers = np.eye(count)[:, rows] @ self.loop.columns("?", len(rows))
-        return total + self.constraints.push(self.tree, changes, multipliers)
+        total += self.constraints.push(self.tree, changes, multipliers)
+        if len(rows) < count:
+            changes.closing.clear()  # redundant closures share what they carry in a way that parameters change
+        return total
 
     def _gains(self, names: Sequence[str | None]) -> list[Affine | None]:
         """Return the uncertain gains of inputs or outputs by name, None where they are certain."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,15 @@ EXACT = 1e-9
 INPUTS, OUTPUTS = ("j1", "c.E.F"), ("j1.q", "j2.q", "c.E.dv", "j3.v")
 
 
-def four_bar() -> tuple[tt.Model, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return a four-bar linkage with a spring across it under gravity, and a point at which its motor holds it."""
+#: What a pin in the plane holds: none of it is redundant there.
+IN_PLANE = np.eye(6)[:, :2]
+
+
+def four_bar(**pin: Any) -> tuple[tt.Model, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return a four-bar linkage with a spring across it under gravity, and a point at which its motor holds it.
+
+    Its pin is that of a hinge, or has other arguments.
+    """
     s = tt.System("linkage", gravity=[0, -9.81, 0])
     a, b, c = (
         tt.RigidBody(n, mass=1.0 + x, com=[x / 2, 0.02, 0], inertia=[0.01, 0.1 * x, 0.1 * x], ports={"E": [x, 0, 0]})
@@ -24,7 +33,7 @@ def four_bar() -> tuple[tt.Model, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     s.connect(a.port("E"), b, joint=tt.Revolute("j2", damping=0.1))
     s.world.add_port("G", position=[1.1, 0, 0])
     s.connect(s.world.port("G"), c, joint=tt.Revolute("j3", stiffness=3.0))
-    s.close_loop(b.port("E"), c.port("E"), tt.RigidClosure("pin", kind="revolute"))
+    s.close_loop(b.port("E"), c.port("E"), tt.RigidClosure("pin", **(pin or {"kind": "revolute"})))
     s.close_loop(a.port("E"), c, tt.SpringDamper("spring", stiffness=30.0, damping=2.0, length=0.5))
     m = s.resolve()
     q, v = m.assemble(np.array([1.2, -0.9, 1.9])), np.zeros(3)
@@ -52,6 +61,30 @@ def test_chosen_coordinates() -> None:
     model = tt.lft(m, point, parameters, INPUTS, OUTPUTS, independent=["j3"], reduce=False)
     assert model.M.state_labels == ["j3_q", "j3_v"]
     assert model.check(4) < EXACT
+
+
+def test_reactions_of_closures() -> None:
+    """Of loaded ones too, which turn with their ports; of two sledges that grip each other, one's part of both masses."""
+    m, point = four_bar(directions=IN_PLANE)
+    parameters = {"b.mass": tt.percent(20), "spring.stiffness": tt.percent(30), "c.com.x": tt.percent(10)}
+    assert tt.lft(m, point, parameters, INPUTS, ["pin.reaction"]).check(4) < EXACT
+    s, own = tt.System("sledges", gravity=[0, 0, 0]), 2.0
+    first, second = tt.RigidBody("first", own), tt.RigidBody("second", 3.0)
+    s.connect("world", first, tt.Prismatic("push", axis=[1, 0, 0], stiffness=5.0, damping=0.1))
+    s.connect("world", second, tt.Prismatic("follow", axis=[1, 0, 0]))
+    s.close_loop(first, second, tt.RigidClosure("grip", directions=IN_PLANE[:, :1]))
+    m = s.resolve()
+    model = tt.lft(m, m.neutral(), {"second.mass": tt.percent(40)}, ["push"], ["grip.reaction[0]"], independent=["push"])
+    for mass in (1.8, 3.0, 4.2):
+        assert model.at(second_mass=mass).D[0, 0] == pytest.approx(mass / (own + mass), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*redundant-closure", "ignore:.*contradicting-efforts")
+def test_reactions_of_redundant_closures_are_refused() -> None:
+    """How they share what they carry is no rational function."""
+    m, point = four_bar()
+    with pytest.raises(tt.ModelError, match=r"none of which is redundant.*inexact-output"):
+        tt.lft(m, point, {"b.mass": tt.percent(20)}, INPUTS, ["pin.reaction"])
 
 
 def test_what_would_close_elsewhere_is_refused() -> None:
