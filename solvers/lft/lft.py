@@ -132,7 +132,8 @@ def lft(
     a few where its tip carries something; of a ``mass_scale`` 6 or fewer, one more where something acts on the body's ports; of
     a participation 2, of a modal stiffness 1.
 
-    To be fitted are rotations about other axes, axes of joints, sections of Timoshenko beams and of those with damping ratios.
+    To be fitted are rotations about other axes, axes of joints, sections of beams with damping ratios, and of Timoshenko beams
+    unless these are so thin that polynomials of fourth degree meet their law to 1e-10 of its entries: these count as exact.
     Refused are directions of actuators and sensors, and what moves ports of closures against each other.
 
     Raises

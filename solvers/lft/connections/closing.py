@@ -34,7 +34,10 @@ class Closing(NamedTuple):
 
     Attributes
     ----------
-    controller : control.StateSpace
+    matrices : A, B, C, D
+        Of the controller.
+    states, outputs : tuple of str
+        Its labels.
     taken, driven : list of int
         Where its inputs and outputs stand among outputs and inputs of the model, without channels.
     delays : array (s)
@@ -47,7 +50,9 @@ class Closing(NamedTuple):
         Whether the model is in continuous time before.
     """
 
-    controller: StateSpace
+    matrices: Matrices
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
     taken: list[int]
     driven: list[int]
     delays: Array
@@ -56,19 +61,13 @@ class Closing(NamedTuple):
     period: float
     sampling: bool
 
-    @property
-    def matrices(self) -> Matrices:
-        """Of the controller."""
-        A, B, C, D = (np.array(getattr(self.controller, name), dtype=float) for name in "ABCD")
-        return A, B, C, D
-
     def law(self) -> tuple[Matrices, list[Window]]:
         """Return the controller with its delays, and where and when its outputs act on inputs of the model."""
         if not self.period:
             return delayed(self.matrices, self.delays, self.order), [Window(k) for k in self.driven]
         taps, windows = [], []
         for k, (column, delay) in enumerate(zip(self.driven, self.delays.tolist(), strict=True)):
-            whole, part = split_delay(f"delay of {self.controller.output_labels[k]}", delay, self.period)
+            whole, part = split_delay(f"delay of {self.outputs[k]}", delay, self.period)
             if part:
                 taps.append((k, whole + 1))
                 windows.append(Window(column, 0.0, part))
@@ -113,9 +112,9 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
             Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
         )
     refuse_not_finite("controller", controller)
-    for name, value, most in (("stages", stages, _STAGES), ("order", order, _ORDERS)):
+    for name, value, most, usual in (("stages", stages, _STAGES, "1 or 2"), ("order", order, _ORDERS, "4")):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-            raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", "1 or 2 will do"))
+            raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", f"{usual} will do"))
     (w, z), (_, inputs, outputs) = model.channels, signals_of(model.M)
     taken = positions("controller inputs", controller.input_labels, outputs[z:])
     driven = positions("controller outputs", controller.output_labels, inputs[w:])
@@ -128,7 +127,10 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
     if model.M.dt:
         _refuse_late(model, [z + k for k in taken], outputs)
     delays = read_delays(delay, controller.output_labels)
-    closing = Closing(controller, taken, driven, delays, stages, order, period, bool(period) and not model.M.dt)
+    A, B, C, D = (np.array(getattr(controller, name), dtype=float) for name in "ABCD")
+    labels = tuple(controller.state_labels), tuple(controller.output_labels)
+    sampling = bool(period) and not model.M.dt
+    closing = Closing((A, B, C, D), *labels, taken, driven, delays, stages, order, period, sampling)
     if period and not closing.sampling and any(window.start for window in closing.law()[1]):
         expected, advice = f"whole periods of {period:g} s", "give the delay where the model is sampled"
         raise ModelError(Finding("bad-time", "delay", delay, expected, advice))
@@ -219,7 +221,7 @@ def _named(
     """Return matrices as a system with the signals of a model, and more states: inputs that are kept, the controller's."""
     (w, z), (states, inputs, outputs) = model.channels, signals_of(model.M)
     more = [Signal(f"{inputs[k].path}.before", inputs[k].unit) for k in kept]
-    more += [Signal(name, "") for name in closing.controller.state_labels]
+    more += [Signal(name, "") for name in closing.states]
     more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices[0]) - len(states) - len(more))]
     new_w, new_z = channel_signals(blocks)
     all_states = [*states, *unlike(more, states)]

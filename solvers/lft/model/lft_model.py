@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.connections.closing import closed_loop, read_closing
@@ -76,6 +77,14 @@ class LFTModel:
     error: float = 0.0
     moving: tuple[MovingCoordinate, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, M by its matrices and signals: systems of python-control do not pickle."""
+        M = self.M
+        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *signals_of(M), str(M.name), float(M.dt or 0.0))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, M=named_system(*state["M"]))
+
     # -- members -------------------------------------------------------------------------------------------------------
 
     @property
@@ -117,8 +126,12 @@ class LFTModel:
         Raises
         ------
         ModelError
-            Where the system has no response.
+            For other numbers of values, and where the system has no response.
         """
+        numbers, count = real_array(deltas), len(self.blocks)
+        if numbers is None or numbers.shape != (count,):
+            expected, advice = f"{count} numbers, one of each block", "use at, or see deltas"
+            raise ModelError(Finding("wrong-shape", "closed_by", deltas, expected, advice))
         real = [float(x) for x, block in zip(deltas, self.blocks, strict=True) if block.kind == "real"]
         try:
             small = closed(real_fraction(self.M, self.blocks), [*real, None])

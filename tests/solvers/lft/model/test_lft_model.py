@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import control
@@ -83,3 +86,30 @@ def test_bad_input(model: tt.LFTModel, tmp_path: Path) -> None:
     (tmp_path / "broken.mat").write_bytes(b"nothing")
     with pytest.raises(tt.ModelError, match="bad-file"):
         tt.LFTModel.load(tmp_path / "broken.mat")
+
+
+@pytest.mark.parametrize("copied", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy])
+def test_copies(model: tt.LFTModel, copied: Callable[[tt.LFTModel], tt.LFTModel]) -> None:
+    """They share no arrays, and know members, names and the controllers that were closed."""
+    signals = [f"gyro_{x}" for x in "xyz"], [f"wheels_{x}" for x in "xyz"]
+    K = control.ss(0.5 * np.eye(3), np.eye(3), -np.eye(3), -5.0 * np.eye(3), 0.05, inputs=signals[0], outputs=signals[1])
+    for own in (model, model.append("wheel", "wheels.y"), model.close(K)):
+        other = copied(own)
+        assert (other.blocks, other.uncertain, other.M.dt, other.M.name) == (own.blocks, own.uncertain, own.M.dt, own.M.name)
+        assert other.M.signals == own.M.signals
+        assert other.at(VALUES)(0.8j) == pytest.approx(own.at(VALUES)(0.8j), rel=1e-14)
+        assert other.check(1, corners=False) == pytest.approx(own.check(1, corners=False))
+        other.M.A[:] = 0.0
+        assert own.M.A.any()
+        assert not other.M.dynamics(0.0, np.ones(own.M.nstates), np.zeros(own.M.ninputs)).any()
+
+
+def test_what_fits_no_block_is_named(model: tt.LFTModel) -> None:
+    for deltas in ([0.1, 0.2], 0.1, ["a", "b", "c"]):
+        with pytest.raises(tt.ModelError, match=r"closed_by.*3 numbers.*wrong-shape"):
+            model.closed_by(deltas)  # type: ignore[arg-type]
+    K = control.ss([], [], [], [[-3.0]], inputs=["gyro_x"], outputs=["wheels_x"])
+    with pytest.raises(tt.ModelError, match=r"stages.*whole number from 1 to 6; 1 or 2 will do"):
+        model.close(K, stages=0)
+    with pytest.raises(tt.ModelError, match=r"order.*whole number from 1 to 10; 4 will do"):
+        model.close(K, order=0)
