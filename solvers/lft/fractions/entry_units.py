@@ -33,13 +33,17 @@ class EntryUnits(NamedTuple):
 
     @classmethod
     def balanced(cls, sizes: Array, vectors: Sequence[int]) -> EntryUnits:
-        """Return those, powers of two, in which entries are of like sizes by least squares of their logarithms: what is
-        compared in them does not depend on the units in which it is given."""
+        """Return those, powers of two, in which entries are of like sizes by least squares of their logarithms.
+
+        What is rounding in them alone, or as given alone, is none: entries that are rounding themselves may bend the units.
+        """
         known = (sizes > 0) & ~_is_nothing(sizes, vectors)
         logs = np.log2(sizes, out=np.zeros_like(sizes), where=known)
         rows, columns = _means(logs, known)
         rows, columns = _means(logs, known & (logs - rows - columns > np.log2(_ROUNDING)))
-        return cls._with_rounding(sizes, vectors, np.exp2(np.round(rows)), np.exp2(np.round(columns)))
+        found = cls._with_rounding(sizes, vectors, np.exp2(np.round(rows)), np.exp2(np.round(columns)))
+        as_given = cls.given(sizes, vectors).rounding / found.rows / found.columns
+        return found._replace(rounding=np.minimum(found.rounding, as_given))
 
     @classmethod
     def _with_rounding(cls, sizes: Array, vectors: Sequence[int], rows: Array, columns: Array) -> EntryUnits:
