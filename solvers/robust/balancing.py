@@ -106,8 +106,8 @@ def _unit_scales(gains: Array, structure: Structure) -> tuple[Array, Array]:
     among, (scales, _) = matrix_balance(among, permute=False, separate=True)
     out, into = np.linalg.norm(among, axis=0), np.linalg.norm(among, axis=1)
     size = np.minimum(out, into).max() or 1.0
-    for k in np.flatnonzero(
-        (out == 0) != (into == 0)
-    ):  # what is not reached, or leads nowhere, has nothing to be balanced with
-        scales[k] *= into[k] / size if into[k] else size / out[k]
+    for k in np.flatnonzero((out == 0) != (into == 0)):  # nothing balances these: they are made no larger than what is balanced
+        reached, seen = np.linalg.norm(among[k]), np.linalg.norm(among[:, k])
+        scale = max(reached / size, 1.0) if reached else min(size / seen, 1.0)
+        among[k], among[:, k], scales[k] = among[k] / scale, among[:, k] * scale, scales[k] * scale
     return scales[z], scales[w]

@@ -158,7 +158,7 @@ class EigenvalueSearch:
     def _abscissa(self, deltas: Array) -> float:
         """Return the real part of the rightmost eigenvalue, infinite where the member is ill-posed."""
         values = self._poles(deltas)
-        return np.inf if values is None else float(values.real.max())
+        return np.inf if values is None else float(values.real.max(initial=-np.inf))
 
     def _slope(self, deltas: Array) -> tuple[float, Array | None]:
         """Return the real part of the rightmost eigenvalue and its derivatives, None where there are none."""

@@ -19,7 +19,7 @@ def abscissa(A: Array) -> Array:
     """Return the largest real part of the poles (k) of members (k, n, n), infinite where there is no response."""
     result = np.full(len(A), np.inf)
     finite = np.isfinite(A).all(axis=(1, 2))
-    result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1)
+    result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1, initial=-np.inf)
     return result
 
 

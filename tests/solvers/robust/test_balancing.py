@@ -112,3 +112,21 @@ def test_proofs_do_not_depend_on_units() -> None:
         own = tt.worst_case_gain(other, "u", "y", blocks=blocks, progress=False)
         assert own.lower / unit == pytest.approx(gain.lower, rel=1e-4)
         assert own.upper / unit == pytest.approx(gain.upper, rel=0.02)
+
+
+@pytest.mark.parametrize("gain", [1e-9, 1e-3, 1.0, 1e3, 1e9])
+def test_chains_of_parameters_close_no_loop(gain: float) -> None:
+    """One parameter is reached by no other, one reaches none: nothing between them is singular, however small or large."""
+    found = tt.mu([[0.0, gain], [0.0, 0.0]], blocks=[tt.DeltaBlock.real("first", 1), tt.DeltaBlock.real("last", 1)])
+    assert found.upper < 1e-3
+    chain = control.ss([[-1.0]], [[1.0, 0.0, 1.0]], [[0.0], [gain], [gain]], [[0, 0, 0.1], [0, 0, 0], [0, 0.1, 0]])
+    blocks = [tt.DeltaBlock.real("first", 1), tt.DeltaBlock.real("last", 1)]
+    robust = tt.robust_stability(chain, blocks=blocks)
+    assert robust.robust
+    assert tt.lyapunov_stability(chain, blocks=blocks).stable
+
+
+def test_loops_without_states_are_robust_where_their_matrix_is() -> None:
+    for gain, stable in ((0.5, True), (2.0, False)):
+        loop = control.ss([], [], [], [[gain]])
+        assert tt.robust_stability(loop, blocks=[tt.DeltaBlock.real("d", 1)]).robust is stable
