@@ -17,6 +17,9 @@ from titop.blocks.basics.spatial import Array
 #: Singular values below this part of the largest one count as zero where a matrix is split into factors.
 _RANK = 1e-12
 
+#: How often units are taken half of the way to where rows and columns are as large as each other.
+_EQUALLING = 8
+
 
 class Signal:
     """Signals (n) as rows over the columns of a loop; later columns count as zero.
@@ -222,13 +225,24 @@ class Loop:
 
 
 def factors(matrix: Array) -> tuple[Array, Array]:
-    """Return factors ``matrix = left right`` of as many columns and rows as it has rank; unit rows where there are some."""
-    rows = np.flatnonzero(matrix.any(axis=1))
-    if np.linalg.matrix_rank(matrix, rtol=_RANK) == len(rows):
-        return np.eye(len(matrix))[:, rows], matrix[rows]
-    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    """Return factors ``matrix = left right`` of as many columns and rows as it has rank; unit rows where there are some.
+
+    The rank is that in units in which rows, and columns, are as large as each other: bending of a small beam counts beside its
+    stretching.
+    """
+    rows, columns = np.flatnonzero(matrix.any(axis=1)), np.flatnonzero(matrix.any(axis=0))
+    own, left_units, right_units = matrix[np.ix_(rows, columns)], np.ones((len(rows), 1)), np.ones(len(columns))
+    for _ in range(_EQUALLING if own.size else 0):
+        left_unit, right_unit = (np.exp2(np.round(np.log2(np.abs(own).max(axis=k, keepdims=True)))) for k in (1, 0))
+        step = np.sqrt(left_unit), np.sqrt(right_unit)
+        own, left_units, right_units = own / step[0] / step[1], left_units * step[0], right_units * step[1]
+    left, sizes, right = np.linalg.svd(own, full_matrices=False)
     rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
-    return left[:, :rank] * sizes[:rank], right[:rank]
+    if rank == len(rows):
+        return np.eye(len(matrix))[:, rows], matrix[rows]
+    first, second = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
+    first[rows], second[:, columns] = left_units * left[:, :rank] * sizes[:rank], right[:rank] * right_units
+    return first, second
 
 
 def _solution(matrix: Array, right: Array) -> Array:

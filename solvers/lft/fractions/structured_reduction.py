@@ -157,6 +157,8 @@ def loop_solved(loop: Array, right: Array) -> Array:
     """
     from scipy.linalg import matrix_balance
 
+    if not np.isfinite(loop).all():
+        raise np.linalg.LinAlgError("a loop that is not finite")
     balanced_loop, (scale, _) = matrix_balance(loop, permute=False, separate=True)
     solution: Array = scale[:, None] * np.linalg.solve(np.eye(len(loop)) - balanced_loop, right / scale[:, None])
     return solution

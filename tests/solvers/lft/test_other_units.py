@@ -101,3 +101,16 @@ def test_frequencies_of_responses(time: float) -> None:
     turned = np.array([[0.6, 0.8], [-0.8, 0.6]])
     free = control.ss(turned @ np.array([[0.0, 2.0 / time], [0.0, 0.0]]) @ turned.T, np.ones((2, 1)), np.ones((1, 2)), 0.0)
     assert 0.1 < frequencies_around(free).mean() * time < 10.0
+
+
+@pytest.mark.parametrize("length", [2e-3, 2.0, 1e3])
+@pytest.mark.parametrize("name", ["young", "iy", "density", "length"])
+def test_beams_of_any_size(length: float, name: str) -> None:
+    """Bending counts beside stretching, which is stiffer by the square of length over thickness, in other units."""
+    beam = tt.Beam("beam", length, 2700.0, 2.5e-4 * length**2, 70e9, iy=6e-9 * length**4, iz=1e-8 * length**4, modes=1)
+    s = tt.System("hinged", gravity=[0, 0, 0])
+    stiffness, damping = 6e0 * length**3, 4e-4 * length**4
+    s.connect("world", beam, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=stiffness, damping=damping))
+    m = s.resolve()
+    found = tt.lft(m, m.neutral(), {f"beam.{name}": tt.percent(5)}, ["hinge"], ["hinge.q"], progress=False)
+    assert found.check(3) < 1e-8
