@@ -17,6 +17,8 @@ _TRUST = 1e-5
 COMPLEX_STEP = 1e-30
 #: Real steps over the coordinates' scales.
 REAL_STEP = 1e-2
+#: Shorter ones may be lost where nothing changes.
+_DOUBTFUL = 1e-8 * REAL_STEP
 
 
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
@@ -43,12 +45,13 @@ def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
         except TypeError:
             return by_differences(function, x)
 
-    def agrees(step: float) -> bool:
-        expected = derivative(moved, step)
+    def agrees(expected: Array) -> bool:
         size = np.abs(found) @ np.abs(direction) + np.abs(expected)
         return bool(np.all(np.abs(found @ direction - expected) <= _TRUST * size.max(initial=0.0)))
 
-    if agrees(start) or ((settled := settled_step(lambda s: (moved(s),), start)) and agrees(settled)):
+    expected = derivative(moved, start)
+    is_telling = expected.any() or start > _DOUBTFUL
+    if (is_telling and agrees(expected)) or agrees(derivative(moved, _settled(moved, start))):
         return found
     return by_differences(function, x)
 
@@ -61,11 +64,17 @@ def by_differences(function: Callable[[Array], Any], x: Array) -> Array:
         def at(s: float, direction: Array = direction) -> Any:
             return function(x + s * direction)
 
-        def alone(s: float, at: Callable[[float], Any] = at) -> tuple[Any]:
-            return (at(s),)
-
-        columns.append(derivative(at, settled_step(alone, start) or start))
+        columns.append(derivative(at, _settled(at, start)))
     return stacked(columns, function, x)
+
+
+def _settled(function: Callable[[float], Any], start: float) -> float:
+    """Return a good step from `start` on, or from that for numbers of size one where x is so small that nothing changes."""
+
+    def alone(s: float) -> tuple[Any]:
+        return (function(s),)
+
+    return settled_step(alone, start) or settled_step(alone, REAL_STEP) or start
 
 
 def stacked(columns: list[Array], function: Callable[[Array], Any], x: Array) -> Array:

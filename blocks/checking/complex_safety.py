@@ -28,6 +28,8 @@ _TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
 _FAR = (3.0, -3.0)
 #: Where parameters that are zero are looked at too: zero may be the least that the block accepts.
 _ABOVE_ZERO = 0.1
+#: Values of parameters that count as zero.
+_NOTHING = 1e-15
 
 
 def is_complex_safe(block: Block) -> bool:
@@ -114,7 +116,7 @@ def _acting(block: Block, at: Place, sizes: Array, s: Any) -> list[Any]:
 def is_parameter_complex_safe(block: Block, name: str) -> bool:
     """Tell whether complex steps of a parameter, by its name in `Block.parameters`, give what differences give."""
     rng, value = np.random.default_rng(0), block.parameters()[name][0]
-    values = (value,) if value else (0.0, _ABOVE_ZERO)
+    values = (value,) if abs(value) > _NOTHING else (0.0, _ABOVE_ZERO)
     if isinstance(block, Interaction):
         acting = random_motion(block, rng)
         return any(_takes_complex(partial(_changed_loads, block, name, each, acting)) for each in values)

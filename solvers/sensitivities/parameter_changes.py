@@ -41,6 +41,8 @@ from titop.solvers.sensitivities.stepped import Stepped
 _STEP = 1e-30
 #: Step over a parameter's value, for blocks whose parameters cannot be complex.
 _DIFFERENCE = 1e-3
+#: Values below may be rounding, of which no part is a step: a good one is sought.
+_SMALL = 1e-8
 #: Steps of which is kept what depends on them: as many as differences ask for.
 _MOST_STEPS = 32
 
@@ -136,7 +138,9 @@ class ParameterChange:
         def at(step: float) -> list[Array]:
             return changed.parts(self._at(step)[k], state)
 
-        step = _DIFFERENCE * abs(self._value) or settled_step(at, _DIFFERENCE) or _DIFFERENCE
+        step = start = _DIFFERENCE * (abs(self._value) or 1.0)
+        if abs(self._value) < _SMALL:
+            step = settled_step(at, start) or settled_step(at, _DIFFERENCE) or start
         return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
     def _at(self, step: complex) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,12 @@ def test_one_entry_that_is_lost_is_enough() -> None:
 def test_nothing_has_no_derivatives() -> None:
     for function in (complex_step, by_differences):
         assert function(lambda x: np.ones((2, 4)), np.zeros(0)).shape == (2, 4, 0)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e-24, 1e-28, 1e-60])
+@pytest.mark.parametrize("function", [smooth, lossy, refusing])
+def test_what_rounding_leaves_of_a_place_tells_no_step(function: Callable[[Array], Array], size: float) -> None:
+    """Beside values of size one, parts of such a place are lost: rates at the end of a settled simulation, say."""
+    for step in (trusted_step, by_differences):
+        found = step(lambda x: 1.0 + function(x), size * X)
+        np.testing.assert_allclose(found, slopes(size * X), rtol=1e-9, atol=1e-9)

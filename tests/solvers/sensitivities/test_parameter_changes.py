@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -20,3 +22,33 @@ def test_differences_ask_a_block_at_their_own_steps_alone(monkeypatch: pytest.Mo
     m.inverse_dynamics_sensitivities(q, q, q, ["beam.density"])
     assert 1500.0 not in asked
     assert len(set(asked)) == len(asked) == 6
+
+
+class Stretched(tt.Block):
+    """A sprung slider that takes no complex numbers."""
+
+    coordinates, ports, units = ("x",), ("C",), ("m",)
+    parameter_units: ClassVar = {"rest": "m"}
+
+    def __init__(self, name: str, rest: float = 0.0) -> None:
+        super().__init__(name)
+        self.rest = rest
+
+    def pose(self, port, q):
+        return np.eye(3), np.array([1.0, 0, 0]) * q[0]
+
+    def mass_matrix(self, q):
+        return np.eye(7)
+
+    def elastic_energy(self, q):
+        return 0.5 * 40.0 * (float(q[0]) - float(self.rest)) ** 2
+
+
+@pytest.mark.parametrize("rest", [0.0, 1e-30, 1e-17, 1e-9, 0.3])
+def test_parameters_that_are_rounding_tell_no_step(rest: float) -> None:
+    s = tt.System("stretched")
+    s.connect("world", Stretched("slider", rest), tt.Weld("weld"))
+    with pytest.warns(tt.ModelWarning, match="not-complex-safe"):
+        m = s.resolve()
+    found = m.inverse_dynamics_sensitivities([0.2], [0.1], [0.3], ["slider.rest"])
+    np.testing.assert_allclose(found["slider.rest"], [-40.0], rtol=1e-8)
