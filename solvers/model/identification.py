@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_derivatives, inertial_numbers
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
-from titop.solvers.arguments.reading import all_finite, made_ready
+from titop.solvers.arguments.reading import made_ready
 from titop.solvers.arguments.stacked_loads import read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY
 from titop.solvers.mechanism.shared import structural
@@ -99,7 +100,7 @@ class Identification(Resolved):
         try:
             rows = np.empty((1, len(NAMES) * len(bodies), self.nv))
             done = self._calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE
-            if done and all(map(all_finite, (q, v, a))):  # kernels do not look at what no rigid body moves with
+            if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels do not look at what no rigid body moves with
                 return rows[0].T
         except UNREADY:
             pass

@@ -99,7 +99,7 @@ class Reading:
         TypeError
             Where loads have to be read with more care: also where kernels would leave what is not finite alone.
         """
-        if not all(all_finite(np.asarray(load, float)) for load in (*(wrenches or {}).values(), tau) if load is not None):
+        if tau is not None and not all_finite(np.asarray(tau, float)):
             raise TypeError
         if not self._is_closed:
             if tau is not None and tau.shape != state[1].shape:
