@@ -26,6 +26,8 @@ from titop.solvers.constraints.following import Following, following
 _DEPENDENT = 1e-12
 #: Rows of which as much is left but for this part are taken in their order: rounding decides nothing. The kernels hold it too.
 _TIE = 1e-9
+#: How often solutions in numbers of unlike units are refined: each time by what squares of the units' ratio leave of rounding.
+_REFINED = 4
 #: Rows of a block from which on it saves time to leave those alone that a pivot does not touch.
 _MANY = 30
 
@@ -149,22 +151,24 @@ def _independent_of_those_above(block: Array, least: float) -> NDArray[np.bool_]
     return independent
 
 
-def least_solution(matrix: Array, right: Array, rank: int | None = None, gears: int = 0) -> Array:
+def least_solution(matrix: Array, right: Array, rank: int | None = None, gears: int = 0, sizes: Array | None = None) -> Array:
     """Return the x of least norm that solves independent rows of ``matrix x = right``, at most `rank` of them.
 
-    The last rows may be `gears`: they are solved first, the others by the coordinates that then lead.
+    The last rows may be `gears`: they are solved first, the others by the coordinates that then lead. Without these, rows may
+    be judged with their columns over `sizes`: numbers of unlike units, whose norm is taken as they are.
     """
-    return LeastSolutions(matrix, rank, gears)(right)
+    return LeastSolutions(matrix, rank, gears, sizes)(right)
 
 
 class LeastSolutions:
     """`least_solution` of one matrix for several right-hand sides."""
 
-    def __init__(self, matrix: Array, rank: int | None = None, gears: int = 0) -> None:
-        self._matrix, self._first = matrix, len(matrix) - gears
+    def __init__(self, matrix: Array, rank: int | None = None, gears: int = 0, sizes: Array | None = None) -> None:
+        self._matrix, self._first, self._rounds = matrix, len(matrix) - gears, 1 if sizes is None else _REFINED
         self._taken, self._left = _split(matrix, gears)
         folded, self._parts = self._taken.folded(matrix[self._left]), []
-        for rows, columns in _independent_blocks(folded, rank, self._taken, _longest(matrix)):
+        judged, largest = (folded, _longest(matrix)) if sizes is None else (folded / sizes, _longest(matrix / sizes))
+        for rows, columns in _independent_blocks(judged, rank, self._taken, largest):
             kept = folded[np.ix_(rows, columns)]
             self._parts.append((rows, columns, kept.T, kept @ kept.T))
 
@@ -174,7 +178,8 @@ class LeastSolutions:
         right = right[self._left] - self._matrix[self._left] @ meshing
         x = np.zeros((self._matrix.shape[1], *right.shape[1:]), dtype=np.result_type(self._matrix, right, float))
         for rows, columns, transposed, gram in self._parts:
-            x[columns] = transposed @ np.linalg.solve(gram, right[rows])
+            for _ in range(self._rounds):
+                x[columns] += transposed @ np.linalg.solve(gram, right[rows] - transposed.T @ x[columns])
         return meshing + self._taken.unfolded(x)
 
 
@@ -280,11 +285,17 @@ def share_efforts(
         ):  # the closures carry the passive ones
             carried = weights * np.linalg.solve(weighted[:, passive].T, efforts[passive])
             return np.where(unknown, efforts - jacobian.T @ carried, 0.0), carried, 0.0
-    return _share_in_general(jacobian, sizes, efforts, unknown, rows, dependent_columns(comparable, rows, gears))
+    return _share_in_general(jacobian, weights, sizes, efforts, unknown, rows, dependent_columns(comparable, rows, gears))
 
 
 def _share_in_general(
-    jacobian: Array, sizes: Array, efforts: Array, unknown: Array, rows: NDArray[np.intp], dependent: NDArray[np.intp]
+    jacobian: Array,
+    weights: Array,
+    sizes: Array,
+    efforts: Array,
+    unknown: Array,
+    rows: NDArray[np.intp],
+    dependent: NDArray[np.intp],
 ) -> tuple[Array, Array, float]:
     """Split efforts as `share_efforts` does, by the motions that the closures leave.
 
@@ -298,10 +309,10 @@ def _share_in_general(
     free[dependent] = -np.linalg.solve(jacobian[np.ix_(rows, dependent)], jacobian[np.ix_(rows, others)]) * sizes[others]
     needed = free.T @ efforts
     tau = np.zeros(n, dtype=np.result_type(efforts, jacobian))
-    tau[unknown] = least_solution(free[unknown].T, needed)
+    tau[unknown] = least_solution(free[unknown].T, needed, sizes=sizes[unknown])
     missing = np.real(needed - free.T @ tau)
     largest = np.abs(np.real(sizes * efforts)).max(initial=0.0)
     unbalanced = np.abs(missing).max(initial=0.0) / max(largest, np.finfo(float).tiny)
     carried = (sizes * (efforts - tau))[dependent]
-    multipliers = least_solution((jacobian * sizes)[:, dependent].T, carried, len(dependent))
+    multipliers = least_solution((jacobian * sizes)[:, dependent].T, carried, len(dependent), sizes=1.0 / weights)
     return tau, multipliers, float(unbalanced)

@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.coupling import Coupled, coupled_blocks
 
+#: How often units are taken half of the way to where rows are as large as each other, and eigenvalues over the largest, then,
+#: of matrices that have an inverse.
+_EQUALLING, _REGULAR = 6, 1e-9
+
 
 class _Alike(NamedTuple):
     """Blocks (g of them) of k independent constraints each, on c coordinates.
@@ -43,14 +47,31 @@ class _Alike(NamedTuple):
         matrix = np.zeros((g, c + k, c + k))
         matrix[:, range(c), range(c)] = unknown[columns]
         matrix[:, c:, :c], matrix[:, :c, c:] = J, np.swapaxes(J, 1, 2)
-        inverse = np.linalg.pinv(matrix, (c + k) * np.finfo(float).eps, hermitian=True)
-        return cls(rows, columns, dependent, pivots, inverse)
+        return cls(rows, columns, dependent, pivots, _inverse(matrix))
 
     def solve(self, needed: Array, opening: Array) -> tuple[Array, Array]:
         """Return efforts (g, c, m) and multipliers (g, k, m) over the pivots, where all constraints open by `opening`."""
         right = np.concatenate([needed[self.columns], np.linalg.solve(self.pivots, opening[self.rows])], axis=1)
         solution, c = self.inverse @ right, self.columns.shape[1]
         return solution[:, :c], solution[:, c:]
+
+
+def _inverse(matrices: Array) -> Array:
+    """Return the inverses of symmetric matrices (g, n, n), in units in which rows are as large as each other.
+
+    Where there are none, pseudoinverses, which depend on units, in those that are given.
+    """
+    units = np.ones(matrices.shape[:2])
+    for _ in range(_EQUALLING):
+        largest = np.abs(matrices * units[:, :, None] * units[:, None, :]).max(axis=2, initial=0.0)
+        units *= np.exp2(-np.round(np.log2(np.where(largest > 0, largest, 1.0)) / 2))
+    scales = units[:, :, None] * units[:, None, :]
+    sizes = np.abs(np.linalg.eigvalsh(matrices * scales))
+    regular = sizes.min(axis=1, initial=np.inf) > _REGULAR * sizes.max(axis=1, initial=0.0)
+    result = np.empty(matrices.shape)
+    result[regular] = np.linalg.inv((matrices * scales)[regular]) * scales[regular]
+    result[~regular] = np.linalg.pinv(matrices[~regular], matrices.shape[1] * np.finfo(float).eps, hermitian=True)
+    return result
 
 
 class Shares(NamedTuple):

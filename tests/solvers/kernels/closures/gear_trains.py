@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from tests.systems import Array
 from titop.solvers.kernels.interface import layout
 
+#: As many rows there are for coordinates, none of which is a length.
+COORDINATES = 7
+
 
 class Train(NamedTuple):
     """Gears between coordinates: the kernels' tables, and the motion G (n x n) of all a unit of those that lead."""
@@ -20,15 +23,15 @@ class Train(NamedTuple):
 
 
 def no_gears(constraints: int) -> Train:
-    """Return the tables of constraints none of which is a gear's, all of them independent."""
-    loops = np.zeros((1, layout.LOOPS_COLUMNS), dtype=np.int64)
+    """Return the tables of constraints none of which is a gear's, all of them independent, on a few coordinates."""
+    loops = np.zeros((1 + COORDINATES, layout.LOOPS_COLUMNS), dtype=np.int64)
     loops[0, layout.ROWS] = loops[0, layout.WHOLE_RANK] = loops[0, layout.RANK] = constraints
     return Train(loops, np.zeros((1, layout.FLOAT_COLUMNS)), np.eye(0))
 
 
 def train() -> Train:
     """Return gears by which of five coordinates 2 is -3 times 0, 4 half of 2, and 3 stands still; 0 and 1 lead."""
-    loops, floats = np.zeros((4, layout.LOOPS_COLUMNS), dtype=np.int64), np.zeros((5, layout.FLOAT_COLUMNS))
+    loops, floats = np.zeros((4 + COORDINATES, layout.LOOPS_COLUMNS), dtype=np.int64), np.zeros((5, layout.FLOAT_COLUMNS))
     header = loops[0]
     header[layout.ROWS], header[layout.GEARS], header[layout.FOLLOWERS] = 3, 3, 3
     # what follows is taken out first where others follow it in turn: 4 before 2

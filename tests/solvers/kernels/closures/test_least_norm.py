@@ -20,7 +20,7 @@ def test_efforts_are_split_into_the_least_and_what_constraints_carry() -> None:
     split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown)
     assert (first, end) == (0, ROWS)
     x, carried = needed.copy(), np.zeros((ROWS, 2))
-    assert least_norm.take_least(split, first, end, unknown, x, carried) == 0.0
+    assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried) == 0.0
     multipliers, *_ = np.linalg.lstsq(jacobian.T, needed, rcond=None)
     np.testing.assert_allclose(x, needed - jacobian.T @ multipliers, **ROUNDING)
     found = np.empty(ROWS)
@@ -37,7 +37,7 @@ def test_known_efforts_are_carried_whole_before_others_are_least() -> None:
     split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown)
     assert (first, end) == (5, 6)  # one row is left that acts on the two alone
     x, carried = needed[:, None].copy(), np.zeros((6, 1))
-    assert least_norm.take_least(split, first, end, unknown, x, carried) < 1e-12
+    assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried) < 1e-12
     multipliers = np.empty(6)
     least_norm.write_multipliers(split, end, carried, multipliers)
     np.testing.assert_allclose(x[:, 0] + jacobian.T @ multipliers, needed, rtol=0, atol=1e-10)
