@@ -16,6 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import Spherical
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.lpv_interpolation import GridInterpolation, Interpolation, ListInterpolation
 from titop.solvers.signals.exported import Signal, exported
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
@@ -123,9 +124,6 @@ class LPVModel:
             As `at`.
         """
         numbers = self._interpolated(rho, values)
-        for start in self._quaternions:
-            quaternion = numbers["q"][start : start + 4]
-            quaternion /= np.linalg.norm(quaternion)
         return {name: numbers[name] for name in _TRIMS}
 
     @property
@@ -137,34 +135,24 @@ class LPVModel:
 
     def _interpolated(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
-        row = self._interpolator(point[None])[0]
-        if not np.isfinite(row).all():
+        around, result, over = self._between(point), {}, len(self.shape)
+        if around is not None:
+            arrays = {name: getattr(self, name) for name in _AXES}
+            flat = {name: array.reshape(self.valid.size, *array.shape[over:]) for name, array in arrays.items()}
+            result = {name: around.value(table) for name, table in flat.items()}
+            result["q"] = around.configuration(flat["q"], self._quaternions)
+        if not (result and all(np.isfinite(array).all() for array in result.values())):
             shown = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.parameters, point, strict=True))
             advice = "see .valid, or .parameters for the values that are covered"
             raise ModelError(Finding("outside", "at", shown, "values between points that have an equilibrium", advice))
-        result, start = {}, 0
-        for name in (*_MATRICES, *_TRIMS):
-            shape = getattr(self, name).shape[len(self.shape) :]
-            size = int(np.prod(shape))
-            result[name] = row[start : start + size].reshape(shape)
-            start += size
         return result
 
     @cached_property
-    def _interpolator(self) -> Any:
-        """The interpolation of all numbers of a point, flattened."""
-        from scipy.interpolate import RegularGridInterpolator
-
-        n = int(np.prod(self.shape))
-        arrays = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS)} | {"q": _near(self.q, self._quaternions)}
-        table = np.concatenate([array.reshape(n, -1) for array in arrays.values()], axis=1)
+    def _between(self) -> Interpolation:
         if self.is_grid:
-            axes = list(self.parameters.values())
-            if any(len(axis) == 1 for axis in axes):
-                return _OnlyValues(axes, table.reshape(*self.shape, -1))
-            return RegularGridInterpolator(axes, table.reshape(*self.shape, -1), bounds_error=False)
+            return GridInterpolation(list(self.parameters.values()))
         points = np.stack(list(self.parameters.values()), axis=1)
-        return _Scattered(points[self.valid], table[self.valid])
+        return ListInterpolation(points, np.flatnonzero(self.valid))
 
     def _read_values(self, given: Mapping[str, float]) -> Array:
         known = {name: name for name in self.parameters} | {exported(name): name for name in self.parameters}
@@ -307,87 +295,6 @@ class LPVModel:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"
-
-
-class _OnlyValues:
-    """Interpolation on a grid of which some axes have a single value: along these only that value is known."""
-
-    def __init__(self, axes: list[Array], table: Array) -> None:
-        from scipy.interpolate import RegularGridInterpolator
-
-        self._single = np.array([len(axis) == 1 for axis in axes])
-        self._only = np.array([axis[0] for axis in axes])
-        rest = [axis for axis in axes if len(axis) > 1]
-        table = table.reshape(*(len(axis) for axis in rest), table.shape[-1])
-        self._rest = RegularGridInterpolator(rest, table, bounds_error=False) if rest else lambda points: table[None]
-
-    def __call__(self, points: Array) -> Array:
-        if (points[:, self._single] != self._only[self._single]).any():
-            return np.full((1, 1), np.nan)
-        result: Array = self._rest(points[:, ~self._single])
-        return result
-
-
-class _Scattered:
-    """Interpolation between the points of a list, in the line, plane or space that they span: nothing is known beside it."""
-
-    #: Relative to the range of each parameter: how far rounding may put a point beside what the others span.
-    TOLERANCE = 1e-9
-
-    def __init__(self, points: Array, table: Array) -> None:
-        from scipy.interpolate import LinearNDInterpolator
-
-        self._first, ranges = points[0], np.ptp(points, axis=0)
-        self._scale = np.where(ranges > 0, ranges, 1.0)
-        unit = (points - self._first) / self._scale
-        _, sizes, directions = np.linalg.svd(unit, full_matrices=False)
-        self._basis = directions[sizes > self.TOLERANCE]
-        places = unit @ self._basis.T
-        if len(self._basis) > 1:
-            self._between = LinearNDInterpolator(places, table, rescale=True)
-        else:
-            self._between = _Line(places.sum(axis=1), table, self.TOLERANCE)
-
-    def __call__(self, points: Array) -> Array:
-        unit = (points - self._first) / self._scale
-        places = unit @ self._basis.T
-        if (np.abs(unit - places @ self._basis) > self.TOLERANCE).any():
-            return np.full((1, 1), np.nan)
-        result: Array = self._between(places)
-        return result
-
-
-class _Line:
-    """Interpolation between places on a line, in any order; one place alone is known too."""
-
-    def __init__(self, places: Array, table: Array, tolerance: float) -> None:
-        self._places, order = np.unique(places, return_index=True)
-        self._table, self._tolerance = table[order], tolerance
-
-    def __call__(self, points: Array) -> Array:
-        place = points.sum()  # the only coordinate, or none
-        low, high = self._places[0], self._places[-1]
-        if not low - self._tolerance <= place <= high + self._tolerance:
-            return np.full((1, 1), np.nan)
-        if len(self._places) == 1:
-            return self._table
-        k = min(max(int(np.searchsorted(self._places, place)), 1), len(self._places) - 1)
-        part = (place - self._places[k - 1]) / (self._places[k] - self._places[k - 1])
-        return np.asarray((1 - part) * self._table[None, k - 1] + part * self._table[None, k])
-
-
-def _near(q: Array, quaternions: list[int]) -> Array:
-    """Return configurations (*shape, nq) with each quaternion, of the two of an attitude, the one nearer to its neighbour's."""
-    q = q.copy()
-    axes = q.ndim - 1
-    for start in quaternions:
-        for axis in range(axes):  # along the first axis, from there along the next, ...
-            first = (slice(None),) * (axis + 1) + (0,) * (axes - axis - 1)
-            before, *others = np.moveaxis(q[(*first, slice(start, start + 4))], axis, 0)
-            for here in others:
-                here *= np.where((before * here).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
-                before = np.where(np.isfinite(here), here, before)
-    return q
 
 
 def _order_along(line: Array) -> None:
