@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.consistency import mobility, of_each_term
 from titop.solvers.equilibrium.balance import reaches
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.signals.quantities import Kind
@@ -28,6 +30,9 @@ _LONGER = 256.0**4
 #: How well complex steps and differences have to agree for the former to be believed: of the derivative, and over the rounding
 #: of the function's values.
 _AGREEMENT, _NOISE = 1e-6, 1e3
+#: Slopes ahead and behind have to come together over steps this many times shorter, or differ by less than this part of what
+#: the function changes.
+_SHORTER, _KINK = 16.0, 1e-3
 
 
 def function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
@@ -62,7 +67,7 @@ def function_derivatives(
     Warns
     -----
     ModelWarning
-        Where no step of differences is good: of functions that jump or are noisy.
+        Where no step of differences is good: of functions that jump, are noisy or have a kink.
     """
     actuators = np.zeros((at.model.nu, len(inputs.channels)))
     for column, channel in enumerate(inputs.channels):
@@ -84,25 +89,31 @@ def function_derivatives(
     rows = np.abs(np.vstack([change.q, *changes[1:]]))
     sizes = np.concatenate([along, *_noticed(at, along, rows[: len(along)], np.abs(change.a), actuators)])
 
-    def difference(column: int) -> _Difference:
+    def of_column(column: int) -> list[_Difference]:
         starts = [_first_step(each, rows[: len(each), column]) for each in (sizes, whole)]
-        return _difference(lambda s: function_value(name, function, *along_column(column, s)), *starts)
+
+        @cache
+        def value(s: float) -> Array:
+            return function_value(name, function, *along_column(column, s))
+
+        return [_difference(lambda s: float(value(s)[entry]), *starts) for entry in range(len(value(0.0)))]  # noqa: B023
 
     columns = range(q_change.shape[1])
-    found = [difference(column) for column in columns]
-    differences, allowed = (np.column_stack([each[k] for each in found]) for k in (0, 1))
+    found = [of_column(column) for column in columns]
+    differences, allowed, breaks = (np.array([[each[k] for each in column] for column in found]).T for k in (0, 1, 3))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             steps = [np.atleast_1d(function(*along_column(column, 1j * _COMPLEX_STEP))) for column in columns]
             exact = np.imag(np.column_stack(steps)) / _COMPLEX_STEP
-        if (np.abs(exact - differences) <= allowed).all():
+        if (np.abs(exact - differences) <= allowed).all() and not breaks.any():
             return exact
     except (TypeError, ValueError, np.exceptions.ComplexWarning):
         pass
-    if not all(each.settled for each in found):
-        expected, advice = "smooth values near the point", "its derivatives are wrong; smooth the function, or move the point"
-        warn([Finding("not-smooth", f"outputs[{name!r}]", "no step at which differences agree", expected, advice)])
+    if not all(each.settled and not each.breaks for column in found for each in column):
+        got, expected = "no step at which differences ahead and behind agree", "smooth values near the point"
+        advice = "its derivatives are wrong; smooth the function, or move the point"
+        warn([Finding("not-smooth", f"outputs[{name!r}]", got, expected, advice)])
     return differences
 
 
@@ -130,19 +141,25 @@ def _noticed(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Ar
     v, a, u = (np.abs(x) for x in (at.v, at.a, at.inputs))
     effects = by_a[:, by_a.shape[1] - actuators.shape[1] :] @ actuators.T
     pushing = (effects * u > _ERRORS * pulled[:, None]).any(axis=0) | ~effects.any(axis=0)
-    return v * (v > _ERRORS * np.sqrt(pulled * along)), a * (a > _ERRORS * pulled), u * pushing
+    pushes = at.model.external_pushes(at.wrenches, at.u)
+    terms = pulled + of_each_term(at.model, at.q, at.v, pushes) + mobility(at.model, at.q) @ np.abs(at.tau)
+    return v * (v > _ERRORS * np.sqrt(terms * along)), a * (a > _ERRORS * terms), u * pushing
 
 
 class _Difference(NamedTuple):
-    """A derivative (outputs,) by differences, how far complex steps may be from it, and whether its step is a good one."""
+    """A derivative by differences.
 
-    slopes: Array
-    allowed: Array
+    Then how far a complex step may be from it, whether its step is a good one, and whether the function has a kink or noise.
+    """
+
+    slope: float
+    allowed: float
     settled: bool
+    breaks: bool
 
 
-def _difference(value: Callable[[float], Array], least: float, plain: float) -> _Difference:
-    """Return the derivative of a function of a number at zero.
+def _difference(value: Callable[[float], float], least: float, plain: float) -> _Difference:
+    """Return the derivative of an output by a number at zero.
 
     Parameters
     ----------
@@ -151,12 +168,20 @@ def _difference(value: Callable[[float], Array], least: float, plain: float) -> 
         Where the search for the step begins: what the least of the state tells, and where this is so short that nothing may
         be seen, what the coordinates' own sizes do.
     """
-    settled = settled_step(lambda s: list(value(s)), least)
+    settled = settled_step(lambda s: [value(s)], least)
     if settled is None and _LONGER * least < plain:
         least = plain
-        settled = settled_step(lambda s: list(value(s)), least)
+        settled = settled_step(lambda s: [value(s)], least)
     step = settled or least
-    slopes = derivative(value, step)
-    rounding = _NOISE * np.finfo(float).eps * np.abs(value(0.0)) / step
-    constant = bool((np.abs(slopes) <= rounding).all())
-    return _Difference(slopes, _AGREEMENT * np.abs(slopes) + rounding, settled is not None or constant)
+    slope = float(derivative(value, step))
+    rounding = _NOISE * np.finfo(float).eps * abs(value(0.0)) / step
+    is_good = settled is not None or bool(abs(slope) <= rounding)
+    return _Difference(slope, _AGREEMENT * abs(slope) + rounding, is_good, _breaks(value, step))
+
+
+def _breaks(value: Callable[[float], float], step: float) -> bool:
+    """Return whether slopes ahead and behind differ, and over shorter steps no less: at a kink, or of noise."""
+    here, sides = value(0.0), [value(step), value(-step)]
+    change, rounding = max(abs(each - here) for each in sides), np.finfo(float).eps * max(map(abs, (here, *sides)))
+    bends = [abs(value(s) + value(-s) - 2 * here) for s in (step, step / _SHORTER)]
+    return bool(bends[1] > max(_KINK * change, _NOISE * rounding) and _SHORTER * bends[1] > bends[0] / 2)

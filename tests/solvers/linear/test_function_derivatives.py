@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -109,10 +112,82 @@ class TestFunctionsThatAskTheModel:
         expected = m.pose("elbow_arm.end", q)[0] @ m.jacobian("elbow_arm.end", q)[:3]
         np.testing.assert_allclose(system.C[:, :2], expected, atol=1e-10)  # differences of sixth order
 
-    def test_noise_has_no_derivative(self) -> None:
-        m, rng = pendulum_on_a_slider(SI), np.random.default_rng(0)
+    @pytest.mark.parametrize("rate", [0.0, 1e-17])
+    def test_of_a_lift_that_a_motor_holds(self, rate: float) -> None:
+        """Nothing pulls it where it hangs, and what its acceleration and rate are is rounding: force and power of the rope."""
+        mass, door, damping, g = 703.0, 0.1, 55.0, 9.81
+        s, cabin = tt.System("lift", gravity=[0, 0, -g]), tt.RigidBody("cabin", mass)
+        s.connect("world", cabin, tt.Prismatic("rail", axis=[0, 0, 1], damping=damping))
+        s.connect(cabin, tt.RigidBody("door", door, inertia=0.01), tt.Revolute("hinge", axis=[0, 1, 0], damping=0.2))
+        s.add_actuator(tt.Motor("winch", "rail"))
+        m = s.resolve()
+        held = tt.trim(m, ["winch"])
+        at = dataclasses.replace(held, v=np.array([rate, 0.0]))
+
+        def rope(q: Array, v: Array, a: Array, u: Array) -> list[float]:
+            force = mass * (g + float(a[0]))
+            return [force, force * float(v[0])]
+
+        system = tt.linearize(m, at, ["winch"], [("rope", rope)])
+        braked = [0.0, 0.0, -mass * damping / (mass + door), 0.0]
+        np.testing.assert_allclose(system.C, [braked, [0.0, 0.0, mass * g, 0.0]], rtol=1e-8, atol=1e-8)  # rounding of 7 kN
+        assert system.D[0, 0] == pytest.approx(mass / (mass + door), rel=1e-8)
+
+    def test_of_an_arm_that_motors_hold(self) -> None:
+        """Stretched out level: its sensor along the arm and across it, as their own derivatives are."""
+        s = tt.System("arm", gravity=[0, 0, -9.81])
+        before: tt.PortRef | str = "world"
+        for name in ("shoulder", "elbow"):
+            link = tt.RigidBody(f"{name}_link", 2.0, [0.3, 0, 0], [0.01, 0.05, 0.05], {"end": [0.6, 0, 0]})
+            s.connect(before, link, tt.Revolute(name, axis=[0, 1, 0], damping=0.3))
+            s.add_actuator(tt.Motor(f"{name}_motor", name))
+            before = link.port("end")
+        s.add_sensor(tt.Accelerometer("hand", before))
+        m = s.resolve()
+        motors = ["shoulder_motor", "elbow_motor"]
+        at = tt.trim(m, motors, q={"shoulder": 0.0, "elbow": 0.0})
+        read, exact = (
+            tt.linearize(m, at, motors, outputs)
+            for outputs in ([("read", lambda q, v, a, u: m.outputs(q, v, a, u=u))], ["hand"])
+        )
+        assert np.abs(exact.C[2, 2:]).min() > 0.1
+        np.testing.assert_allclose(read.C, exact.C, atol=1e-8)
+        np.testing.assert_allclose(read.D, exact.D, atol=1e-8)
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_noise_has_no_derivative(self, seed: int) -> None:
+        m, rng = pendulum_on_a_slider(SI), np.random.default_rng(seed)
         with pytest.warns(tt.ModelWarning, match="no-equilibrium"), pytest.warns(tt.ModelWarning, match="'noise'.*not-smooth"):
             tt.linearize(m, m.neutral(), ["rail"], [("noise", lambda q, v, a, u: float(rng.normal()))])
+
+    KINKS: ClassVar[dict[str, Callable[..., Any]]] = {
+        "clipped": lambda q, v, a, u: max(q[0], 0.0),
+        "clipped array": lambda q, v, a, u: np.maximum(q[:1], 0.0),
+        "speed": lambda q, v, a, u: abs(v[0]),
+        "friction beside a force": lambda q, v, a, u: [1e3 * float(q[0]), 5.0 + float(q[1]) + 0.1 * abs(float(v[1]))],
+    }
+    SMOOTH: ClassVar[dict[str, tuple[Callable[..., Any], float]]] = {
+        "square": (lambda q, v, a, u: float(q[0]) ** 2, 0.0),
+        "sixth power": (lambda q, v, a, u: float(q[0]) ** 6 + 1e3, 0.0),
+        "steep bend": (lambda q, v, a, u: float(q[0]) + 5e3 * float(q[0]) ** 2, 1.0),
+        "clipped elsewhere": (lambda q, v, a, u: max(float(q[0]), -0.1), 1.0),
+        "steep": (lambda q, v, a, u: float(np.tanh(1e6 * float(q[0]))), 1e6),
+    }
+
+    @pytest.mark.parametrize("name", KINKS)
+    def test_kinks_have_no_derivative(self, name: str) -> None:
+        m = pendulum_on_a_slider(SI)
+        with pytest.warns(tt.ModelWarning, match="no-equilibrium"), pytest.warns(tt.ModelWarning, match="'f'.*not-smooth"):
+            tt.linearize(m, tt.OperatingPoint(m, [0.0, 0.0]), ["rail"], [("f", self.KINKS[name])])
+
+    @pytest.mark.parametrize("name", SMOOTH)
+    def test_bends_are_no_kinks(self, name: str) -> None:
+        m, (function, slope) = pendulum_on_a_slider(SI), self.SMOOTH[name]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            system = tt.linearize(m, tt.OperatingPoint(m, [0.0, 0.0]), ["rail"], [("f", function)])
+        assert not any("not-smooth" in str(each.message) for each in caught)
+        assert system.C[0, 0] == pytest.approx(slope, rel=1e-8, abs=1e-10)  # differences of sixth order
 
     def test_they_are_asked_at_the_point_alone(self) -> None:
         """A number of the loop, which the neutral configuration does not close, and one that has no value there."""
