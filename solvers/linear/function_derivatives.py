@@ -176,12 +176,16 @@ def _difference(value: Callable[[float], float], least: float, plain: float) -> 
     slope = float(derivative(value, step))
     rounding = _NOISE * np.finfo(float).eps * abs(value(0.0)) / step
     is_good = settled is not None or bool(abs(slope) <= rounding)
-    return _Difference(slope, _AGREEMENT * abs(slope) + rounding, is_good, _breaks(value, step))
+    return _Difference(slope, _AGREEMENT * abs(slope) + rounding, is_good, _breaks(value, step, plain))
 
 
-def _breaks(value: Callable[[float], float], step: float) -> bool:
-    """Return whether slopes ahead and behind differ, and over shorter steps no less: at a kink, or of noise."""
+def _breaks(value: Callable[[float], float], step: float, plain: float) -> bool:
+    """Return whether slopes ahead and behind differ, and over shorter steps no less: at a kink, or of noise.
+
+    What rounding leaves of a constant far out is none: it would not be seen over `plain`, what the coordinates' own sizes tell.
+    """
     here, sides = value(0.0), [value(step), value(-step)]
     change, rounding = max(abs(each - here) for each in sides), np.finfo(float).eps * max(map(abs, (here, *sides)))
     bends = [abs(value(s) + value(-s) - 2 * here) for s in (step, step / _SHORTER)]
-    return bool(bends[1] > max(_KINK * change, _NOISE * rounding) and _SHORTER * bends[1] > bends[0] / 2)
+    seen = max(_KINK * change, _NOISE * rounding * max(1.0, step / (_SHORTER * plain)))
+    return bool(bends[1] > seen and _SHORTER * bends[1] > bends[0] / 2)

@@ -189,6 +189,16 @@ class TestFunctionsThatAskTheModel:
         assert not any("not-smooth" in str(each.message) for each in caught)
         assert system.C[0, 0] == pytest.approx(slope, rel=1e-8, abs=1e-10)  # differences of sixth order
 
+    def test_what_rounding_leaves_of_constants_far_out_is_no_kink(self) -> None:
+        """As a constant is whose rounding grows with the distance: a few of its last digits a metre."""
+        m, grown = pendulum_on_a_slider(SI), 4 * np.finfo(float).eps
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            at = tt.OperatingPoint(m, [0.0, 0.0])
+            system = tt.linearize(m, at, ["rail"], [("constant", lambda q, v, a, u: 2.9 + grown * abs(float(q[0])))])
+        assert not any("not-smooth" in str(each.message) for each in caught)
+        assert np.abs(system.C).max() < 1e-12
+
     def test_they_are_asked_at_the_point_alone(self) -> None:
         """A number of the loop, which the neutral configuration does not close, and one that has no value there."""
         s = tt.System("four bars", gravity=[0, -9.81, 0])
