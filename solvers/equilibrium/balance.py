@@ -68,8 +68,8 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     allowed = _OF_REACH * np.abs(by_state) @ np.concatenate([along, rate * along])
     drifting = np.abs(by_state[:, : len(along)]) @ rate_errors(along, by_state)
     if (found > [allowed, rate * allowed + drifting]).any():
-        allowed += _OF_TERMS * _alone(point, along, rate, by_effort)
-    return _parts(found, np.array([allowed, rate * allowed + drifting]))
+        allowed += _OF_TERMS * alone(point, along, by_effort)
+    return parts_of(found, np.array([allowed, rate * allowed + drifting]))
 
 
 def rate_errors(along: Array, by_state: Array) -> Array:
@@ -86,17 +86,23 @@ def rate_errors(along: Array, by_state: Array) -> Array:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _parts(found: Array, allowed: Array) -> Array:
-    """Return what was found (2, nv) in parts of what is allowed; nothing is no part of anything."""
+def parts_of(found: Array, allowed: Array) -> Array:
+    """Return what was found in parts of what is allowed; nothing is no part of anything."""
     return np.divide(found, allowed, out=np.zeros(found.shape), where=found != 0.0)
 
 
-def _alone(point: LoadedState, along: Array, rate: float, by_effort: Array) -> Array:
+def alone(point: LoadedState, along: Array, by_effort: Array) -> Array:
     """Return the sum of the accelerations (nv) that each term would give alone, their signs left out.
 
-    `by_effort` (nv, nv) are the derivatives of the accelerations by efforts.
+    Parameters
+    ----------
+    point : LoadedState
+    along : (nv,) array
+        What coordinates reach.
+    by_effort : (nv, nv) array
+        Derivatives of the accelerations by efforts.
     """
-    model, q, v = point.model, point.q, point.v
+    model, q, v, rate = point.model, point.q, point.v, _rate(point.v, along)
     weight = model.gravity_effects(q)
     efforts = [point.tau, model.motor_efforts(point.u), weight, motion_efforts(point), model.passive_efforts(q, v)]
     pushes = model.external_pushes(point.wrenches, point.u)

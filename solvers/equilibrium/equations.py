@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.equilibrium.balance import alone, parts_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknown_differences import by_unknown
@@ -22,6 +23,8 @@ from titop.solvers.signals.quantities import Kind
 
 #: How far from a point, in coordinates' sizes, its slopes are compared with those around it.
 _AROUND = 1e-4
+#: What rounding leaves of springs' accelerations at rest, in parts of those a coordinate's way or size away.
+_ROUNDING = 1e-13
 
 
 class Equations(NamedTuple):
@@ -130,7 +133,11 @@ def differences(unknowns: Unknowns, x: Array, moving: bool, bounds: tuple[Array,
 
 
 def excess(unknowns: Unknowns, x: Array, moving: bool, values: Array, by_x: Array, tolerance: float) -> Array:
-    """Return the residuals at x in parts of what is allowed: a tolerance of what each unknown's own size contributes to them.
+    """Return the residuals at x in parts of what is allowed.
+
+    Accelerations may be a tolerance of what each term would do alone and of what the size of each unknown that is no coordinate
+    contributes, and what rounding leaves: no spring, however stiff, excuses what accelerates others. The other residuals may be
+    a tolerance of what each unknown's own size contributes to them.
 
     A kink of the energy, such as that where a stretch of tendon ends in a point, has endless slopes that would excuse anything:
     no slope counts for more than those a little to both sides.
@@ -146,15 +153,37 @@ def excess(unknowns: Unknowns, x: Array, moving: bool, values: Array, by_x: Arra
         Their derivatives by x.
     tolerance : float
     """
-    sizes = np.maximum(unknowns.least, np.abs(x))
-    result: Array = np.abs(values) / (tolerance * (1.0 + np.abs(by_x) @ sizes))
-    if (result > 1.0).any() or (np.abs(values) <= tolerance).all():
+    point, sizes = unknowns.at(x), np.maximum(unknowns.least, np.abs(x))
+    nv, moved = point.model.nv, np.array([entry.kind == Kind.POSITION for entry in unknowns.entries], dtype=bool)
+    counted = np.where(moved, 0.0, sizes)
+
+    def allowed(slopes: Array) -> Array:
+        parts: Array = tolerance * (1.0 + np.abs(slopes) @ sizes)
+        parts[:nv] = tolerance * np.abs(slopes[:nv]) @ counted
+        return parts
+
+    own = np.zeros(len(values))
+    own[:nv] = _of_terms(point, unknowns, tolerance) / unknowns.sizes.accelerations
+    result = parts_of(np.abs(values), own + allowed(by_x))
+    if not moved.any() or (result > 1.0).any() or (np.abs(values) <= tolerance).all():
         return result
-    moved = np.array([_AROUND * (entry.kind == Kind.POSITION) for entry in unknowns.entries]) * sizes
-    around = [np.abs(equation_derivatives(unknowns, x + sign * moved, moving)) for sign in (1.0, -1.0)]
-    slopes = np.minimum(np.abs(by_x), np.maximum(*around))
-    result = np.abs(values) / (tolerance * (1.0 + slopes @ sizes))
-    return result
+    around = [np.abs(equation_derivatives(unknowns, x + sign * _AROUND * moved * sizes, moving)) for sign in (1.0, -1.0)]
+    return parts_of(np.abs(values), own + allowed(np.minimum(np.abs(by_x), np.maximum(*around))))
+
+
+def _of_terms(point: OperatingPoint, unknowns: Unknowns, tolerance: float) -> Array:
+    """Return the accelerations (nv) that a tolerance of each term would give alone, and those that rounding leaves.
+
+    That is a part of springs' over their own coordinates' sizes, where they do not balance loads, of springs' over what others
+    are and have come, and of the largest term's.
+    """
+    model, coordinates = point.model, unknowns.sizes.coordinates
+    by_q, _, by_effort = point.forward_derivatives
+    each = alone(point, coordinates, by_effort)
+    gone = sum(np.abs(model.difference(model.neutral(), known.q)) for known in (point, unknowns.guess))
+    stiff = np.maximum(*(np.abs(np.diag(known.forward_derivatives[0])) for known in (point, unknowns.guess)))
+    rounded = np.abs(by_q) @ gone + coordinates * (stiff + (each / coordinates).max(initial=0.0))
+    return tolerance * each + _ROUNDING * rounded
 
 
 class Later(NamedTuple):

@@ -122,7 +122,7 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     if falling and not fastest:
         return float(np.sqrt(falling))
     by_state, by_effort = acceleration_derivatives(point)
-    stiff = (np.abs(by_state[:, : model.nv]) * coordinates / coordinates[:, None]).max(initial=0.0)
+    stiff = float(np.abs(np.diag(by_state)).max(initial=0.0))
     acting = model.engine.dynamics.tree_inverse(
         point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.u)
     )

@@ -67,3 +67,47 @@ def test_the_balance_of_efforts_in_loops(build: Callable[[], tt.System]) -> None
     ahead, behind = ([balance.residual(y + sign * step) for step in 1e-5 * np.eye(len(y))] for sign in (1, -1))
     expected = (np.array(ahead) - np.array(behind)).T / 2e-5
     assert np.abs(balance.derivatives(y) - expected).max() < 1e-6 * max(1.0, np.abs(expected).max())
+
+
+def satellite_with_boom(boom: str) -> tt.Model:
+    """Return a free hub with a stiff boom of 4 m: its springs push a radian away, but not where it is."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 500.0, inertia=[300.0, 250.0, 220.0], ports={"root": [1, 0, 0]})
+    s.connect("world", hub, tt.Free("base"))
+    joint: tt.Weld | tt.Revolute = tt.Weld("root")
+    block: tt.Beam | tt.Rod | tt.RigidBody
+    if boom == "beam":
+        block = tt.Beam("boom", length=4.0, density=2700.0, area=3e-4, young=70e9, iy=2e-8, iz=2e-8, modes=0)
+    elif boom == "rod":
+        block = tt.Rod("boom", 4.0, tt.Section.circle(0.01), young=70e9, density=2700.0, strains="timoshenko")
+    else:
+        block = tt.RigidBody("boom", 3.0, inertia=[1.0, 4.0, 4.0])
+        joint = tt.Revolute("root", axis=[0, 1, 0], stiffness=1e9)
+    s.connect(hub.port("root"), block, joint)
+    return s.resolve()
+
+
+@pytest.mark.parametrize("boom", ["beam", "rod", "hinged"])
+class TestStiffBooms:
+    @pytest.mark.parametrize("axis", [0, 1])
+    @pytest.mark.parametrize("torque", [2.0, 1e-3, 1e-6, 1e-9])
+    def test_excuse_no_torque(self, boom: str, torque: float, axis: int) -> None:
+        with pytest.raises(tt.ConvergenceError, match=r"an acceleration of base\.r"):
+            tt.trim(satellite_with_boom(boom), wrenches={"hub": torque * np.eye(6)[3 + axis]})
+
+    def test_come_to_rest_from_anywhere(self, boom: str) -> None:
+        """But for rounding of springs bent by a hundredth, which leave 1e9 N m/rad * 0.01 rad * 1e-16 and less of efforts."""
+        model = satellite_with_boom(boom)
+        guess = model.integrate(model.neutral(), 0.01 * np.random.default_rng(1).normal(size=model.nv))
+        resting = tt.trim(model, q=guess)
+        assert model.passive_efforts(resting.q, resting.v)[6:] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_a_stiff_boom_bears() -> None:
+    """Equal torques at both ends twist a rod of 4 m by ``T L / (G J)``, and accelerate nothing."""
+    model, shear, torque = satellite_with_boom("rod"), 70e9 / (2 * 1.3), 2.0
+    wrenches = {"hub": [0, 0, 0, -torque, 0, 0], "boom.tip": [0, 0, 0, torque, 0, 0]}
+    rotations = [model.pose(port, tt.trim(model, wrenches=wrenches).q)[0] for port in ("hub", "boom.tip")]
+    between = rotations[0].T @ rotations[1]
+    twist = torque * 4.0 / (shear * np.pi * 0.01**4 / 2)
+    assert np.arctan2(between[2, 1], between[1, 1]) == pytest.approx(twist, rel=1e-9)
