@@ -147,8 +147,10 @@ class Curve:
         Raises
         ------
         ConvergenceError
-            If Newton's method does not go straight to one.
+            If Newton's method does not go straight to one, or a block refuses the start's parameters.
         """
+        if not np.isfinite(self.residual(start)).all():
+            raise ConvergenceError("a block refuses its parameters, or cannot be evaluated")
         stiffest = float(np.abs(self.derivatives(start)).max(initial=0.0))
         weight = stiffest or 1.0  # beside stiff equations that of the plane counts
         plane, course = weight * self._measured * normal, Course(strict=True)

@@ -200,7 +200,7 @@ def search(
     """Return the equilibrium found from a start (that of the guess by default).
 
     Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over, unless their
-    course is asked for.
+    course is asked for. They begin at the guess where the start is none, as with a mass below zero.
 
     Raises
     ------
@@ -211,7 +211,8 @@ def search(
     moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
     motion = Motion(unknowns, moving, bounds)
-
+    if start is not None and not np.isfinite(motion.residual(x)).all():
+        x = np.clip(np.zeros(len(x)), *bounds)
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
     if len(x) and is_balance(unknowns, moving):

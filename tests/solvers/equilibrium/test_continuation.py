@@ -105,3 +105,35 @@ def test_bad_continuations_are_refused() -> None:
         tt.trim_along(free, "base.rx", [0, 1])
     with refusal("no-number", "bounds"):
         tt.trim(free, ["base.rx"], bounds={"base.rx": (0, 1)})
+
+
+class TestCounterweights:
+    """A lever of 2 kg on a spring of 3 N m/rad is held by a mass of ``3 - 3 q / (0.2 g cos q)`` kg while that is one."""
+
+    ANGLES = np.linspace(0.1, 1.2, 9)
+    LAST = brentq(lambda q: 0.2 * GRAVITY * np.cos(q) - q, 0.1, 1.2)
+
+    def lever(self) -> tt.Model:
+        s = tt.System("lever", gravity=[0, 0, -GRAVITY])
+        arm = tt.RigidBody("arm", 2.0, com=[0.3, 0, 0], inertia=[0.01, 0.05, 0.05], ports={"cw": [-0.2, 0, 0]})
+        s.connect("world", arm, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=3.0))
+        s.connect(arm.port("cw"), tt.RigidBody("cw", 1.0), tt.Weld("weld"))
+        return s.resolve()
+
+    def test_end_where_they_weigh_nothing(self) -> None:
+        with pytest.raises(tt.ConvergenceError, match=r"the equilibria end near hinge\.q = ") as ended:
+            tt.trim_along(self.lever(), "hinge.q", self.ANGLES, ["cw.mass"])
+        near = float(str(ended.value).split("hinge.q = ")[1].split(",")[0])
+        assert near == pytest.approx(self.LAST, abs=0.1375 / 2**8)  # the step of the angles, halved eight times
+
+    def test_end_paths(self) -> None:
+        with pytest.raises(tt.ConvergenceError, match="the path ends near a load factor of ") as ended:
+            tt.equilibrium_path(self.lever(), {"hinge.q": (0.0, 1.2)}, ["cw.mass"], within=(0, 1))
+        near = float(str(ended.value).split("factor of ")[1].split(":")[0])
+        assert near == pytest.approx(self.LAST / 1.2, abs=1e-5)
+
+    @pytest.mark.parametrize("bounds", [None, {"cw.mass": (0, 10)}], ids=str)
+    def test_leave_the_rest_of_a_family(self, bounds: dict[str, tuple[float, float]] | None) -> None:
+        family = tt.lpv(self.lever(), {"hinge.q": self.ANGLES}, unknowns=["cw.mass"], bounds=bounds)
+        assert family.valid.tolist() == (self.ANGLES <= self.LAST).tolist()
+        assert 0 < family.valid.sum() < len(self.ANGLES)
