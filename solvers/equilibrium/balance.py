@@ -13,13 +13,13 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.interaction_loads import input_efforts
 from titop.solvers.equilibrium.loaded_state import LoadedState
-from titop.solvers.equilibrium.sizes import acceleration_derivatives, motion_efforts
+from titop.solvers.equilibrium.sizes import acceleration_derivatives, motion_efforts, turning
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.signals.named_model import NamedModel
 
 #: Of the accelerations that gravity, springs, efforts, wrenches and motion would each give alone.
 _OF_TERMS = 1e-6
-#: What rounding leaves of terms that are quadratic in the fastest rate, over what is left of terms that balance.
+#: What rounding leaves of terms in the fastest rate and the fastest that turns, over what is left of terms that balance.
 _ROUNDED = 1e-6
 #: Errors of coordinates and rates, over their reach, that excuse larger accelerations in stiff systems.
 _OF_REACH = 1e-8
@@ -102,7 +102,8 @@ def alone(point: LoadedState, along: Array, by_effort: Array) -> Array:
     by_effort : (nv, nv) array
         Derivatives of the accelerations by efforts.
     """
-    model, q, v, rate = point.model, point.q, point.v, _rate(point.v, along)
+    model, q, v = point.model, point.q, point.v
+    rates = _rate(v, along) * _rate(turning(model, v), along)
     weight = model.gravity_effects(q)
     efforts = [point.tau, model.motor_efforts(point.u), weight, motion_efforts(point), model.passive_efforts(q, v)]
     pushes = model.external_pushes(point.wrenches, point.u)
@@ -113,5 +114,5 @@ def alone(point: LoadedState, along: Array, by_effort: Array) -> Array:
         efforts.append(model.jacobian(port, q).T @ own)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
     falling = float(np.linalg.norm(model.gravity)) / model.size
-    accelerations: Array = np.abs(by_effort) @ total + along * (falling + _ROUNDED * rate**2)
+    accelerations: Array = np.abs(by_effort) @ total + along * (falling + _ROUNDED * rates)
     return accelerations

@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.loaded_state import LoadedState
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
+from titop.solvers.model.model import Model
 
 #: What units stand for, as powers of energy, length and time.
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "Pa": (1, -3, 0)}
@@ -21,7 +22,7 @@ _PURE = ("1", "rad")
 
 #: What rounding leaves of springs' and rods' accelerations at rest, in parts of those a radian or the system's length away.
 _ROUNDING = 1e-13
-#: The square of the rate, at least, over that of the fastest motion, also where this pushes nothing: rounding of its terms.
+#: The square of the rate, at least, over the fastest motion's and the fastest turn's, also where they push nothing: rounding.
 _TURNING = 1e-6
 
 
@@ -130,7 +131,7 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     moving, pulled = (
         float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
     )
-    least = max(_ROUNDING * stiff, _TURNING * fastest**2)
+    least = max(_ROUNDING * stiff, _TURNING * fastest * _speed(turning(model, point.v), coordinates))
     return float(np.sqrt(next((each for each in (falling + moving, pulled) if each > least), max(stiff, least)))) or 1.0
 
 
@@ -143,6 +144,11 @@ def motion_efforts(point: LoadedState) -> Array:
     weight = model.gravity_effects(q)
     motions = [v, *np.diag(v)[v != 0.0]]
     return sum((np.abs(model.nonlinear_effects(q, motion) - weight) for motion in motions), np.zeros(model.nv))
+
+
+def turning(model: Model, v: Array) -> Array:
+    """Return rates (nv) without those of translations, which push nothing unless something turns."""
+    return np.where(np.array(model.assembly.coordinate_units) == "m", 0.0, v)
 
 
 def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:

@@ -54,3 +54,17 @@ def test_rates_as_small_as_errors_are_none(rate: float, excused: bool) -> None:
     found = excess(point, point.residual, np.array([-100.0 * rate]))
     assert found[0] == 0.0
     assert (found[1, 0] < 1.0) == excused
+
+
+@pytest.mark.parametrize("torque", [1e-3, 1e-8])
+def test_translations_excuse_no_torque(torque: float) -> None:
+    """As fast as in orbit: nothing turns, so that nothing is pushed."""
+    s = tt.System("cube", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("hub", 1.0, inertia=1.5e-3 * np.ones(3)), tt.Free("base"))
+    m = s.resolve()
+    flying, wrenches = {"base.x": 7.5e3}, {"hub": [0, 0, 0, 0, 0, torque]}
+    assert tt.trim(m, v=flying).drifting == ("base.x",)
+    with pytest.raises(tt.ConvergenceError, match=r"an acceleration of base\.rz"):
+        tt.trim(m, v=flying, wrenches=wrenches)
+    with pytest.warns(tt.ModelWarning, match=f"base.rz: got accelerated by {torque / 1.5e-3:.3g};"):
+        tt.linearize(m, tt.OperatingPoint(m, m.neutral(), m.velocity(flying), wrenches=wrenches))
