@@ -20,6 +20,9 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name, read_names
 from titop.solvers.signals.quantities import Kind
 
+#: Forces and moments below this part of the system's own are changed by parts of that: smaller steps are lost in rounding.
+_LEAST_LOAD = 1e-8
+
 
 class Unknown(NamedTuple):
     """One unknown.
@@ -41,7 +44,8 @@ class Unknowns:
     """The unknowns of a search, as numbers x that are zero at the guess.
 
     They have no units: coordinates are measured along their tangent directions from the guess, positions of free joints along
-    their axes there whatever turns; they, rates, efforts and inputs over the system's sizes; parameters in parts of the guess.
+    their axes there whatever turns; they, rates, efforts and inputs over the system's sizes; parameters in parts of the guess,
+    but forces and moments that are next to none.
 
     Parameters
     ----------
@@ -107,6 +111,8 @@ class Unknowns:
     def _parameter(self, name: str) -> float:
         """Return what a unit of x stands for in a parameter."""
         value, unit = self._numbers[name]
+        if value and unit in ("N", "N m"):
+            return max(abs(value), _LEAST_LOAD * self.sizes.of_unit(unit))
         return abs(value) or self.sizes.of_unit(unit)
 
     @cached_property
