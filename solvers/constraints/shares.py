@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.coupling import Coupled, coupled_blocks
+from titop.solvers.support.equal_sizes import equal_sizes
 
-#: How often units are taken half of the way to where rows are as large as each other, and eigenvalues over the largest, then,
-#: of matrices that have an inverse.
-_EQUALLING, _REGULAR = 6, 1e-9
+#: Eigenvalues over the largest, in units in which rows are as large as each other, of matrices that have an inverse.
+_REGULAR = 1e-9
 
 
 class _Alike(NamedTuple):
@@ -61,11 +61,8 @@ def _inverse(matrices: Array) -> Array:
 
     Where there are none, pseudoinverses, which depend on units, in those that are given.
     """
-    units = np.ones(matrices.shape[:2])
-    for _ in range(_EQUALLING):
-        largest = np.abs(matrices * units[:, :, None] * units[:, None, :]).max(axis=2, initial=0.0)
-        units *= np.exp2(-np.round(np.log2(np.where(largest > 0, largest, 1.0)) / 2))
-    scales = units[:, :, None] * units[:, None, :]
+    rows, columns = equal_sizes(matrices)
+    scales = 1.0 / rows / columns
     sizes = np.abs(np.linalg.eigvalsh(matrices * scales))
     regular = sizes.min(axis=1, initial=np.inf) > _REGULAR * sizes.max(axis=1, initial=0.0)
     result = np.empty(matrices.shape)

@@ -18,9 +18,15 @@ _RIDGE = 1e-9
 
 
 class EntryUnits(NamedTuple):
-    """Units of the rows (m, 1) and columns (1, n) in which a matrix's entries are compared, and what rounding leaves (m, n) of
-    entries that are zero, counted in them: little of a column, and all of one that is nowhere more than rounding leaves of its
-    row in the others of its vector."""
+    """Units in which a matrix's entries are compared, and what rounding leaves of those that are zero.
+
+    Attributes
+    ----------
+    rows, columns : (m, 1), (1, n) arrays
+    rounding : (m, n) array
+        Counted in these units: little of a column, and all of one that is nowhere more than rounding leaves of its row in the
+        others of its vector.
+    """
 
     rows: Array
     columns: Array

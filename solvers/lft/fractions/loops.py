@@ -13,12 +13,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.support.equal_sizes import equal_sizes
 
 #: Singular values below this part of the largest one count as zero where a matrix is split into factors.
 _RANK = 1e-12
-
-#: How often units are taken half of the way to where rows and columns are as large as each other.
-_EQUALLING = 8
 
 
 class Signal:
@@ -231,12 +229,9 @@ def factors(matrix: Array) -> tuple[Array, Array]:
     stretching.
     """
     rows, columns = np.flatnonzero(matrix.any(axis=1)), np.flatnonzero(matrix.any(axis=0))
-    own, left_units, right_units = matrix[np.ix_(rows, columns)], np.ones((len(rows), 1)), np.ones(len(columns))
-    for _ in range(_EQUALLING if own.size else 0):
-        left_unit, right_unit = (np.exp2(np.round(np.log2(np.abs(own).max(axis=k, keepdims=True)))) for k in (1, 0))
-        step = np.sqrt(left_unit), np.sqrt(right_unit)
-        own, left_units, right_units = own / step[0] / step[1], left_units * step[0], right_units * step[1]
-    left, sizes, right = np.linalg.svd(own, full_matrices=False)
+    own = matrix[np.ix_(rows, columns)]
+    left_units, right_units = equal_sizes(own)
+    left, sizes, right = np.linalg.svd(own / left_units / right_units, full_matrices=False)
     rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
     if rank == len(rows):
         return np.eye(len(matrix))[:, rows], matrix[rows]

@@ -147,8 +147,9 @@ def at(model: Fractional, deltas: Sequence[complex]) -> Array:
 
 
 def loop_solved(loop: Array, right: Array) -> Array:
-    """Return z (n, m) of ``z = loop z + right``, in units in which the loop (n, n) is balanced: entries of unlike units are no
-    pivots.
+    """Return z (n, m) of ``z = loop z + right``, of a loop (n, n) in units in which it is balanced.
+
+    Entries of unlike units are no pivots then.
 
     Raises
     ------
