@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import connection
@@ -50,7 +51,7 @@ def spread(
     Exception
         What the function raises for a task.
     ModelError
-        If processes cannot start.
+        If processes cannot start, or functions or results cannot be sent between them.
     """
     if method is None and "fork" in multiprocessing.get_all_start_methods():
         method = "fork"
@@ -83,7 +84,14 @@ class _Worker:
         """Start the process."""
         self.line, far_end = self._context.Pipe()
         self.process = self._context.Process(target=_serve, args=(far_end, *self._made))
-        self.process.start()
+        with warnings.catch_warnings():  # Python 3.12 and later warn of threads: those of linear algebra end at a fork
+            warnings.filterwarnings("ignore", ".*multi-threaded.*fork", DeprecationWarning)
+            try:
+                self.process.start()
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                found, expected = f"functions or models that do not pickle: {error}", "what spawned processes can be sent"
+                advice = "define functions at the top of a module, or use workers=1"
+                raise ModelError(Finding("worker-function", "workers", found, expected, advice)) from error
         far_end.close()
         self.ready, self.batch = False, range(0)
 
@@ -168,9 +176,15 @@ def _serve(line: Any, make: Callable[..., Callable[[Any], Any]], arguments: tupl
 def _answer(function: Callable[[Any], Any], task: Any) -> bytes:
     """Return whether the function has a result for a task, and the result or the error, to be sent to another process."""
     try:
-        return pickle.dumps((True, function(task)))
+        result = function(task)
     except Exception as error:
         return _packed(error)
+    try:
+        return pickle.dumps((True, result))
+    except Exception as error:
+        found, expected = f"a result of type {type(result).__name__} that does not pickle: {error}", "what processes can send back"
+        advice = "return numbers, arrays or what titop returns, or use workers=1"
+        return _packed(ModelError(Finding("worker-result", "workers", found, expected, advice)))
 
 
 def _packed(error: Exception) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +67,21 @@ def test_an_error_that_cannot_be_sent_comes_back_as_its_words() -> None:
 
     with pytest.raises(RuntimeError, match="LocalError: here"):
         list(spread(range(2), given, (raising,), 2, refuse))
-    with pytest.raises(Exception, match="pickle"):
+
+
+def test_functions_and_results_that_do_not_pickle_are_refused_by_name() -> None:
+    with pytest.raises(tt.ModelError, match="a result of type function that does not pickle"):
         list(spread(range(2), given, (lambda k: lambda: k,), 2, refuse))
+    with pytest.raises(tt.ModelError, match="functions or models that do not pickle"):
+        list(spread(range(2), given, (lambda k: k,), 2, refuse, "spawn"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no forks here")
+def test_forks_beside_threads_are_not_warned_of() -> None:
+    with ThreadPoolExecutor() as pool:
+        pool.submit(time.sleep, 0.2)
+        assert list(spread(range(2), given, (double,), 2, refuse, "fork")) == [0, 2]
 
 
 def dies(task: int) -> int:
