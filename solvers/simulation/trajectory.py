@@ -55,23 +55,23 @@ class Trajectory(RecordedMotion):
 
     Notes
     -----
-    Arguments of the methods are those of `Model`: `port` and `joint` are names, `sequence` names the axes of Euler
-    angles, `name` is an entry of q or a signal; `path` is a file's.
+    Arguments of the methods are those of `Model`: `port` and `joint` are names, `frame` says in whose axes vectors come,
+    `sequence` names the axes of Euler angles, `name` is an entry of q or a signal; `path` is a file's.
     """
 
-    def motion(self, port: str, sequence: str = "XYZ") -> Array:
+    def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
 
         Angles are those next to the angles before, continuous in time: the second may leave the range that `Model.motion` and
         sensors keep to. In a gimbal lock the first and the third are free.
         """
-        motion = self.model.motion(port, self.q, self.v, self.a, sequence)
+        motion = self.model.motion(port, self.q, self.v, self.a, sequence, frame)
         motion[:, 15:] = continuous_angles(motion[:, 15:], sequence)
         return motion
 
-    def reaction(self, joint: str) -> Array:
+    def reaction(self, joint: str, frame: str = "port") -> Array:
         """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
-        return self.model.reaction(joint, self.q, self.v, self.a, *self._acting())
+        return self.model.reaction(joint, self.q, self.v, self.a, *self._acting(), frame=frame)
 
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
