@@ -88,7 +88,4 @@ def test_modes_that_change_places() -> None:
     m = s.resolve()
     point = m.neutral(), np.zeros(m.nv)
     for name, top in (("frequency", 5.6), ("stiffness", 31.0)):
-        model = tt.lft(
-            m, point, {f"panel.mode1.{name}": (1.9, top), "panel.mode2.damping": (0.01, 0.03)}, ["hinge"], ["hinge.q"]
-        )
-        assert model.check(6) < EXACT
+        assert tt.lft(m, point, {f"panel.mode1.{name}": (1.9, top)}, ["hinge"], ["hinge.q"]).check(6) < EXACT
