@@ -121,11 +121,11 @@ def test_own_coordinates_have_units() -> None:
     s = tt.System("boom")
     s.connect("world", beam, tt.Weld("clamp"))
     model = s.resolve()
-    table = tt.signal_table(tt.linearize(model, tt.trim(model), ["boom.C_x", "boom.mode1"], ["boom.C_rx.tau"]))
-    expected = {"boom_C_x_q": "m", "boom_C_rx_v": "rad/s", "boom_mode1_v": "m sqrt(kg)/s"}
-    expected |= {"boom_C_x": "N", "boom_mode1": "J/(m sqrt(kg))", "boom_C_rx_tau": "N m"}
+    table = tt.signal_table(tt.linearize(model, tt.trim(model), ["boom.C_x", "boom.mode_y1"], ["boom.C_rx.tau"]))
+    expected = {"boom_C_x_q": "m", "boom_C_rx_v": "rad/s", "boom_mode_y1_v": "m sqrt(kg)/s"}
+    expected |= {"boom_C_x": "N", "boom_mode_y1": "J/(m sqrt(kg))", "boom_C_rx_tau": "N m"}
     assert {name: table[name].unit for name in expected} == expected
     resting = tt.simulate(model, [0.0, 1e-4], model.neutral(), np.zeros(model.nv))
-    shown = [text.get_text() for text in resting.plot(["boom.C_x", "boom.mode1"]).findobj(Text)]
+    shown = [text.get_text() for text in resting.plot(["boom.C_x", "boom.mode_y1"]).findobj(Text)]
     assert any("[m]" in text for text in shown)
     assert any("[m sqrt(kg)]" in text for text in shown)
