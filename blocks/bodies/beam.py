@@ -193,6 +193,7 @@ class Beam(FlexibleBody):
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
         matrices = self._reduced()
+        self.line = matrices.pop("places"), matrices.pop("line")
         if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
             raise np.linalg.LinAlgError
         shape = np.zeros((6, n))
@@ -211,6 +212,18 @@ class Beam(FlexibleBody):
             "shapes": {TIP: shape},
             "coordinate_names": names,
         }
+
+    def line_at(self, q: Array) -> Array:
+        """Return points (p, 3; m) of the deformed line from P to the tip, in the axes of P.
+
+        To first order, and foreshortened along the line in equal parts as the tip is to second order.
+        """
+        places, shapes = self.line
+        ends = np.zeros((3, self.nv, 1)), self.shapes[TIP][:3, :, None]
+        moved = np.concatenate([ends[0], shapes, ends[1]], axis=2)
+        along = np.concatenate([[0.0], places, [self.length]])
+        points = np.outer(along, [1.0, 0.0, 0.0]) + np.einsum("knp,n->pk", moved, q)
+        return points + np.outer(along / self.length, self.pose(TIP, q)[1] - points[-1])
 
     def _reduced(self) -> dict[str, Array]:
         """Return mass, stiffness, participation and what is of second order, from the kinds of deformation."""
@@ -247,6 +260,8 @@ class Beam(FlexibleBody):
         masses = self.density * self.area * lengths
         position, displacement = line_moments(shapes, places, masses)
         return {
+            "places": places,
+            "line": shapes.line,
             "mass": mass,
             "stiffness": stiffness,
             "participation": participation,

@@ -452,3 +452,33 @@ class TestModes:
         nothing = np.zeros(m.nv)
         with pytest.raises(tt.ModelError, match="prescribed-twice"):
             m.hybrid_dynamics(m.neutral(), nothing, nothing, nothing, prescribed=["b.mode1", "b.mode_y1"])
+
+
+class TestLine:
+    """The deformed line, as pictures show it."""
+
+    def test_under_a_force_at_the_tip(self) -> None:
+        """A cubic: ``w = d (3 x^2 - x^3) / 2`` of a clamped beam of unit length, in both planes."""
+        beam, d = unit_beam(modes=2), 1e-3
+        for across, slope, sign in (("C_y", "C_rz", 1.0), ("C_z", "C_ry", -1.0)):
+            q = np.zeros(beam.nv)
+            q[beam.coordinates.index(across)], q[beam.coordinates.index(slope)] = d, 1.5 * sign * d
+            line = beam.line_at(q)
+            x, w = line[:, 0], line[:, "xyz".index(across[-1])]
+            assert w == pytest.approx(d * (3 * x**2 - x**3) / 2, abs=3 * d**3)  # points move along by the square of the slope
+            assert (line[0] == 0).all()
+            assert line[-1] == pytest.approx(beam.pose("C", q)[1], abs=1e-15)
+
+    def test_in_a_mode_with_both_ends_held(self) -> None:
+        """``cosh kx - cos kx - s (sinh kx - sin kx)``, of which the largest deflection is compared with all others."""
+        beam = unit_beam(modes=1)
+        k = np.sqrt(CLAMPED_CLAMPED[0])
+        s = (np.cosh(k) - np.cos(k)) / (np.sinh(k) - np.sin(k))
+        for name, axis in (("mode_y1", 1), ("mode_z1", 2)):
+            q = np.zeros(beam.nv)
+            q[beam.coordinates.index(name)] = 1e-5
+            line = beam.line_at(q)
+            x, w = line[:, 0], line[:, axis]
+            expected = np.cosh(k * x) - np.cos(k * x) - s * (np.sinh(k * x) - np.sin(k * x))
+            # the frequency has eight digits, and the beam's shape ten polynomials more
+            assert np.abs(w / np.abs(w).max() - np.sign(w[5]) * expected / np.abs(expected).max()).max() < 1e-6
