@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.modal_reduction import boundary_names, reduced
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import CoordinateNames
 
 #: Name of the port at the tip.
 TIP = "C"
@@ -33,6 +35,9 @@ MAX_MODES = 50
 #: Polynomials beyond the modes that are kept: leave them accurate to 1e-8 or better.
 _MARGIN = 10
 
+#: What modes are named after: bending in the x-y and x-z planes, torsion, stretch.
+_KINDS = ("y", "z", "rx", "x")
+
 _POSITIVE = ("length", "density", "area", "young", "shear_modulus", "iy", "iz", "torsion_constant")
 
 
@@ -40,9 +45,11 @@ class Beam(FlexibleBody):
     """A uniform straight beam along local x from its base, port ``P``, to its tip, port ``C``.
 
     Stretch, torsion and bending in two planes. The coordinates are the tip's displacements and rotations relative to the base
-    (``C_x`` to ``C_rz``), and then amplitudes of modes with both ends held (Craig-Bampton): the beam is right whether its ends
-    are clamped, free, hinged or carry other bodies. Held at both ends it is exact; otherwise two modes a plane give the first
-    frequency of a cantilever to 6e-5, four to 5e-6. It may be cut into shorter ones, which bend further.
+    (``C_x`` to ``C_rz``), and then amplitudes of modes with both ends held (Craig-Bampton): ``mode_y1``, ``mode_y2``, ... of
+    bending in the x-y plane, ``mode_z1``, ... in the x-z plane, ``mode_rx1``, ... of torsion, ``mode_x1``, ... of stretch. The
+    beam is right whether its ends are clamped, free, hinged or carry other bodies. Held at both ends it is exact; otherwise two
+    modes a plane give the first frequency of a cantilever to 6e-5, four to 5e-6. It may be cut into shorter ones, which bend
+    further.
 
     Parameters
     ----------
@@ -65,8 +72,10 @@ class Beam(FlexibleBody):
         Shear-area factors along y and z of a Timoshenko beam with rotary inertia; without them the beam is Euler-Bernoulli's.
     damping_ratio : float
         Of every natural mode of the beam clamped at P.
-    modes, torsion_modes, axial_modes : int
-        Number of modes with both ends held: in each bending plane, of torsion, of stretch; at most 50 of each.
+    modes : int or (2,) ints
+        Number of bending modes with both ends held, at most 50: in each plane, or in the x-y and in the x-z plane.
+    torsion_modes, axial_modes : int
+        Number of modes of torsion and of stretch with both ends held, at most 50 of each.
 
     Notes
     -----
@@ -75,9 +84,10 @@ class Beam(FlexibleBody):
     tip's displacements to first order. The inertia of the cross-section's rotation in bending is left out without shear
     factors, and that of the sections does not follow the deformation.
 
-    Modes have positive strains at the base and are counted by their frequencies, so that their coordinates mean the same for
-    other dimensions and materials; but where two of a stocky Timoshenko beam (from the fifth mode or so, where half a wave is
-    no longer than some four radii of gyration) change places.
+    Modes have positive strains at the base and are counted within their kind by their frequencies, so that their coordinates
+    mean the same for other dimensions and materials; but where two of a stocky Timoshenko beam (from the fifth mode or so,
+    where half a wave is no longer than some four radii of gyration) change places. Wherever coordinates are named, what earlier
+    versions called them is read too: ``mode1``, ``mode2``, ... through all kinds, in the order above.
 
     Examples
     --------
@@ -114,7 +124,7 @@ class Beam(FlexibleBody):
         poisson: float = 0.3,
         shear_factors: Any = None,
         damping_ratio: float = 0.0,
-        modes: int = 2,
+        modes: int | Sequence[int] = 2,
         torsion_modes: int = 1,
         axial_modes: int = 0,
     ) -> None:
@@ -137,7 +147,7 @@ class Beam(FlexibleBody):
         )
         self.shear_factors = None if shear_factors is None else _read_factors(reader, shear_factors)
         self.damping_ratio = reader.scalar("damping_ratio", damping_ratio)
-        self.modes = integer(reader, "modes", modes, 0, MAX_MODES)
+        self.modes = _read_planes(reader, modes)
         self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0, MAX_MODES)
         self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
         derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
@@ -153,11 +163,23 @@ class Beam(FlexibleBody):
             fields = self._fields(unusable=True)
         super().__init__(name, **fields, damping_ratios=self.damping_ratio)
         self.reader.findings += reader.findings
+        former = {f"mode{k + 1}": entry for k, entry in enumerate(self._mode_names)}
+        self.coordinates = CoordinateNames(self.coordinates, former)
+
+    @property
+    def mode_counts(self) -> dict[str, int]:
+        """Number of modes of bending in the x-y plane (``y``) and in the x-z plane (``z``), of torsion, of stretch."""
+        across = self.modes if isinstance(self.modes, tuple) else (self.modes, self.modes)
+        return dict(zip(_KINDS, (*across, self.torsion_modes, self.axial_modes), strict=True))
+
+    @property
+    def _mode_names(self) -> list[str]:
+        return [f"mode_{kind}{k + 1}" for kind, count in self.mode_counts.items() for k in range(count)]
 
     def _fields(self, unusable: bool) -> dict[str, Any]:
         """Return the fields of the flexible body; of a unit beam, if this one's numbers are unusable."""
-        n = 6 + 2 * self.modes + self.torsion_modes + self.axial_modes
-        names = [*boundary_names([TIP]), *(f"mode{k + 1}" for k in range(n - 6))]
+        names = [*boundary_names([TIP]), *self._mode_names]
+        n = len(names)
         if unusable:
             return {
                 "mass": 1.0,
@@ -171,6 +193,7 @@ class Beam(FlexibleBody):
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
         matrices = self._reduced()
+        self.line = matrices.pop("places"), matrices.pop("line")
         if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
             raise np.linalg.LinAlgError
         shape = np.zeros((6, n))
@@ -190,22 +213,36 @@ class Beam(FlexibleBody):
             "coordinate_names": names,
         }
 
+    def line_at(self, q: Array) -> Array:
+        """Return points (p, 3; m) of the deformed line from P to the tip, in the axes of P.
+
+        To first order, and foreshortened along the line in equal parts as the tip is to second order.
+        """
+        places, shapes = self.line
+        ends = np.zeros((3, self.nv, 1)), self.shapes[TIP][:3, :, None]
+        moved = np.concatenate([ends[0], shapes, ends[1]], axis=2)
+        along = np.concatenate([[0.0], places, [self.length]])
+        points = np.outer(along, [1.0, 0.0, 0.0]) + np.einsum("knp,n->pk", moved, q)
+        return points + np.outer(along / self.length, self.pose(TIP, q)[1] - points[-1])
+
     def _reduced(self) -> dict[str, Array]:
         """Return mass, stiffness, participation and what is of second order, from the kinds of deformation."""
-        n = 6 + 2 * self.modes + self.torsion_modes + self.axial_modes
+        counts = self.mode_counts
+        n = 6 + sum(counts.values())
         mass, stiffness, participation = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
         x, y, z, rx, ry, rz = np.eye(6)
         lever = self.length
-        first, finest = 6, 2 * max(self.modes, self.torsion_modes, self.axial_modes) + _MARGIN
+        first, finest = 6, 2 * max(counts.values()) + _MARGIN
         points, weights = points_of(finest)
         shapes = BeamShapes.nothing(n, len(points))
         # of each kind: its coordinates at the tip with their signs, and what motion of P does to both ends
-        for kind, tip, rigid, modes in (
-            ("y", {1: 1.0, 5: 1.0}, [y, rz, y + lever * rz, rz], self.modes),
-            ("z", {2: 1.0, 4: -1.0}, [z, -ry, z - lever * ry, -ry], self.modes),
-            ("torsion", {3: 1.0}, [rx, rx], self.torsion_modes),
-            ("axial", {0: 1.0}, [x, x], self.axial_modes),
+        for kind, tip, rigid in (
+            ("y", {1: 1.0, 5: 1.0}, [y, rz, y + lever * rz, rz]),
+            ("z", {2: 1.0, 4: -1.0}, [z, -ry, z - lever * ry, -ry]),
+            ("rx", {3: 1.0}, [rx, rx]),
+            ("x", {0: 1.0}, [x, x]),
         ):
+            modes = counts[kind]
             bubbles = 2 * modes + _MARGIN
             M, K = self._matrices(kind, bubbles)
             motion = np.vstack([*rigid, np.zeros((len(M) - len(rigid), 6))])
@@ -223,6 +260,8 @@ class Beam(FlexibleBody):
         masses = self.density * self.area * lengths
         position, displacement = line_moments(shapes, places, masses)
         return {
+            "places": places,
+            "line": shapes.line,
             "mass": mass,
             "stiffness": stiffness,
             "participation": participation,
@@ -237,7 +276,7 @@ class Beam(FlexibleBody):
 
         A mode between held ends has one there, so that its sign does not jump as dimensions and material change.
         """
-        if kind in ("axial", "torsion"):
+        if kind in ("x", "rx"):
             return rod_shapes(bubbles, bubbles)[1][:, 0]
         if self.shear_factors is None:
             return bending_shapes(self.length, bubbles, bubbles)[2][:, 0]
@@ -245,9 +284,9 @@ class Beam(FlexibleBody):
 
     def _add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
         """Write what one kind of deformation moves, whose coordinates stand at `where`, into the beam's shapes."""
-        if kind in ("axial", "torsion"):
+        if kind in ("x", "rx"):
             values, slopes = (onto @ shape for shape in rod_shapes(bubbles, points))
-            moved, strained = (shapes.line, shapes.strain) if kind == "axial" else (shapes.turns, shapes.curvature)
+            moved, strained = (shapes.line, shapes.strain) if kind == "x" else (shapes.turns, shapes.curvature)
             moved[0, where], strained[0, where] = values, slopes / self.length
             return
         along, about, sign = (1, 2, 1.0) if kind == "y" else (2, 1, -1.0)
@@ -263,9 +302,9 @@ class Beam(FlexibleBody):
     def _matrices(self, kind: str, bubbles: int) -> tuple[Array, Array]:
         """Return mass and stiffness of one kind of deformation, both ends free; see `titop.blocks.bodies.beam_matrices`."""
         line = self.density * self.area
-        if kind == "axial":
+        if kind == "x":
             return rod_matrices(line, self.young * self.area, self.length, bubbles)
-        if kind == "torsion":
+        if kind == "rx":
             polar = self.density * (self.iy + self.iz)
             return rod_matrices(polar, self.shear_modulus * self.torsion_constant, self.length, bubbles)
         second = self.iz if kind == "y" else self.iy
@@ -289,6 +328,19 @@ class Beam(FlexibleBody):
         errors, warnings = super().check()
         # sections that do not turn with the bending make an inertia of no rigid body
         return errors, [finding for finding in warnings if finding.code != "triangle-inequality"]
+
+
+def _read_planes(reader: FieldReader, value: Any) -> int | tuple[int, int]:
+    """Return the number of bending modes: one for both planes, or two that differ."""
+    given = real_array(value)
+    if given is None or given.ndim == 0:
+        return integer(reader, "modes", value, 0, MAX_MODES)
+    if given.shape != (2,):
+        expected = "a number of modes for both planes, or one for each"
+        reader.report("not-a-count", "modes", value, expected, "write modes=2, or modes=(2, 1): in the x-y and the x-z plane")
+        return 0
+    across, up = (integer(reader, f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(given))
+    return across if across == up else (across, up)
 
 
 def _read_factors(reader: FieldReader, value: Any) -> Array:

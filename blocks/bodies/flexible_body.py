@@ -47,7 +47,8 @@ class FlexibleBody(ModalBody):
     shapes : mapping of name to array_like (6, n)
         Displacement (m) and rotation (rad) of each port a unit of each modal coordinate, in body axes at P.
     damping_ratios : float or (n,)
-        Of the natural modes, ascending frequencies (whatever the order of `frequencies`).
+        Each of the mode whose frequency has its place in `frequencies`, also where parameters let frequencies cross; beside
+        matrices, of the natural modes by ascending frequency.
     modal_mass, modal_stiffness, modal_damping : array_like (n, n), optional
         Instead of frequencies; no modal mass stands for the identity. The damping adds to that of the ratios.
     coordinate_names : sequence of str, optional

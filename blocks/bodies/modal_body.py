@@ -79,8 +79,7 @@ class ModalBody(Block):
         n = self.nv
         if self.frequencies is not None:
             squares = self.frequencies**2
-            places = np.argsort(np.argsort(self.frequencies, kind="stable"))  # of each among the ascending ones
-            own = np.eye(n), np.diag(squares), np.diag(2 * self.damping_ratios[places] * self.frequencies)
+            own = np.eye(n), np.diag(squares), np.diag(2 * self.damping_ratios * self.frequencies)
         else:
             mass = np.eye(n) if self.modal_mass is None else self.modal_mass
             stiffness = np.zeros((n, n)) if self.modal_stiffness is None else self.modal_stiffness

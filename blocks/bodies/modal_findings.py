@@ -26,7 +26,7 @@ def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
     if np.isfinite(body.inertia).all():
         check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
     errors += _matrix_findings(body) + _moment_findings(body)
-    warnings += _damping_findings(body) + _order_findings(body)
+    warnings += _damping_findings(body)
     for port, pose in body.port_poses.items():
         warnings += pose_suspicions(f"{body.name}.{port}", pose)
     numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
@@ -97,13 +97,3 @@ def _damping_findings(body: ModalBody) -> list[Finding]:
         value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"
         return [Finding("negative-damping", f"{body.name}.modal_damping", value, expected, advice)]
     return []
-
-
-def _order_findings(body: ModalBody) -> list[Finding]:
-    """Return what is suspicious in ratios that differ beside frequencies that do not rise."""
-    frequencies, ratios = body.frequencies, body.damping_ratios
-    if frequencies is None or not (np.diff(frequencies) < 0).any() or np.ptp(ratios) == 0:
-        return []
-    advice = "ratios belong to the modes in the order of ascending frequencies; sort modes and ratios"
-    where, expected = f"{body.name}.frequencies", "rising frequencies beside ratios that differ"
-    return [Finding("unsorted-frequencies", where, frequencies.tolist(), expected, advice)]

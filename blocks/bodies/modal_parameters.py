@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.modal_analysis import DIRECTIONS
@@ -88,9 +86,8 @@ def common_numbers(body: Modes) -> dict[str, Common]:
     if body.frequencies is None:
         return {}
     result = {}
-    places = np.argsort(np.argsort(body.frequencies, kind="stable"))
-    for k, (w, place) in enumerate(zip(body.frequencies.tolist(), places.tolist(), strict=True)):
-        ratio = Share(f"mode{place + 1}.damping", float(body.damping_ratios[place]) * w, -0.5)
+    for k, (w, zeta) in enumerate(zip(body.frequencies.tolist(), body.damping_ratios.tolist(), strict=True)):
+        ratio = Share(f"mode{k + 1}.damping", zeta * w, -0.5)
         result[f"mode{k + 1}.stiffness"] = Common(w * w, "rad^2/s^2", (Share(f"mode{k + 1}.frequency", 1.0, 0.5), ratio))
     if body.geometric_stiffness is None:
         shares = [Share(name, x, 1.0) for name, (x, _) in body.parameters().items() if name.startswith(_HEAVY)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +16,52 @@ from titop.blocks.basics.units import known_units
 
 #: Steps of second derivatives, over those of differences, and their direction.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)
+
+
+class CoordinateNames(tuple[str, ...]):
+    """Names of coordinates, among which one is found as well by what it was called in an earlier version.
+
+    Parameters
+    ----------
+    names : iterable of str
+        As they are called today: what is listed, printed and written to files.
+    former : mapping of str to str
+        What some of them were called, each with its name of today; read wherever users name coordinates.
+    """
+
+    former: Mapping[str, str]
+
+    def __new__(cls, names: Sequence[str], former: Mapping[str, str]) -> Self:
+        """Return the names."""
+        made = super().__new__(cls, names)
+        made.former = former
+        return made
+
+    def __getnewargs__(self) -> tuple[tuple[str, ...], Mapping[str, str]]:
+        """Return what a copy is made from."""
+        return tuple(self), self.former
+
+    def today(self, name: Any) -> Any:
+        """Return the name of today of a former one; anything else as it is."""
+        return self.former.get(name, name) if isinstance(name, str) else name
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a coordinate is called so, or was."""
+        return super().__contains__(self.today(name))
+
+    def index(self, name: Any, start: Any = 0, stop: Any = sys.maxsize) -> int:
+        """Return the place of the coordinate that is called so, or was."""
+        return super().index(self.today(name), start, stop)
+
+    def under(self, owner: str) -> CoordinateNames:
+        """Return the names ``owner.name``, the former ones likewise."""
+        former = {f"{owner}.{name}": f"{owner}.{today}" for name, today in self.former.items()}
+        return CoordinateNames([f"{owner}.{name}" for name in self], former)
+
+
+def todays(names: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
+    """Return what is `given` with the names of today of coordinates among `names`."""
+    return tuple(map(names.today, given)) if isinstance(names, CoordinateNames) else tuple(given)
 
 
 class OwnCoordinates:

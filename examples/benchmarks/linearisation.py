@@ -50,7 +50,7 @@ def time_calls(repeats: int) -> dict[str, float]:
     for name, tree in (("12 dof", aerial_manipulator()), ("7-dof arm", fixed_arm())):
         model, peer = system(tree).resolve(), Pinocchio(tree)
         rest, (q, _, _) = np.zeros(model.nv), random_state(model)
-        state = q, rest, model.inverse_dynamics(q, rest, rest)  # an equilibrium: elsewhere a warning takes longer than the rest
+        state = q, rest, model.inverse_dynamics(q, rest, rest)
         names: dict[str, Any] = {"by_hand": by_hand, "peer": peer, "tt": tt, "model": model, "pin": peer.pin}
         names |= {"q": q, "v": rest, "tau": state[2], "point": tt.OperatingPoint(model, *state)}
         ours, theirs = tt.linear_matrices(model, names["point"]), by_hand(peer, *state)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from titop.blocks.basics.paths import split_path
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import CoordinateNames
 from titop.graph.network.network import Network
 
 
@@ -15,6 +17,9 @@ def moving_blocks(system: Network) -> dict[str, Block]:
 
 
 def full_name(moving: Mapping[str, Block], name: str) -> str:
-    """Return the full name ``block.coordinate`` of what may be the only coordinate of a joint or block."""
-    own: tuple[str, ...] = moving[name].coordinates if name in moving else ()
-    return f"{name}.{own[0]}" if len(own) == 1 else name
+    """Return the full name ``block.coordinate`` of what may be the only coordinate of a joint or block: that of today."""
+    target, entry = split_path(name)
+    own: tuple[str, ...] = moving[target].coordinates if target in moving else ()
+    if entry is not None and isinstance(own, CoordinateNames):
+        return f"{target}.{own.today(entry)}"
+    return f"{name}.{own[0]}" if entry is None and len(own) == 1 else name

@@ -253,7 +253,7 @@ register_block(
         "poisson": Field(NUMBER, 0.3, attribute=None),
         "shear_factors": Field(NUMBERS, None),
         "damping_ratio": Field(NUMBER, 0.0),
-        "modes": Field(NUMBER, 2),
+        "modes": Field(NUMBERS, 2),
         "torsion_modes": Field(NUMBER, 1),
         "axial_modes": Field(NUMBER, 0),
     },

@@ -17,6 +17,7 @@ from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.coordinates import CoordinateNames
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
@@ -121,7 +122,7 @@ class Assembly:
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of v, a and tau."""
-        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.coordinates))
+        return _joined(_names(block, block.coordinates) for block in self.blocks_with_coordinates)
 
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
@@ -131,7 +132,7 @@ class Assembly:
     @cached_property
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
+        return _joined(_names(block, block.configuration_names) for block in self.blocks_with_coordinates)
 
     @cached_property
     def configuration_units(self) -> tuple[str, ...]:
@@ -234,4 +235,14 @@ def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:
 def _names(block: Block, entries: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(block, Joint) and len(block.coordinates) == 1:
         return (block.name,)
+    if isinstance(entries, CoordinateNames):
+        return entries.under(block.name)
     return tuple(f"{block.name}.{entry}" for entry in entries)
+
+
+def _joined(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the names of all blocks' coordinates, former ones known too."""
+    parts = list(names)
+    former = {name: today for part in parts if isinstance(part, CoordinateNames) for name, today in part.former.items()}
+    found = tuple(name for part in parts for name in part)
+    return CoordinateNames(found, former) if former else found

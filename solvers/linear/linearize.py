@@ -31,7 +31,8 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        What `trim` returns, or any state; away from an equilibrium a warning gives the acceleration.
+        What `trim` returns, or any state. Whether it is an equilibrium is not asked, as predictive controllers linearise at
+        every state they come by: `linearize` warns.
 
     Returns
     -------
@@ -54,11 +55,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
         point = read_point(model, point)
     elif model.is_constrained:
         point.refuse_open()
-    model = point.model
-    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
-    drift = A[model.nv :, : model.nv] @ point.v
-    if a.any() or drift.any():
-        _warn_away_from_equilibrium(point, np.arange(model.nv), a, drift, (A[model.nv :], B[model.nv :]))
+    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
     return A, B
 
 
@@ -188,16 +185,12 @@ def named_system(
     return system
 
 
-def _warn_away_from_equilibrium(
-    point: OperatingPoint, rates: Array, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None
-) -> None:
+def _warn_away_from_equilibrium(point: OperatingPoint, rates: Array, a: Array, drift: Array) -> None:
     """Warn when some of the coordinates (`rates` are entries of v) are accelerated, now or while the reference moves.
 
-    `a`, `drift` and `derivatives` (if known) are as in `excess`.
+    `a` and `drift` are as in `excess`.
     """
-    for what, values, parts in zip(
-        ("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift, derivatives), strict=True
-    ):
+    for what, values, parts in zip(("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift), strict=True):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]
             name, found = point.model.coordinate_names[worst], f"{what} by {values[worst]:.3g}"

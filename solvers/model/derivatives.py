@@ -1,10 +1,10 @@
-"""Derivatives of a model's dynamics and of the motion of its ports."""
+"""Derivatives of a model's dynamics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +16,6 @@ from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.model.dynamics import Dynamics
-
-
-class MotionDerivatives(NamedTuple):
-    """Derivatives (6, nv) of a port's motion, in its own frame: m and rad, by s or s^2, a unit of q, v or a.
-
-    `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
-    """
-
-    jacobian: Array
-    dV_dq: Array
-    dA_dq: Array
-    dA_dv: Array
 
 
 class Derivatives(Dynamics):
@@ -319,29 +307,6 @@ class Derivatives(Dynamics):
             return HybridDerivatives(*np.array(derivatives).reshape(-1, 8, self.nv, self.nv).transpose(1, 0, 2, 3).copy())
         (q, v, tau, a), pushes = read_states(self, states), self.external_pushes(wrenches, u)
         return self.engine.derivatives.hybrid(q, v, tau + self.motor_efforts(u), a, mask, pushes)
-
-    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> MotionDerivatives:
-        """Return how a port's twist and spatial acceleration, in its own frame, change with q, v and a.
-
-        Parameters
-        ----------
-        port : str
-        q, v, a : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the results are then stacked too.
-
-        Returns
-        -------
-        MotionDerivatives
-        """
-        port, (q, v, a) = self.read_port(port), read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
-        if q.ndim == 1:
-            return self.motion_derivatives_of([port], q, v, a)[0]
-        rows = [self.engine.derivatives.motion([port], *row, weightless=True) for row in zip(q, v, a, strict=True)]
-        return MotionDerivatives(*np.array(rows).reshape(len(q), 4, 6, self.nv).transpose(1, 0, 2, 3).copy())
-
-    def motion_derivatives_of(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
-        """Return the `motion_derivatives` of several `ports`."""
-        return [MotionDerivatives(*each) for each in self.engine.derivatives.motion(ports, q, v, a, weightless=True)]
 
     def raw_linear_matrices(self, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None) -> tuple[Array, Array, Array]:
         """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""

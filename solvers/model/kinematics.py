@@ -1,14 +1,16 @@
-"""Poses, twists, accelerations and Jacobians of a model's ports."""
+"""Poses, twists, accelerations and Jacobians of a model's ports, and derivatives of their motion."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import is_world
+from titop.solvers.arguments.stacked_loads import read_states
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, with_care
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.resolved import Resolved
@@ -22,6 +24,18 @@ _ACCELERATIONS = {
 }
 
 
+class MotionDerivatives(NamedTuple):
+    """Derivatives (6, nv) of a port's twist and spatial acceleration: m and rad, by s or s^2, a unit of q, v or a.
+
+    `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
+    """
+
+    jacobian: Array
+    dV_dq: Array
+    dA_dq: Array
+    dA_dv: Array
+
+
 class PortKinematics(Resolved):
     """How the ports of a model stand and move.
 
@@ -29,8 +43,14 @@ class PortKinematics(Resolved):
     `a` vectors (nv), or stacked ones for stacked results; `frame` ``"port"`` or ``"world"``, the axes of dual vectors.
     """
 
-    def pose(self, port: str, q: Any) -> tuple[Array, Array]:
-        """Return rotation (3x3, port to inertial) and position (3, m) of a port in the inertial frame."""
+    def pose(self, port: str, q: Any, frame: str = "world") -> tuple[Array, Array]:
+        """Return rotation (3x3, port to inertial) and position (3, m, from the inertial origin) of a port.
+
+        `frame` says in whose axes the position comes: in those of the port it is that of the motion vector.
+        """
+        if not ((type(frame) is str and frame == "world") or is_world(frame)):
+            rotation, position = self.pose(port, q)
+            return rotation, turned(rotation.swapaxes(-1, -2), position)
         try:
             numbers = np.empty((1, 12))
             if self._calls.at_ports[port].pose(q, numbers) == DONE:
@@ -56,7 +76,7 @@ class PortKinematics(Resolved):
             pass
 
         def one(motion: PortMotion) -> Array:
-            return _turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
+            return turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
 
         return self._at_port(port, name, one, (q, v), (6,))
 
@@ -92,7 +112,7 @@ class PortKinematics(Resolved):
             acceleration[:3] += motion.rotation.T @ self.gravity
             if classical:
                 acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
-            return _turned(motion.rotation, acceleration) if is_world(frame) else acceleration
+            return turned(motion.rotation, acceleration) if is_world(frame) else acceleration
 
         return self._at_port(port, name, one, (q, v, a), (6,))
 
@@ -133,6 +153,41 @@ class PortKinematics(Resolved):
 
         return with_care(self, kernel, one, (q,), (6, self.nv))
 
+    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> MotionDerivatives:
+        """Return how a port's twist and spatial acceleration change with q, v and a.
+
+        Parameters
+        ----------
+        port : str
+        q, v, a : array_like (nq,), (nv,), (nv,)
+            Or stacked along a leading axis, all three; the results are then stacked too.
+        frame : {"port", "world"}
+            Whether both come in the axes of the port or of the inertial frame, as from `twist` and `acceleration`.
+
+        Returns
+        -------
+        MotionDerivatives
+
+        Raises
+        ------
+        ModelError
+            For unusable states, unknown ports and other frames.
+        """
+        in_world, port = is_world(frame), self.read_port(port)
+        q, v, a = read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
+        if q.ndim == 1:
+            found = self.motion_derivatives_of([port], q, v, a)[0]
+        else:
+            rows = [self.engine.derivatives.motion([port], *row, weightless=True) for row in zip(q, v, a, strict=True)]
+            found = MotionDerivatives(*np.array(rows).reshape(len(q), 4, 6, self.nv).transpose(1, 0, 2, 3).copy())
+        if not in_world:
+            return found
+        return _in_inertial_axes(found, self.pose(port, q)[0], self.twist(port, q, v), self.acceleration(port, q, v, a))
+
+    def motion_derivatives_of(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
+        """Return the `motion_derivatives` of several `ports`."""
+        return [MotionDerivatives(*each) for each in self.engine.derivatives.motion(ports, q, v, a, weightless=True)]
+
     def _at_port(self, port: str, name: str, one: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
         """Return what a kernel of a port, or without it `one` of the port's motion, says of arguments to be read with care."""
         port = self.read_port(port)
@@ -145,6 +200,33 @@ class PortKinematics(Resolved):
         return with_care(self, kernel, at, given, (1, *shape))[..., 0, :]
 
 
-def _turned(rotation: Array, x: Array) -> Array:
-    """Return the two halves of a dual vector turned."""
-    return np.concatenate([rotation @ x[:3], rotation @ x[3:]])
+def turned(rotation: Array, x: Array) -> Array:
+    """Return vectors (..., 3k) turned by rotations (..., 3, 3), every three components of them."""
+    parts = x.reshape(*x.shape[:-1], -1, 3)
+    return (parts @ rotation.swapaxes(-1, -2)).reshape(x.shape)
+
+
+def _in_inertial_axes(found: MotionDerivatives, rotation: Array, twist: Array, acceleration: Array) -> MotionDerivatives:
+    """Return derivatives (..., 6, nv) of the same motion in inertial axes.
+
+    The port's axes turn with it: ``d(R x) = R (dx + dtheta x x)``, where a change of q turns the port by the angular half of
+    the Jacobian.
+    """
+    turning = found.jacobian[..., 3:, :]
+
+    def changed(derivative: Array, x: Array) -> Array:
+        halves = [-_skew(half) @ turning for half in (x[..., :3], x[..., 3:])]
+        return derivative + np.concatenate(halves, axis=-2)
+
+    parts = (found.jacobian, changed(found.dV_dq, twist), changed(found.dA_dq, acceleration), found.dA_dv)
+    return MotionDerivatives(*(_turned_columns(rotation, part) for part in parts))
+
+
+def _turned_columns(rotation: Array, matrix: Array) -> Array:
+    """Return the columns of matrices (..., 6, n) turned."""
+    return np.concatenate([rotation @ matrix[..., :3, :], rotation @ matrix[..., 3:, :]], axis=-2)
+
+
+def _skew(x: Array) -> Array:
+    """Return the matrices (..., 3, 3) of cross products with vectors (..., 3)."""
+    return np.cross(x[..., None, :], np.eye(3)).swapaxes(-1, -2)

@@ -9,7 +9,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.contract.block import PortRef
 from titop.graph.network.connections import Loop
+from titop.solvers.arguments.reading import is_world
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import target_motion
@@ -17,7 +19,7 @@ from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lo
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state, with_care
 from titop.solvers.mechanism.inputs import Push, acting_inputs
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.kinematics import PortKinematics, turned
 
 
 class Energy(NamedTuple):
@@ -38,7 +40,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-class Readings(Resolved):
+class Readings(PortKinematics):
     """What is read of a model's states.
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on
@@ -46,7 +48,7 @@ class Readings(Resolved):
     leading axis give stacked results.
     """
 
-    def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array:
+    def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vector (18) of key A: ``[dV; V; r; Theta]``.
 
         Parameters
@@ -56,14 +58,19 @@ class Readings(Resolved):
         q, v, a : array_like (nq,), (nv,), (nv,)
         sequence : str
             Axes of the intrinsic Euler angles, such as ``"XYZ"`` or ``"ZXZ"``.
+        frame : {"port", "world"}
+            Whether all but the angles come in the axes of the port or of the inertial frame.
 
         Returns
         -------
         (18,) array
             Spatial acceleration (6, m/s^2 and rad/s^2), twist (6, m/s and rad/s) and position from the inertial origin (3, m),
-            in the port's frame; Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and
+            in these axes; Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and
             third angle are all but undetermined; in the lock the third is zero.
         """
+        if not (type(frame) is str and frame == "port") and is_world(frame):
+            found = self.motion(port, q, v, a, sequence)
+            return np.concatenate([turned(self.pose(port, q)[0], found[..., :15]), found[..., 15:]], axis=-1)
         readings = self._calls.readings
         if readings is not None:
             result: Array = readings.motions[str(port), str(sequence)].read(q, v, a)
@@ -95,8 +102,13 @@ class Readings(Resolved):
         warn_of_gimbal_lock(port, angles, sequence)
         return np.concatenate([position, angles])
 
-    def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array:
-        """Return the specific force (3, m/s^2) that an accelerometer at a `port` reads, in the port's frame."""
+    def accelerometer(self, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> Array:
+        """Return the specific force (3, m/s^2) that an accelerometer at a `port` reads.
+
+        In the port's axes, or with `frame` ``"world"`` in inertial ones.
+        """
+        if not (type(frame) is str and frame == "port") and is_world(frame):
+            return turned(self.pose(port, q)[0], self.accelerometer(port, q, v, a))
         readings = self._calls.readings
         if readings is not None:
             result: Array = readings.accelerometers[str(port)].read(q, v, a)
@@ -117,6 +129,7 @@ class Readings(Resolved):
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
         tau: Any = None,
+        frame: str = "port",
     ) -> Array:
         """Return the wrench (6, N and N m) that a joint transmits to its child, at the child's port, in its frame.
 
@@ -132,7 +145,12 @@ class Readings(Resolved):
         tau : array_like (nv,), optional
             The applied efforts, which matter with rigid closures only: these carry the rest. By default the efforts of least
             norm, which are zero where none act.
+        frame : {"port", "world"}
+            Whether force and moment about the port's origin come in the axes of the port or of the inertial frame.
         """
+        if not (type(frame) is str and frame == "port") and is_world(frame):
+            found = self.reaction(joint, q, v, a, wrenches, u, tau)
+            return turned(self.pose(str(self._transmitting_port(joint)), q)[0], found)
         readings = self._calls.readings
         if readings is not None:
             result: Array = readings.reactions[str(joint)].read(q, v, a, wrenches, u, tau)
@@ -206,6 +224,11 @@ class Readings(Resolved):
             known, what = (*self.joint_names, *loops), "a joint" + (" or closure" if loops else "") + " of the model"
             raise ModelError(Finding("unknown-joint", "joint", name, what, did_you_mean(name, known)))
         return loops.get(name)
+
+    def _transmitting_port(self, name: str) -> PortRef:
+        """Return the port at which `reaction` gives the wrench of a joint, closure or interaction."""
+        loop = self.read_joint_or_closure(name)
+        return self._assembly.connections[self.joint_names.index(name)].child if loop is None else loop.second
 
     def energy(self, q: Any, v: Any) -> Energy:
         """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them."""

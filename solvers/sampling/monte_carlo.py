@@ -50,8 +50,8 @@ def monte_carlo(
     n : int
         Number of samples.
     seed : int
-        Each sample draws from a generator of its own (`numpy.random.SeedSequence.spawn`): the results are the same, to the
-        last bit, whatever the number of workers.
+        Each sample draws from a generator of its own (`numpy.random.SeedSequence.spawn`), its parameters in the order of their
+        names: the results are the same, to the last bit, whatever the number of workers and the order of the distributions.
     workers : int
         Processes. Where processes cannot be forked (Windows, macOS), `run` must be importable, not a lambda.
     progress : bool
@@ -88,8 +88,8 @@ def monte_carlo(
     parameters = {name: np.empty(n) for name in draws}
     for k, (own, _) in enumerate(seeds):
         rng = np.random.default_rng(own)
-        for name, draw in draws.items():
-            parameters[name][k] = _drawn(name, draw(rng))
+        for name in sorted(draws):  # whatever the order in which they are given
+            parameters[name][k] = _drawn(name, draws[name](rng))
     seeded = _takes_seed(run)
     samples = [{name: float(column[k]) for name, column in parameters.items()} for k in range(n)]
     warn_of_samples(model.assembly, samples)

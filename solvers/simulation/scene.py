@@ -236,7 +236,7 @@ class Scene:
     def _size(self, connection: Connection) -> float:
         body = connection.child.block
         if not isinstance(body, RigidBody):
-            return max((float(np.linalg.norm(_neutral_chord(body, port))) for port in body.ports), default=0.0)
+            return max((float(np.linalg.norm(neutral_chord(body, port))) for port in body.ports), default=0.0)
         start = body.pose(connection.child.name)[1]
         ends = [body.com, *(body.pose(port)[1] for port in self._connected[body.name])]
         return float(max([*(np.linalg.norm(end - start) for end in ends), *_semi_axes(body)]))
@@ -335,7 +335,7 @@ class Scene:
 
     def _link(self, block: Block, port: str, start: Anchor, end: Anchor, k: int) -> dict[str, Any]:
         """Return a line that is straight at the block's neutral configuration and leaves both ports as it does there."""
-        chord = _neutral_chord(block, port)
+        chord = neutral_chord(block, port)
         turned = block.pose(port, block.neutral())[0] if chord.any() else np.eye(3)
         ends = [(start, start.rotation @ chord), (end, end.rotation @ turned.T @ chord)]
         near, far = (
@@ -362,7 +362,7 @@ def _anchor(block: Block, port: str | None) -> Anchor:
     return Anchor(block.name if own else f"{block.name}.{port}", np.eye(3), np.zeros(3))
 
 
-def _neutral_chord(block: Block, port: str) -> Array:
+def neutral_chord(block: Block, port: str) -> Array:
     """Return the way (3, m) from a block's parent port to a child port at the neutral configuration; zero if undefined."""
     position = np.asarray(block.pose(port, block.neutral())[1], dtype=float)
     return position if np.isfinite(position).all() else np.zeros(3)

@@ -1,4 +1,4 @@
-"""Figures of systems with rods and deformable bodies in space, at some instants."""
+"""Figures of systems in space, at some instants."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.bodies.beam import Beam
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
+from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import redefines
 from titop.solvers.model.model import Model
+from titop.solvers.simulation.scene import neutral_chord
 from titop.solvers.simulation.swept_rods import swept_rods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Straight parts of a curve.
+_STRETCHES = 16
+
 
 def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
-    """Draw a model at some configurations: rods by backbones and sections, deformable bodies by lines on their surface.
+    """Draw a model at some configurations, each in the colour that the legend tells.
 
-    Those of one's own points are dots; rigid bodies are lines between what they connect.
+    Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
+    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect.
 
     Parameters
     ----------
@@ -43,8 +53,10 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     bars = _bars(model)
     for q, label, colour in zip(configurations, labels, colours, strict=True):
         placed = [position + bar @ rotation.T for name, bar in bars for rotation, position in (model.pose(name, q),)]
-        _draw_bars(axes, placed)
-        seen += [*placed, *_draw_shapes(axes, model, q, colour)]
+        curves = [*_curves(model, q)]
+        _draw_lines(axes, placed, colour, linewidth=1.2, marker="o", markersize=2.5)
+        _draw_lines(axes, curves, colour, linewidth=1.8)
+        seen += [*placed, *curves, *_draw_shapes(axes, model, q, colour)]
         axes.plot([], [], color=colour, label=label)
     _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
     if len(labels) > 1:
@@ -52,11 +64,12 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     return figure
 
 
-def _draw_bars(axes: Any, bars: Sequence[Array]) -> None:
-    """Draw bars (2, 3; m) as one interrupted line, since each line takes its time."""
-    if bars:
-        line = np.insert(np.concatenate(bars), slice(2, None, 2), np.nan, axis=0)
-        axes.plot(*line.T, color="0.45", linewidth=1.2, marker="o", markersize=2.5)
+def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) -> None:
+    """Draw lines (k, 3; m) as one interrupted line, since each line takes its time."""
+    if lines:
+        gap = np.full((1, 3), np.nan)
+        parts = [part for line in lines for part in (line, gap)][:-1]
+        axes.plot(*np.concatenate(parts).T, color=colour, **style)
 
 
 def _draw_shapes(axes: Any, model: Model, q: Array, colour: Array) -> list[Array]:
@@ -98,17 +111,49 @@ def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Ar
             yield () if outline is None else outline.lines, position + points @ rotation.T
 
 
+def _curves(model: Model, q: Array) -> Iterator[Array]:
+    """Yield the lines (k, 3; m) of beams, other flexible bodies and users' blocks, in inertial axes."""
+    for connection in model.assembly.connections:
+        block = connection.child.block
+        if isinstance(block, PortedBlock | Rod | SoftBody):
+            continue
+        rotation, position = model.pose(block.name, q)
+        own = q[model.assembly.q_slices.get(block.name, slice(0, 0))]
+        if isinstance(block, Beam) and not redefines(block, "pose", Beam):
+            yield position + block.line_at(own) @ rotation.T
+            continue
+        for port in block.ports:
+            yield _curve(block, port, (rotation, position), model.pose(f"{block.name}.{port}", q))
+        if isinstance(block, FlexibleBody) and not block.ports:
+            yield position + np.array([np.zeros(3), block.com + block.participation[:, :3].T @ own / block.mass]) @ rotation.T
+
+
+def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array, Array]) -> Array:
+    """Return points (k, 3; m) from a block's parent port to another, poses of which are given.
+
+    The curve leaves both as the straight line between them does in the block's neutral configuration.
+    """
+    chord, (rotation, start), (turned, end) = neutral_chord(block, port), near, far
+    at_rest = np.asarray(block.pose(port, block.neutral())[0], dtype=float) if chord.any() else np.eye(3)
+    t = np.linspace(0.0, 1.0, _STRETCHES + 1)[:, None]
+    leaving, arriving = rotation @ chord, turned @ at_rest.T @ chord
+    ends = (1 + 2 * t) * (1 - t) ** 2 * start + t**2 * (3 - 2 * t) * end
+    return ends + t * (1 - t) ** 2 * leaving - t**2 * (1 - t) * arriving
+
+
 def _bars(model: Model) -> list[tuple[str, Array]]:
-    """Return bodies, and the ways (2, 3; m) in each from where it hangs to its centre of mass and to what hangs on it."""
+    """Return rigid bodies, and the ways (2, 3; m) in each from where it hangs to its centre of mass and to what it carries."""
     hanging: dict[str, list[str | None]] = defaultdict(list)
     bars = []
     for connection in model.assembly.connections:
         hanging[connection.parent.block.name].append(connection.parent.name)
+    for ref in (ref for loop in model.assembly.loops for ref in loop.named_ports):
+        hanging[ref.block.name].append(ref.name)
     for hung in model.assembly.connections:
         body = hung.child.block
         if isinstance(body, RigidBody):
             start = body.pose(hung.child.name)[1]
-            ends = [body.com, *(body.pose(port)[1] for port in hanging[body.name])]
+            ends = [body.com, *(body.pose(port)[1] for port in dict.fromkeys(hanging[body.name]))]
             bars += [(body.name, np.array([start, end])) for end in ends]
     return bars
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,27 @@ _LOOK_AFTER = 1.0
 #: errors of the fastest motion bound the steps keep them below one.
 _BOUNDED = 1.5
 
-#: What else bounds steps, the longest that are allowed or the instants of a controller, has to leave room for so many.
-_ROOM = 3
+#: What else bounds steps, the longest that are allowed or the instants of a controller, has to leave room for so many: two or
+#: three steps of Radau, which are needed there too, take as long as 35 (34 coordinates) to 250 (2 coordinates) of DOP853.
+_ROOM = 100
+
+
+class Fastest(NamedTuple):
+    """The fastest of what is integrated.
+
+    Attributes
+    ----------
+    rate : float
+        Size of the largest eigenvalue (1/s).
+    name : str
+        The coordinate that has most of it.
+    creeps : bool
+        Whether it decays more than it oscillates.
+    """
+
+    rate: float
+    name: str
+    creeps: bool
 
 
 class StiffnessWatch:
@@ -56,29 +76,28 @@ class StiffnessWatch:
         step = (t - self._start) / steps
         if steps < _ROOM * pieces or _ROOM * step > self._longest:
             return
-        rate, name = fastest(self._plant, t, y)
+        rate, name, creeps = fastest(self._plant, t, y)
         if step * rate < _BOUNDED:
             return
-        others = '"generalized-alpha" or "Radau"' if self._plant.model.is_constrained else '"generalized-alpha" or "BDF"'
+        suits_multistep = creeps and pieces <= 1 and not self._plant.model.is_constrained
+        others = '"Radau"' + (', or "BDF"' if suits_multistep else "")
         value = f"{self._method} with steps of {step:.1e} s, bounded by its stability for {name} ({rate:.1e} 1/s)"
         warn([Finding("stiff", "method", value, "an implicit method for a stiff system", f"take {others}")])
 
 
-def fastest(plant: DrivenModel, t: float, y: Array) -> tuple[float, str]:
-    """Return the size of the largest eigenvalue (1/s) of what is integrated, and the coordinate that has most of it.
-
-    Zero where there is no Jacobian.
-    """
+def fastest(plant: DrivenModel, t: float, y: Array) -> Fastest:
+    """Return the fastest of what is integrated; of rate zero where there is no Jacobian."""
     from titop.solvers.simulation.rate_jacobian import RateJacobian  # imports scipy
 
     model = plant.model
     try:
         jacobian = RateJacobian(plant)(t, y)
     except (ModelError, ConvergenceError):
-        return 0.0, ""
+        return Fastest(0.0, "", False)
     values, right = np.linalg.eig(jacobian)
     k = int(np.abs(values).argmax())
     left = np.linalg.lstsq(right, np.eye(len(y)), rcond=None)[0][k]
     shares = np.abs(left * right[:, k])[model.nq :]
     at = int(shares.argmax())
-    return float(np.abs(values[k])), model.coordinate_names[at] if at < model.nv else "the controller's states"
+    name = model.coordinate_names[at] if at < model.nv else "the controller's states"
+    return Fastest(float(np.abs(values[k])), name, bool(abs(values[k].real) > abs(values[k].imag)))

@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.euler_angles import continuous_angles
 from titop.solvers.model.model import Model, read_model
@@ -55,23 +56,23 @@ class Trajectory(RecordedMotion):
 
     Notes
     -----
-    Arguments of the methods are those of `Model`: `port` and `joint` are names, `sequence` names the axes of Euler
-    angles, `name` is an entry of q or a signal; `path` is a file's.
+    Arguments of the methods are those of `Model`: `port` and `joint` are names, `frame` says in whose axes vectors come,
+    `sequence` names the axes of Euler angles, `name` is an entry of q or a signal; `path` is a file's.
     """
 
-    def motion(self, port: str, sequence: str = "XYZ") -> Array:
+    def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
 
         Angles are those next to the angles before, continuous in time: the second may leave the range that `Model.motion` and
         sensors keep to. In a gimbal lock the first and the third are free.
         """
-        motion = self.model.motion(port, self.q, self.v, self.a, sequence)
+        motion = self.model.motion(port, self.q, self.v, self.a, sequence, frame)
         motion[:, 15:] = continuous_angles(motion[:, 15:], sequence)
         return motion
 
-    def reaction(self, joint: str) -> Array:
+    def reaction(self, joint: str, frame: str = "port") -> Array:
         """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
-        return self.model.reaction(joint, self.q, self.v, self.a, *self._acting())
+        return self.model.reaction(joint, self.q, self.v, self.a, *self._acting(), frame=frame)
 
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
@@ -130,7 +131,7 @@ class Trajectory(RecordedMotion):
 
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
-        units = dict(zip(self.model.configuration_names, self.model.assembly.configuration_units, strict=True))
+        names_of_q, units = self.model.configuration_names, self.model.assembly.configuration_units
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else list(names)
         if not shown:
             expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
@@ -140,7 +141,8 @@ class Trajectory(RecordedMotion):
             if self.control is not None and name in self.control.signal_names:
                 signals[f"{name} [{self.control.unit(name)}]"] = self.signal(name)
             else:
-                signals[f"{name} [{units.get(name, '')}]"] = self.coordinate(name)
+                values = self.coordinate(name)
+                signals[f"{name} [{units[names_of_q.index(name)]}]"] = values
         return plot_over_time(self.t, signals)
 
     def plot_shape(self, times: Any = None) -> Figure:
@@ -246,7 +248,7 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     archive.check_format(_FORMAT)
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
     for key, names in expected.items():
-        found = archive.names(key)
+        found = todays(names, archive.names(key))
         if found != names:
             raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
     t = archive.array("t", None)

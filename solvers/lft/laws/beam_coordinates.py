@@ -35,10 +35,10 @@ def beam_scales(block: Block, middle: Block) -> Scales | None:
     n = block.nv
     length = block.length / middle.length
     line, polar = (own / before for own, before in zip(_masses(block), _masses(middle), strict=True))
-    counts = (2 * block.modes, block.torsion_modes, block.axial_modes)
-    columns = np.concatenate([_TIP, np.repeat([2.0, 1.0, 1.0], counts)])
-    rows = np.concatenate([_TIP_EFFORTS, np.repeat([1.0, 0.0, 0.0], counts)])
-    masses = np.concatenate([np.ones(6), np.repeat(np.sqrt(length * np.array([line, polar, line])), counts)])
+    counts = [*block.mode_counts.values()]
+    columns = np.concatenate([_TIP, np.repeat([2.0, 2.0, 1.0, 1.0], counts)])
+    rows = np.concatenate([_TIP_EFFORTS, np.repeat([1.0, 1.0, 0.0, 0.0], counts)])
+    masses = np.concatenate([np.ones(6), np.repeat(np.sqrt(length * np.array([line, line, polar, line])), counts)])
     masses *= _signs(block, middle)[:n]
     return Scales(length**columns * masses, length**rows * masses)
 

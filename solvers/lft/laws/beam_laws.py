@@ -22,9 +22,9 @@ from titop.solvers.lft.laws.laws import At, Change, Rest, law_matrices, vectors_
 
 #: Powers of the length: of the motion of P, and of the wrench there.
 _AT_PORT = (0, 0, 0, 0, 1, 1)
-#: Of the tip's coordinates and of the modes' amplitudes (bending, torsion, stretch) as they move, and of efforts on them.
-_TIP, _MODES = (1, 2, 2, 1, 2, 2), (2, 1, 1)
-_TIP_EFFORTS, _MODES_EFFORTS = (0, 1, 1, 0, 1, 1), (1, 0, 0)
+#: Of the tip's coordinates and of the modes' amplitudes (bending in two planes, torsion, stretch), and of efforts on them.
+_TIP, _MODES = (1, 2, 2, 1, 2, 2), (2, 2, 1, 1)
+_TIP_EFFORTS, _MODES_EFFORTS = (0, 1, 1, 0, 1, 1), (1, 1, 0, 0)
 
 
 class LengthLaw(NamedTuple):
@@ -78,7 +78,7 @@ def length_law(changing: ChangedBlock, beam: Beam, at: At) -> LengthLaw | Irrati
     name, n = f"{beam.name}.length", beam.nv
     uncertain, member = changing.uncertainty.at(name)  # type: ignore[misc]
     length = Affine(np.eye(1), ((uncertain.name, np.full((1, 1), member.half / member.middle)),))
-    counts = (2 * beam.modes, beam.torsion_modes, beam.axial_modes)
+    counts = [*beam.mode_counts.values()]
     rows = np.concatenate([_AT_PORT, _TIP_EFFORTS, np.repeat(_MODES_EFFORTS, counts)])
     own = np.concatenate([_TIP, np.repeat(_MODES, counts)])
     columns = np.concatenate([_AT_PORT, own, own, own, _AT_PORT])

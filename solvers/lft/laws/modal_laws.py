@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def modal_parts(block: FlexibleBody, names: list[str], at: At, uncertainty: Unce
     Raises
     ------
     ModelError
-        For modes whose frequencies may change places, with different ratios, and for deformed bodies that are scaled.
+        For deformed bodies that are scaled.
     """
 
     def number(entries: list[str], nominal: Array) -> Affine:
@@ -82,11 +82,9 @@ def modal_parts(block: FlexibleBody, names: list[str], at: At, uncertainty: Unce
     known = of_body if _is_still(block, at) and not bends else set()
     modes, springs = [], []
     if block.frequencies is not None:
-        _refuse_crossing(block, uncertainty)
-        for k, place in enumerate(_places(block).tolist()):
-            entries = f"mode{k + 1}.frequency", f"mode{place + 1}.damping"
+        for k, values in enumerate(zip(block.frequencies, block.damping_ratios, strict=True)):
+            entries = f"mode{k + 1}.frequency", f"mode{k + 1}.damping"
             if own & set(entries):
-                values = block.frequencies[k], block.damping_ratios[place]
                 modes.append(Mode(k, *(number([e], np.array([x])).column() for e, x in zip(entries, values, strict=True))))
                 known |= set(entries)
             stiffness = f"mode{k + 1}.stiffness"
@@ -113,37 +111,6 @@ def _is_still(block: FlexibleBody, at: At) -> bool:
     return block.second_order is None and not any(part.any() for part in moving)
 
 
-def _refuse_crossing(block: FlexibleBody, uncertainty: Uncertainty) -> None:
-    """Refuse frequencies whose order changes within their ranges where ratios, which follow the order, differ."""
-    assert block.frequencies is not None
-    own = (uncertainty.at(f"{block.name}.mode{k + 1}.damping") for k in range(block.nv))
-    if np.ptp(block.damping_ratios) == 0 and not any(own):
-        return
-    ends = np.array([_frequency_range(block, k, uncertainty) for k in range(block.nv)])
-    ends = ends[np.argsort(block.frequencies, kind="stable")]
-    crossing = np.flatnonzero(ends[1:, 0] < ends[:-1, 1])
-    if crossing.size:
-        advice = "narrow the range, or give all modes the same ratio"
-        found = f"modes {crossing[0] + 1} and {crossing[0] + 2} may change places"
-        expected = "frequencies that keep their order, which the ratios follow"
-        raise ModelError(Finding("crossing-modes", f"parameters: {block.name}", found, expected, advice))
-
-
-def _frequency_range(block: FlexibleBody, k: int, uncertainty: Uncertainty) -> tuple[float, float]:
-    """Return the ends of a mode's frequency; of one that is certain, its value twice."""
-    assert block.frequencies is not None
-    for entry, power in (("frequency", 1.0), ("stiffness", 0.5)):
-        if found := uncertainty.at(f"{block.name}.mode{k + 1}.{entry}"):
-            _, member = found
-            return (member.middle - member.half) ** power, (member.middle + member.half) ** power
-    return (float(block.frequencies[k]),) * 2
-
-
-def _places(block: FlexibleBody) -> Any:
-    """Return the place of each mode among the ascending ones."""
-    return np.argsort(np.argsort(block.frequencies, kind="stable"))  # type: ignore[arg-type]
-
-
 def _rigid_part(block: Block, at: At) -> tuple[Array, Array]:
     """Return slopes (6, 18) and efforts (6, 1) of the rigid body that a flexible one is without its modes."""
     assert isinstance(block, FlexibleBody)
@@ -157,4 +124,4 @@ def _mode_numbers(block: Block, k: int) -> tuple[float, float]:
     """Return frequency and damping ratio of a mode."""
     assert isinstance(block, FlexibleBody)
     assert block.frequencies is not None
-    return float(block.frequencies[k]), float(block.damping_ratios[_places(block)[k]])
+    return float(block.frequencies[k]), float(block.damping_ratios[k])

@@ -157,14 +157,17 @@ class LFTModel:
         return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
 
     def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
-        """Return n random sets of values, uniform in the ranges, of the first name of each parameter; see `at`."""
+        """Return n random sets of values, uniform in the ranges, of the first name of each parameter; see `at`.
+
+        The same whatever the order of the blocks: names are drawn in alphabetical order.
+        """
         rng = np.random.default_rng(seed)
-        real = [block for block in self.blocks if block.kind == "real"]
+        real = sorted((block for block in self.blocks if block.kind == "real"), key=lambda block: block.name)
         return [{block.name: float(rng.uniform(block.lower, block.upper)) for block in real} for _ in range(n)]
 
     def corners(self, most: int = _CORNERS) -> list[dict[str, float]]:
         """Return the sets of values at the ends of all ranges; of more than `most`, as many at random."""
-        real = [block for block in self.blocks if block.kind == "real"]
+        real = sorted((block for block in self.blocks if block.kind == "real"), key=lambda block: block.name)
         if 2 ** len(real) <= most:
             ends = [*itertools.product((0, 1), repeat=len(real))]
         else:

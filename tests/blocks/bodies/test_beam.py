@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import pickle
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -271,6 +273,7 @@ class TestParametersAndFindings:
             ("wrong-type", {"length": "long"}),
             ("not-finite", {"young": np.nan}),
             ("not-a-count", {"modes": 1.5}),
+            ("not-a-count", {"modes": [1, 2, 3]}),
             ("not-a-count", {"torsion_modes": -1}),
             ("bad-shear-factors", {"shear_factors": [0.8, 0.0]}),
             ("wrong-shape", {"shear_factors": [0.8, 0.8, 0.8]}),
@@ -338,3 +341,144 @@ def test_sensitivities_of_a_timoshenko_beam_are_slopes_of_its_dynamics() -> None
     h = 1e-4
     slopes = (8 * (acceleration(2 + h) - acceleration(2 - h)) - (acceleration(2 + 2 * h) - acceleration(2 - 2 * h))) / (12 * h)
     np.testing.assert_allclose(found, slopes, rtol=1e-6, atol=1e-6 * np.abs(slopes).max())
+
+
+class TestModes:
+    """Their names tell plane and number; each plane has its own number of them."""
+
+    #: A panel of 7 m, soft in the x-z plane (iy), stiff in the x-y plane (iz).
+    PANEL: ClassVar[dict[str, float]] = {
+        "length": 7.0,
+        "density": 107.0,
+        "area": 0.06,
+        "young": 3.75e8,
+        "iy": 4.5e-6,
+        "iz": 0.02,
+    }
+
+    def hung(self, **fields: Any) -> tt.Model:
+        return in_plane(tt.Beam("b", **(self.PANEL | fields)), tt.Weld("root"))
+
+    def alone(self, model: tt.Model, name: str) -> float:
+        """Return the frequency (rad/s) of one coordinate, all others held."""
+        held = [each for each in model.coordinate_names if each != f"b.{name}"]
+        return float(np.abs(tt.linearize(model, model.neutral(), hold=held).poles().imag).max())
+
+    def test_each_is_the_one_that_its_name_tells(self) -> None:
+        """Between held ends: of bending by the roots of ``cos(k) cosh(k) = 1``, of twist and stretch by half waves."""
+        model = self.hung(modes=2, torsion_modes=2, axial_modes=2, shear_modulus=1.5e8, torsion_constant=2e-5)
+        p = self.PANEL
+        line = p["density"] * p["area"]
+        twist = np.sqrt(1.5e8 * 2e-5 / (p["density"] * (p["iy"] + p["iz"])))
+        for k in (1, 2):
+            waves = CLAMPED_CLAMPED[k - 1] / p["length"] ** 2
+            expected = {
+                f"mode_y{k}": waves * np.sqrt(p["young"] * p["iz"] / line),
+                f"mode_z{k}": waves * np.sqrt(p["young"] * p["iy"] / line),
+                f"mode_rx{k}": k * np.pi / p["length"] * twist,
+                f"mode_x{k}": k * np.pi / p["length"] * np.sqrt(p["young"] / p["density"]),
+            }
+            for name, frequency in expected.items():
+                assert self.alone(model, name) == pytest.approx(frequency, rel=1e-7)  # the closed forms have eight digits
+
+    @pytest.mark.parametrize("modes", [(2, 0), (0, 3), (1, 2), (2, 2), 2, np.array([3, 1])])
+    def test_each_plane_has_its_number(self, modes: Any, tmp_path: Path) -> None:
+        """As the first modes of a beam with as many in both planes; in a file and with other parameters likewise."""
+        beam = tt.Beam("b", **self.PANEL, modes=modes)
+        y, z = np.broadcast_to(modes, 2)
+        whole = tt.Beam("b", **self.PANEL, modes=3)
+        names = [
+            *whole.coordinates[:6],
+            *(f"mode_y{k + 1}" for k in range(y)),
+            *(f"mode_z{k + 1}" for k in range(z)),
+            "mode_rx1",
+        ]
+        assert list(beam.coordinates) == names
+        chosen = np.ix_(*2 * [[whole.coordinates.index(name) for name in names]])
+        for found, expected in zip(beam.matrices, whole.matrices, strict=True):
+            # from fewer polynomials, which leave modes to 1e-8
+            assert np.abs(found - expected[chosen]).max() <= 1e-6 * np.abs(expected).max()
+        changed = beam.with_parameters({"young": 4e8})
+        assert changed.coordinates == beam.coordinates
+        s = tt.System("b", gravity=[0, 0, 0])
+        s.connect("world", beam, tt.Weld("root"))
+        s.save(tmp_path / "b.toml")
+        loaded = tt.load(tmp_path / "b.toml").resolve()
+        assert loaded.coordinate_names == s.resolve().coordinate_names
+        assert loaded.parameters() == s.resolve().parameters()
+
+    def test_former_names_are_read(self, tmp_path: Path) -> None:
+        """By everything that takes names of coordinates; models and exported signals have those of today."""
+        beam = tt.Beam("b", **self.PANEL, modes=(1, 2), axial_modes=1)
+        s = tt.System("b", gravity=[0, 0, 0])
+        s.connect("world", beam, tt.Weld("root"))
+        s.add_actuator(tt.Motor("shaker", "b.mode2"))
+        s.add_sensor(tt.Encoder("seen", "b.mode3"))
+        s.save(tmp_path / "b.toml")
+        for m in (s.resolve(), tt.load(tmp_path / "b.toml").resolve(), pickle.loads(pickle.dumps(s.resolve()))):
+            pairs = {"mode1": "mode_y1", "mode2": "mode_z1", "mode3": "mode_z2", "mode4": "mode_rx1", "mode5": "mode_x1"}
+            for former, today in pairs.items():
+                assert m.coordinate_names[m.coordinate_names.index(f"b.{former}")] == f"b.{today}"
+                assert m.configuration({f"b.{former}": 0.1}).tolist() == m.configuration({f"b.{today}": 0.1}).tolist()
+                assert m.velocity({f"b.{former}": 0.1}).tolist() == m.velocity({f"b.{today}": 0.1}).tolist()
+            assert "b.mode6" not in m.coordinate_names
+            assert m.actuation_matrix(m.neutral())[:, 0].tolist() == m.velocity({"b.mode_z1": 1.0}).tolist()
+            assert m.outputs(m.configuration({"b.mode_z2": 0.3}), np.zeros(m.nv), np.zeros(m.nv)).tolist() == [0.3]
+            one, other = (
+                tt.linearize(m, m.neutral(), [f"b.{a}"], [f"b.{b}.q"], hold=[f"b.{c}"])
+                for a, b, c in (("mode1", "mode2", "mode5"), ("mode_y1", "mode_z1", "mode_x1"))
+            )
+            assert np.array_equal(one(1j), other(1j))
+            assert one.state_labels == other.state_labels
+            assert tt.trim(m, ["b.mode1", "b.mode2.tau"], v=np.zeros(m.nv)).unknowns
+        run = tt.simulate(m, [0.0, 1e-3], m.neutral(), np.zeros(m.nv), prescribed={"b.mode1": lambda t: (0.0, 0.0, 0.0)})
+        assert np.array_equal(run.coordinate("b.mode2"), run.coordinate("b.mode_z1"))
+        run.save(tmp_path / "run.npz")
+        with np.load(tmp_path / "run.npz") as file:
+            arrays = dict(file)
+        for key in ("configuration_names", "coordinate_names"):
+            back = {f"b.{today}": f"b.{former}" for former, today in pairs.items()}
+            arrays[key] = np.array([back.get(str(name), str(name)) for name in arrays[key]])
+        np.savez(tmp_path / "before.npz", **arrays)
+        assert np.array_equal(tt.load_trajectory(tmp_path / "before.npz", m).q, run.q)
+
+    def test_one_coordinate_is_not_taken_twice_by_two_names(self) -> None:
+        s = tt.System("b", gravity=[0, 0, 0])
+        s.connect("world", tt.Beam("b", **self.PANEL, modes=1), tt.Weld("root"))
+        s.add_gear(tt.Gear("pair", driver="b.mode1", driven="b.mode_y1"))
+        with pytest.raises(tt.ModelError, match="two different coordinates"):
+            s.resolve()
+        m = self.hung()
+        nothing = np.zeros(m.nv)
+        with pytest.raises(tt.ModelError, match="prescribed-twice"):
+            m.hybrid_dynamics(m.neutral(), nothing, nothing, nothing, prescribed=["b.mode1", "b.mode_y1"])
+
+
+class TestLine:
+    """The deformed line, as pictures show it."""
+
+    def test_under_a_force_at_the_tip(self) -> None:
+        """A cubic: ``w = d (3 x^2 - x^3) / 2`` of a clamped beam of unit length, in both planes."""
+        beam, d = unit_beam(modes=2), 1e-3
+        for across, slope, sign in (("C_y", "C_rz", 1.0), ("C_z", "C_ry", -1.0)):
+            q = np.zeros(beam.nv)
+            q[beam.coordinates.index(across)], q[beam.coordinates.index(slope)] = d, 1.5 * sign * d
+            line = beam.line_at(q)
+            x, w = line[:, 0], line[:, "xyz".index(across[-1])]
+            assert w == pytest.approx(d * (3 * x**2 - x**3) / 2, abs=3 * d**3)  # points move along by the square of the slope
+            assert (line[0] == 0).all()
+            assert line[-1] == pytest.approx(beam.pose("C", q)[1], abs=1e-15)
+
+    def test_in_a_mode_with_both_ends_held(self) -> None:
+        """``cosh kx - cos kx - s (sinh kx - sin kx)``, of which the largest deflection is compared with all others."""
+        beam = unit_beam(modes=1)
+        k = np.sqrt(CLAMPED_CLAMPED[0])
+        s = (np.cosh(k) - np.cos(k)) / (np.sinh(k) - np.sin(k))
+        for name, axis in (("mode_y1", 1), ("mode_z1", 2)):
+            q = np.zeros(beam.nv)
+            q[beam.coordinates.index(name)] = 1e-5
+            line = beam.line_at(q)
+            x, w = line[:, 0], line[:, axis]
+            expected = np.cosh(k * x) - np.cos(k * x) - s * (np.sinh(k * x) - np.sin(k * x))
+            # the frequency has eight digits, and the beam's shape ten polynomials more
+            assert np.abs(w / np.abs(w).max() - np.sign(w[5]) * expected / np.abs(expected).max()).max() < 1e-6

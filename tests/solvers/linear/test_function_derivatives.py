@@ -44,7 +44,6 @@ class TestLinearModels:
         for factor, sound in ((1.0, True), (1.001, False)):
             points = [tt.OperatingPoint(m, q, tau=factor * tau) for _ in range(2)]
             for use in (
-                lambda: tt.linear_matrices(m, points[0]),  # noqa: B023
                 lambda: tt.linearize(m, points[0]),  # noqa: B023
                 lambda: tt.lpv(m, {"hinge.q": [0.4, 0.4]}, points=points, grid=False),  # noqa: B023
             ):

@@ -33,6 +33,15 @@ def test_any_number_of_workers_gives_the_same_bits() -> None:
     assert not np.array_equal(tt.monte_carlo(spring(), DISTRIBUTIONS, noisy, n=13, seed=6).outcomes["end"], ends)
 
 
+def test_the_order_of_the_distributions_changes_nothing() -> None:
+    """Samples are of parameters, not of places in a mapping."""
+    turned = dict(reversed(list(DISTRIBUTIONS.items())))
+    one, other = (tt.monte_carlo(spring(), given, noisy, n=5, seed=5) for given in (DISTRIBUTIONS, turned))
+    assert list(other.parameters) == list(turned) != list(DISTRIBUTIONS)
+    for kept in ("parameters", "outcomes"):
+        assert all(np.array_equal(values, getattr(other, kept)[name]) for name, values in getattr(one, kept).items())
+
+
 def test_statistics() -> None:
     samples = tt.monte_carlo(spring(), {"rail.stiffness": (6.0, 10.0)}, lambda m: {"k": parameter(m, "rail.stiffness")}, n=101)
     values, found = samples.parameters["rail.stiffness"], samples.statistics("k")

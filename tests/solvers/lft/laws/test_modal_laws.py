@@ -81,13 +81,11 @@ def test_rescaled_amplitudes_are_not_read() -> None:
 
 
 def test_modes_that_change_places() -> None:
-    """Ratios follow the order of the frequencies: where these cross, a mode's ratio would jump."""
+    """Ratios stay with their modes where frequencies cross."""
     ratios = {f"mode{k + 1}.damping": 0.01 * (k + 1) for k in range(4)}
     s = tt.System("panel", gravity=[0, 0, 0])
     s.connect("world", panel("panel").with_parameters(ratios), joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=10.0))
     m = s.resolve()
     point = m.neutral(), np.zeros(m.nv)
-    assert tt.lft(m, point, {"panel.mode1.stiffness": (3.0, 25.0)}, ["hinge"], ["hinge.q"]).check(3) < EXACT
     for name, top in (("frequency", 5.6), ("stiffness", 31.0)):
-        with pytest.raises(tt.ModelError, match=r"modes 1 and 2 may change places.*crossing-modes"):
-            tt.lft(m, point, {f"panel.mode1.{name}": (1.9, top)}, ["hinge"], ["hinge.q"])
+        assert tt.lft(m, point, {f"panel.mode1.{name}": (1.9, top)}, ["hinge"], ["hinge.q"]).check(6) < EXACT

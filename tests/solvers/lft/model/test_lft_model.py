@@ -70,6 +70,10 @@ def test_samples_and_corners(model: tt.LFTModel) -> None:
     for sample in model.samples(20):
         assert (np.abs(model.deltas(sample)) <= 1.0).all()
     assert (np.abs(np.abs([model.deltas(corner) for corner in model.corners()]) - 1.0) < 1e-12).all()
+    turned = copy.copy(model)
+    object.__setattr__(turned, "blocks", model.blocks[::-1])
+    assert turned.samples(20) == model.samples(20)  # of parameters, not of places among the blocks
+    assert turned.corners(5) == model.corners(5)
 
 
 def test_bad_input(model: tt.LFTModel, tmp_path: Path) -> None:
