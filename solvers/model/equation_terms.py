@@ -104,9 +104,9 @@ class EquationTerms(Resolved):
 
         Masses that grow outwards along a chain of joints lose digits: each joint moves a small difference of large inertias.
         The error is a bound, on every processor and in either engine: of accelerations as a whole, their sizes measured by
-        kinetic energy, beside those that efforts and gravity give alone; and of ``inverse_dynamics(forward_dynamics(tau)) - tau``
-        against ``|mass_matrix| |a|``. A system whose inertia loses much gives a `ModelWarning` when it is resolved. Costs some
-        0.3 ms a block.
+        kinetic energy, beside those that efforts and gravity give alone; and, against ``|mass_matrix| |a|``, of
+        ``inverse_dynamics(forward_dynamics(tau)) - tau``. A system whose inertia loses much gives a `ModelWarning` when it is
+        resolved. Costs some 0.3 ms a block.
 
         Examples
         --------
