@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.ranks import decided_rank
 from titop.solvers.signals.exported import Signal, exported, stems
 from titop.solvers.signals.grammar import read_names
 
@@ -67,8 +68,8 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
             raise ModelError(Finding("duplicate-channel", "channels", twice, f"each {side} once", "leave one out"))
     feedthrough = system.D[np.ix_(outs, ins)]
     sizes = np.linalg.svd(feedthrough, compute_uv=False)
-    if not sizes[-1] > _SINGULAR * sizes[0]:
-        found = f"feedthrough of rank {int((sizes > _SINGULAR * sizes[0]).sum())} of {len(sizes)}"
+    if (rank := decided_rank(sizes, _SINGULAR * sizes[0])) < len(sizes):
+        found = f"feedthrough of rank {rank} of {len(sizes)}"
         advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
         raise ModelError(Finding("singular-channel", "channels", found, "an invertible feedthrough", advice))
     inverse = np.linalg.inv(feedthrough)

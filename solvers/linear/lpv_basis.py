@@ -119,7 +119,7 @@ class FamilyBasis:
                     if found > score + _BETTER:
                         places, score, improved = trial, found, True
                         break
-            if score > most:
+            if score > most + _BETTER:
                 best, most = places, score
         return np.sort(best)
 

@@ -4,6 +4,10 @@ A pivot is what is left of a coordinate's inertia when all that it carries moves
 each rounded. What rounding may do to the inertia ``M A`` of a subtree is a sum of squares ``A^T N A``, in units of rounding:
 at every joint on the way the diagonal of the inertia before its elimination, seen through the motion that is left free there.
 The ratio of a pivot to the same coordinate's entry of N has no unit, and is at most one.
+
+Accelerations are rounded on their way outwards too, and what they are rounded by moves all that is carried there: a coordinate
+that a unit of effort accelerates by ``1/m`` while it carries ``M`` costs as much as ``sqrt(M / m)`` of the kinetic energy's
+root, though its pivot may be sound. Both are bounds, of every order of summation; neither bounds the other.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ NO_INERTIA = 1e-14
 #: Estimated errors of a coordinate's inertia above this are worth a warning: other engines are met to 1e-10.
 _MUCH = 1e-10
 
-#: Six entries of a row are each rounded a few times on the way to the parent.
+#: Six entries of a row, or components of a motion, are each rounded a few times on the way to the next block.
 _ROUNDING = 32.0 * float(np.finfo(float).eps)
 
 
@@ -36,7 +40,8 @@ class Conditioning(NamedTuple):
         Of each coordinate's inertia, all that it carries moving freely, to the numbers without signs that it is computed from:
         0.1 to 1 in ordinary robots, 1e-16 where nothing is left but rounding. No unit, whatever the coordinates.
     error : float
-        Estimate of the relative error of accelerations; infinite where a coordinate moves no inertia.
+        Bound of the relative error of accelerations, whatever order sums are taken in; mostly ten to a thousand times what it
+        is. Infinite where a coordinate moves no inertia.
     coordinate : str
         The coordinate of the smallest ratio.
     """
@@ -55,10 +60,33 @@ class Pivots(NamedTuple):
         To what they are computed from; zero where there is none.
     shares : array
         To what the coordinates carry with all other joints held, as the kernels bound it.
+    spreads : array
+        Root of what the coordinates carry with all other joints held, times how much a unit of effort accelerates them with
+        all other joints free: at least one; infinite where a coordinate moves no inertia.
     """
 
     ratios: Array
     shares: Array
+    spreads: Array
+
+
+class Elimination(NamedTuple):
+    """What elimination leaves to each coordinate.
+
+    Attributes
+    ----------
+    pivots, ratios : (nv,) arrays
+        Inertia (in the coordinate's own unit), and its ratio to what it is computed from; 1 of imposed coordinates.
+    held : (nv,) array
+        What the coordinates carry with all other joints held, as the kernels bound it.
+    responses : list of arrays
+        By part, accelerations of its own coordinates by its motion (n, 6 + n) when no effort acts: of each by those before it.
+    """
+
+    pivots: Array
+    ratios: Array
+    held: Array
+    responses: list[Array]
 
 
 class Part(NamedTuple):
@@ -91,7 +119,7 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
         return Conditioning(pivots.ratios, 0.0, "")
     worst = int(np.argmin(pivots.ratios))
     with np.errstate(divide="ignore"):
-        error = float(_ROUNDING * (1.0 / np.maximum(pivots.ratios, 0.0)).sum())
+        error = float(_ROUNDING * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum())
     return Conditioning(pivots.ratios, error, names[worst])
 
 
@@ -131,9 +159,18 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
         Parents first; the first is the world.
     imposed : (nv,) array of bool
     """
-    ratios, shares = np.ones(len(imposed)), np.ones(len(imposed))
+    found = eliminate(parts, imposed)
+    shares = np.where(found.ratios > 0.0, found.pivots / found.held, 0.0)
+    return Pivots(found.ratios, np.where(imposed, 1.0, shares), np.sqrt(found.held * _mobilities(parts, found, imposed)))
+
+
+@np.errstate(all="ignore")
+def eliminate(parts: Sequence[Part], imposed: Array) -> Elimination:
+    """Return what elimination leaves to each coordinate, from the tips to the world; arguments as of `find_pivots`."""
+    pivots, ratios, holding = np.ones(len(imposed)), np.ones(len(imposed)), np.ones(len(imposed))
     inertias = [part.inertia.copy() for part in parts]
     noises = [np.zeros(matrix.shape) for matrix in inertias]
+    responses = [np.zeros((len(matrix) - 6, len(matrix))) for matrix in inertias]
     carried = [_held(part) for part in parts]
     for k in range(len(parts) - 1, 0, -1):
         part, M, held = parts[k], inertias[k], carried[k]
@@ -141,14 +178,14 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
         N[np.diag_indices(len(N))] += np.abs(M.diagonal())
         for j in reversed(range(part.v.stop - part.v.start)):
             at, e = part.v.start + j, 6 + j
-            pivot = M[e, e]
+            pivot, holding[at] = M[e, e], held[2 + j]
             if imposed[at]:
                 continue
+            pivots[at], ratios[at] = pivot, pivot / max(N[e, e], pivot) if pivot > 0.0 else 0.0
             if not pivot > 0.0:
-                ratios[at] = shares[at] = 0.0
                 continue
-            ratios[at], shares[at] = pivot / max(N[e, e], pivot), pivot / held[2 + j]
             response = M[e] / pivot
+            responses[k][j, :e] = -response[:e]
             M = M - M[:, e, None] * response
             N = N - response[:, None] * N[e]
             N = N - N[:, e, None] * response
@@ -157,7 +194,24 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
             inertias[part.parent] += B.T @ M[:6, :6] @ B
             noises[part.parent] += B.T @ N[:6, :6] @ B
             carried[part.parent] += _carry(held, B)
-    return Pivots(ratios, shares)
+    return Elimination(pivots, ratios, holding, responses)
+
+
+def _mobilities(parts: Sequence[Part], found: Elimination, imposed: Array) -> Array:
+    """Return the accelerations (nv) of coordinates by units of their own efforts, all others free: the diagonal of ``M^-1``.
+
+    From the world to the tips, as variances: where efforts vary as the mass matrix has it, each coordinate is accelerated by
+    the motion of its part, and independently of all before it by the inverse of its pivot.
+    """
+    own = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
+    covariances, mobilities = [np.zeros(part.inertia.shape) for part in parts], np.zeros(len(imposed))
+    for part, response, C in zip(parts[1:], found.responses[1:], covariances[1:], strict=True):
+        C[:6, :6] = part.transport @ covariances[part.parent] @ part.transport.T
+        for e, row in enumerate(response, start=6):
+            C[e, :e] = C[:e, e] = row[:e] @ C[:e, :e]
+            C[e, e] = own[part.v.start + e - 6] + max(row[:e] @ C[:e, e], 0.0)
+        mobilities[part.v] = C.diagonal()[6:]
+    return np.where(found.ratios > 0.0, mobilities, np.inf)
 
 
 def _held(part: Part) -> Array:

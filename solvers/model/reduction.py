@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.signals.grammar import read_entries
 
 if TYPE_CHECKING:
@@ -89,13 +90,11 @@ def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array]
 
 
 def independent_columns(jacobian: Array, free: Array) -> Array:
-    """Return those of the coordinates `free` that the closures leave independent: the last ones of a pivoted QR."""
-    from scipy.linalg import qr
+    """Return those of the coordinates `free` that the closures leave independent: all that pivoting does not take.
 
-    triangle, order = qr(jacobian[:, free], mode="r", pivoting=True)
-    sizes = np.abs(np.diag(triangle))
-    rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
-    return np.sort(free[order[rank:]])
+    Of coordinates that may be taken alike the first one is, whatever rounding makes of them.
+    """
+    return np.delete(free, independent_rows(jacobian[:, free].T))
 
 
 def free_motions(jacobian: Array) -> Array:

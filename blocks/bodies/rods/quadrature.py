@@ -11,6 +11,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
@@ -90,7 +91,7 @@ def _is_independent(basis: StrainBasis, breaks: list[float], count: int, length:
     if len(values) < basis.count or not (sizes > 0).all():
         return False
     singular = np.linalg.svd(values / sizes, compute_uv=False)
-    return bool(singular[-1] > _DEPENDENT * singular[0])
+    return decided_rank(singular, _DEPENDENT * singular[0]) == len(singular)
 
 
 @lru_cache(maxsize=MAX_POINTS)

@@ -32,7 +32,7 @@ from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.mechanism.conditioning import NO_INERTIA, Part, find_pivots
+from titop.solvers.mechanism.conditioning import NO_INERTIA, Part, eliminate
 from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.mechanism.port_motion import PortMotion
 
@@ -235,7 +235,7 @@ class Passes:
             raise ModelError(overflow(self.assembly))
         if imposed.all():
             return
-        lost = find_pivots(self.parts(states), imposed).ratios <= NO_INERTIA
+        lost = eliminate(self.parts(states), imposed).ratios <= NO_INERTIA
         if lost.any():
             joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
             raise ModelError(massless_joint(joint, "no inertia at this configuration"))

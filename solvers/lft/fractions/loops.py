@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.solvers.support.equal_sizes import equal_sizes
 
 #: Singular values below this part of the largest one count as zero where a matrix is split into factors.
 _RANK = 1e-12
+#: Of terms that cancel, what rounding leaves: some last digits, of sums and of the solution of equations.
+_NOTHING = 1e-12
 
 
 class Signal:
@@ -216,7 +219,7 @@ class Loop:
         unknown = np.flatnonzero(kinds == "?")
         if len(unknown):
             equations = stacked(*self._equations).padded(width)
-            rows = rows[:, order] - rows[:, unknown] @ _solution(equations[:, unknown], equations[:, order])
+            rows = _difference(rows[:, order], rows[:, unknown], _solution(equations[:, unknown], equations[:, order]))
         else:
             rows = rows[:, order]
         return Solved(rows, tuple(self.kinds[k].removeprefix("δ ") for k in channels))
@@ -232,12 +235,19 @@ def factors(matrix: Array) -> tuple[Array, Array]:
     own = matrix[np.ix_(rows, columns)]
     left_units, right_units = equal_sizes(own)
     left, sizes, right = np.linalg.svd(own / left_units / right_units, full_matrices=False)
-    rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
+    rank = decided_rank(sizes, _RANK * sizes.max(initial=0.0))
     if rank == len(rows):
         return np.eye(len(matrix))[:, rows], matrix[rows]
     first, second = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
     first[rows], second[:, columns] = left_units * left[:, :rank] * sizes[:rank], right[:rank] * right_units
     return first, second
+
+
+def _difference(matrix: Array, left: Array, right: Array) -> Array:
+    """Return ``matrix - left right`` with exact zeros where terms cancel: no unit that suits an entry makes rounding count."""
+    terms = np.abs(matrix) + np.abs(left) @ np.abs(right)
+    difference = matrix - left @ right
+    return np.where(np.abs(difference) > _NOTHING * terms, difference, 0.0)
 
 
 def _solution(matrix: Array, right: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What elimination loses to rounding: the estimate bounds what is measured against exact arithmetic, and warns by name."""
+"""What elimination loses to rounding: the error is a bound of what is measured against exact arithmetic, and warns by name."""
 
 from __future__ import annotations
 
@@ -124,11 +124,21 @@ class TestMassesThatGrowOutwards:
         assert warning.startswith(f"{worst.coordinate}: got an inertia whose relative error may be ")
         assert worst.ratios[m.coordinate_names.index(worst.coordinate)] == worst.ratios.min()
 
-    def test_the_estimate_bounds_the_error(self, engine: str, axes: str) -> None:
+    def test_the_error_is_bounded(self, engine: str, axes: str) -> None:
+        """By ten times what is found, so that no order of summation exceeds it.
+
+        In a plane pivots lose some 1e-14 only: what is lost there is that accelerations of light links are rounded on their way
+        to heavy ones. Without the spreads the bound is exceeded up to four times, whatever the processor.
+        """
         m, _ = resolved(growing_chain(AXES[axes]), engine)
         rng = np.random.default_rng(1)
-        for q in rng.uniform(-3, 3, (3, 12)):
-            assert max(measured(m, q, rng.normal(size=12))) <= m.conditioning(q).error
+        parts = []
+        for q in rng.uniform(-3, 3, (8, 12)):
+            error, found, pivots = max(measured(m, q, rng.normal(size=12))), m.conditioning(q), m.engine.dynamics.pivots(q)
+            assert 10 * error <= found.error
+            of_pivots, of_motion = (1 / pivots.ratios).sum(), pivots.spreads.sum()
+            parts.append(error / found.error * (of_pivots + of_motion) / of_pivots)
+        assert (max(parts) > 0.1) == (axes == "in a plane")  # the control: pivots alone would not do
 
     def test_within_rounding_it_moves(self, engine: str, axes: str) -> None:
         """Nothing is refused: the lightest link keeps inertia although it carries 1e19 times as much."""
@@ -139,26 +149,43 @@ class TestMassesThatGrowOutwards:
 
 
 def test_the_compiled_engine_loses_digits_where_its_frames_are_turned() -> None:
-    """The control: links along x, held by oblique axes. The estimate says so of this engine alone, and is needed."""
-    errors, estimates = [], []
+    """The control: links along x, held by oblique axes. The bound says so of this engine alone, and is needed.
+
+    What rounding does is the largest of some efforts: of one alone it may happen to be little.
+    """
+    errors, bounds, efforts = [], [], np.random.default_rng(0).normal(size=(8, 12))
     for engine in ENGINES:
         m, _ = resolved(growing_chain(AXES["anywhere"]), engine)
-        errors.append(measured(m, np.zeros(12), np.ones(12))[0])
-        estimates.append(m.conditioning(np.zeros(12)).error)
-    assert errors[0] > 1e3 * errors[1]
-    assert estimates[0] > 1e2 * estimates[1]
-    assert all(error <= estimate for error, estimate in zip(errors, estimates, strict=True))
+        errors.append(max(measured(m, np.zeros(12), tau)[0] for tau in efforts))
+        bounds.append(m.conditioning(np.zeros(12)).error)
+    assert errors[0] > 1e2 * errors[1]
+    assert bounds[0] > 1e2 * bounds[1]
+    assert all(error <= bound for error, bound in zip(errors, bounds, strict=True))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", [0, 50, 169, 186, 217, 243])
-def test_the_estimate_bounds_the_error_of_random_trees(engine: str, seed: int) -> None:
-    """Of hinges and rails, well and ill conditioned: estimates from 1e-14 to 1e-6."""
+def test_the_error_of_random_trees_is_bounded(engine: str, seed: int) -> None:
+    """Of hinges and rails, well and ill conditioned: bounds from 1e-14 to 1e-6, by ten times what is found."""
     rng = np.random.default_rng(seed)
     m, _ = resolved(scattered_tree(rng, int(rng.integers(2, 10)), float(rng.uniform(0, 20))), engine)
     for _ in range(2):
         q, tau = m.random_configuration(rng), rng.normal(size=m.nv)
-        assert max(measured(m, q, tau)) <= m.conditioning(q).error
+        assert 10 * max(measured(m, q, tau)) <= m.conditioning(q).error
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_accelerations_are_rounded_by_follows_from_the_mass_matrix(engine: str) -> None:
+    """Roots of what coordinates carry, times the diagonal of its inverse; what they carry is bounded by all axes together."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        m = random_tree(rng, 6).resolve(engine)
+        q = random_state(m, rng)[0]
+        pivots, matrix = m.engine.dynamics.pivots(q), m.mass_matrix(q)
+        parts = pivots.spreads / np.sqrt(matrix.diagonal() * np.linalg.inv(matrix).diagonal())
+        assert parts.min() > 1 - 1e-10  # conditions up to 1e4 of rounding
+        assert parts.max() < 6
+        assert pivots.spreads.min() > 1 - 1e-10
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -175,7 +202,10 @@ def test_ordinary_trees_keep_all_digits_and_give_no_warning(engine: str) -> None
 
 
 def test_long_chains_of_like_bodies_give_no_warning() -> None:
-    """Two hundred links: the outer ones have 1e6 times the inertia about the first joint that the first has."""
+    """Two hundred links: the outer ones have 1e6 times the inertia about the first joint that the first has.
+
+    Pivots lose two digits. Accelerations are rounded on their way to the tip too, where each costs a thousand roundings.
+    """
     s, parent = tt.System("long"), "world"
     for k, x in enumerate(np.linspace(0, 1, 200)):
         link = tt.RigidBody(f"b{k}", 1.0, [0.5, 0, 0], [0.001, 0.08, 0.08], ports={"tip": [1, 0, 0]})
@@ -183,7 +213,9 @@ def test_long_chains_of_like_bodies_give_no_warning() -> None:
         parent = link.port("tip")
     m, said = resolved(s, "compiled")
     assert not said
-    assert m.conditioning(m.neutral()).error < 1e-10
+    found = m.conditioning(m.neutral())
+    assert found.ratios.min() > 1e-3
+    assert found.error < 1e-8
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -210,7 +242,10 @@ def _exponents(unit: str) -> Array:
     "units", list(itertools.product([2.0**-20, 2.0**20], [2.0**-50, 2.0**20], [2.0**-10, 2.0**10])), ids=str
 )
 def test_dynamics_do_not_depend_on_the_units(engine: str, units: tuple[float, float, float]) -> None:
-    """From micrometres and 1e-15 kg on: powers of two, so that nothing is rounded anew."""
+    """From micrometres and 1e-15 kg on: powers of two, so that only pivots of LAPACK, chosen by size, change the order of sums.
+
+    Each order is within the bound of rounding, in the root of kinetic energy; so they are of each other by twice that.
+    """
     size = lambda unit: float(np.prod(np.array(units) ** _exponents(unit)))  # noqa: E731
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
@@ -223,7 +258,8 @@ def test_dynamics_do_not_depend_on_the_units(engine: str, units: tuple[float, fl
         rates, speedings = lengths / size("s"), lengths / size("s^2")
         found = scaled.forward_dynamics(q * places, v * rates, tau * effort)
         plain = m.forward_dynamics(q, v, tau)
-        np.testing.assert_allclose(found / speedings, plain, rtol=1e-13, atol=1e-14 * np.abs(plain).max())
+        apart, matrix = found / speedings - plain, m.mass_matrix(q)
+        assert apart @ matrix @ apart <= (2 * m.conditioning(q).error) ** 2 * (plain @ matrix @ plain)
         np.testing.assert_allclose(scaled.conditioning(q * places).ratios, m.conditioning(q).ratios, rtol=1e-10)
         if engine == "compiled":
             for one, other, scale in zip(
