@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced_matrix
 from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import check_sizes, check_stable, read_blocks, read_loop
 from titop.solvers.robust.upper_bound import upper_bound

@@ -53,6 +53,11 @@ class Structure:
         """Places of the real blocks among all."""
         return tuple(k for k, block in enumerate(self.blocks) if block.kind == "real")
 
+    @property
+    def is_real(self) -> bool:
+        """Whether all blocks are real."""
+        return len(self.real) == len(self.blocks)
+
     def matrix(self, deltas: Sequence[Any]) -> Array:
         """Return Δ (rows of w, columns of z; no unit) from a number or a matrix for each block."""
         delta = np.zeros(self.shape, dtype=np.result_type(float, *deltas))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import titop as tt
 from tests.solvers.robust.families import matrix, oscillator
 from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.upper_bound import upper_bound
 
