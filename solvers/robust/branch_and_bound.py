@@ -67,7 +67,8 @@ def branch_and_bound(
 ) -> Branched:
     """Return an upper bound of mu over all frequencies.
 
-    A box that cannot be proved within its cells is followed by a smaller one, halfway to what is proved.
+    A box that cannot be proved within its cells is followed by a smaller one, halfway to what is proved. Where no member is
+    known a bound that is the part `gap` of the one known is low enough.
 
     Parameters
     ----------
@@ -87,6 +88,7 @@ def branch_and_bound(
     nearest: Member | None = None
     first = upper / 4 if np.isfinite(upper) else 1.0
     level, unproved, left = max(lower * (1 + gap), first), 0.0, 0.0
+    low = gap * upper if np.isfinite(upper) else 0.0
     for _ in range(30):
         box = Box(system, structure, 1 / level)
         proved, member, volume = box.prove(cells, progress)
@@ -96,14 +98,15 @@ def branch_and_bound(
             level = min(lower * (1 + gap), upper)
         elif proved:
             upper = level
-            level = max(lower * (1 + gap), level / 2)
+            level = max(lower * (1 + gap), level / 2, 0.0 if lower else low)
         else:
             unproved, left = level, volume
         if unproved:
             level = max(level, unproved + _CLOSER * (min(upper, _FARTHER * unproved) - unproved))
-        if upper <= max(lower, unproved) * (1 + gap) * (1 + 1e-9):
+        wanted = (lower * (1 + gap) if lower else low) * (1 + 1e-9)
+        if upper <= max(wanted, unproved * (1 + gap)):
             break
-    return Branched(upper, nearest, left if upper > lower * (1 + gap) * (1 + 1e-9) else 0.0)
+    return Branched(upper, nearest, left if upper > wanted else 0.0)
 
 
 class Box:

@@ -140,7 +140,7 @@ def robust_stability(
     """
     loop = read_loop(lft, blocks)
     check_positive("1.0 stands for the given ranges", level=level)
-    check_branching(loop, gap, cells)
+    check_branching(loop.structure, gap, cells)
     check_stable(loop)
     loop = replace(loop, system=balanced(loop.system, loop.structure))
     lowest = margin or gap is not None

@@ -137,10 +137,10 @@ def check_positive(advice: str, **given: Any) -> None:
             raise ModelError(Finding("bad-value", name, value, "a positive number", advice))
 
 
-def check_branching(loop: UncertainLoop, gap: Any, cells: Any) -> None:
+def check_branching(structure: Structure, gap: Any, cells: Any) -> None:
     """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters or with too many."""
     check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
-    real = len(loop.structure.real)
+    real = len(structure.real)
     if gap is not None and not 0 < real <= _BRANCHED:
         expected = f"one to {_BRANCHED} real parameters to branch over"
         raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))

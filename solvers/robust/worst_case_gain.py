@@ -117,7 +117,7 @@ def worst_case_gain(
     lyapunov_stability : for parameters that change with time.
     """
     loop = read_loop(lft, blocks)
-    check_branching(loop, gap, cells)
+    check_branching(loop.structure, gap, cells)
     check_stable(loop)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
