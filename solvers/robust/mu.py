@@ -15,6 +15,7 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced_matrix
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.centring import as_given, centred, centred_system
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.state_space import Matrices
@@ -40,13 +41,14 @@ class MuBounds:
     omega : array (n,), rad/s
         A single zero for a matrix.
     upper, lower : array (n,), no unit
-        One over them is how far all ranges may grow together: up to ``1 / upper`` nothing becomes singular at that frequency,
-        at ``1 / lower`` something does.
+        One over them is how far all ranges may grow together about their middles: up to ``1 / upper`` nothing becomes singular
+        at that frequency, at ``1 / lower`` something does.
     shares : array (n, blocks), no unit
         How the upper bound grows with each block's own range alone, of sum one: which block drives it.
     blocks : tuple of str
     deltas : array (n, rows of w, columns of z), no unit
         The uncertainty of size ``1 / lower`` found at each frequency: ``1 - M Δ`` is singular, to rounding. Zero without one.
+        Normalised as the model's blocks are; numbers whose nominal value is off the middle have another size then.
     members : tuple of dict
         The same by name: values of parameters in their units, maybe beyond their ranges, and of complex and full blocks.
     left : array (n,), no unit
@@ -153,7 +155,7 @@ def mu(
     >>> [round(float(bound[0]), 3) for bound in (bounds.lower, bounds.upper)]
     [4.0, 4.0]
     """
-    structure, frequencies, responses = _read(lft, omega, blocks)
+    given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
     at = [_bounded(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
     numbers = [[d / own.found.value for d in own.found.deltas] for own in at]
@@ -164,7 +166,7 @@ def mu(
         np.array([own.found.value for own in at]),
         np.array([own.shares for own in at]),
         tuple(b.name for b in structure.blocks),
-        np.array([structure.matrix(deltas) if deltas else nothing for deltas in numbers]),
+        np.array([given.matrix(as_given(given, structure, deltas)) if deltas else nothing for deltas in numbers]),
         tuple(structure.values(deltas) if deltas else {} for deltas in numbers),
         np.array([own.left for own in at]),
     )
@@ -198,22 +200,24 @@ def _bounded(structure: Structure, response: Array, tolerance: float, gap: float
     return _Bounds(upper, found, shares, left)
 
 
-def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Array, list[Array]]:
-    """Return the structure, the frequencies and the response at each."""
+def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Array, list[Array]]:
+    """Return the structure given and one with centred ranges, the frequencies and the response at each."""
     if not hasattr(lft, "blocks") and not hasattr(lft, "A"):
         matrix = np.asarray(lft)
         if matrix.dtype.kind not in "fiuc" or matrix.ndim != 2 or not np.isfinite(matrix).all():
             advice = "pass what tt.lft returns, a state space or a matrix with blocks=[...]"
             raise ModelError(Finding("wrong-type", "lft", lft, "an LFTModel, a state space or a finite matrix", advice))
-        structure = read_blocks(blocks)
-        check_sizes(structure, matrix)
-        w, z = structure.shape
-        return structure, np.zeros(1), [matrix[:z, :w].astype(complex)]
+        given = read_blocks(blocks)
+        check_sizes(given, matrix)
+        w, z = given.shape
+        system, structure = centred_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
+        return given, structure, np.zeros(1), [system.D]
     loop = read_loop(lft, blocks)
     check_stable(loop)
+    loop = centred(loop)
     frequencies = real_array(omega)
     if frequencies is None or frequencies.ndim != 1 or not frequencies.size or not (frequencies >= 0).all():
         raise ModelError(
             Finding("wrong-type", "omega", omega, "frequencies (rad/s), none negative", "such as np.geomspace(0.1, 100, 200)")
         )
-    return loop.structure, frequencies, [loop.uncertain.response(loop.warped(float(w))) for w in frequencies]
+    return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warped(float(w))) for w in frequencies]

@@ -13,6 +13,7 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.centring import as_given, centred
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.structure import Structure
@@ -46,7 +47,7 @@ class RobustStability:
     member : dict
         Values of the parameters there, in their units and maybe beyond their ranges, and of complex and full blocks, by name.
     deltas : tuple
-        The same normalised, for each block.
+        The same normalised as the model's blocks are, for each block.
     omega : float
         Frequency (rad/s) at which the member is on the boundary of stability; without one, of the highest bound.
     intervals : array (n, 2), rad/s
@@ -72,7 +73,7 @@ class RobustStability:
 
     @property
     def margin(self) -> tuple[float, float]:
-        """How far all ranges may grow together (factors without unit): proved, and at most."""
+        """How far all ranges may grow together about their middles (factors without unit): proved, and at most."""
         return 1 / self.upper, np.inf if not self.lower else 1 / self.lower
 
     @property
@@ -111,7 +112,7 @@ def robust_stability(
     lft : LFTModel or control.StateSpace
         The nominal loop, stable; of a state space the first channels are those of the blocks. Sampled ones too.
     level : float
-        Ranges are ``1 / level`` times as large.
+        Ranges are ``1 / level`` times as large, about their middles.
     blocks : sequence of DeltaBlock, optional
         For a state space.
     margin : bool
@@ -142,6 +143,7 @@ def robust_stability(
     check_positive("1.0 stands for the given ranges", level=level)
     check_branching(loop.structure, gap, cells)
     check_stable(loop)
+    loop = centred(loop)
     loop = replace(loop, system=balanced(loop.system, loop.structure))
     lowest = margin or gap is not None
     found = _search(loop, 1 / level, _REACH if lowest else 1 / level)
@@ -229,7 +231,7 @@ def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | Non
         found.lower,
         kind,
         structure.values(deltas) if deltas else {},
-        deltas,
+        as_given(loop.given, structure, deltas) if deltas else (),
         loop.frequency(omega),
         np.vectorize(loop.frequency, otypes=[float])(intervals) if intervals.size else intervals,
         shares,

@@ -90,7 +90,7 @@ def _wrong(k: int, block: Any) -> list[Finding]:
     if block.repetitions < 1 or block.columns < 1 or (block.kind != "full" and block.columns != block.repetitions):
         found = f"{block.repetitions} x {block.columns}"
         return [Finding("bad-block", where, found, "one repetition or more, square but for full blocks", "check the sizes")]
-    if not block.lower < block.nominal < block.upper:
+    if not (block.lower < block.upper and block.lower <= block.nominal <= block.upper):
         found = f"{block.lower} .. {block.nominal} .. {block.upper}"
-        return [Finding("bad-range", where, found, "lower < nominal < upper", "take a nominal value inside the range")]
+        return [Finding("bad-range", where, found, "lower <= nominal <= upper", "take a nominal value inside the range")]
     return []

@@ -13,6 +13,7 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, Box
 from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.centring import centred
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
 from titop.solvers.robust.gain_search import GainSearch
 from titop.solvers.robust.state_space import Matrices
@@ -119,6 +120,7 @@ def worst_case_gain(
     loop = read_loop(lft, blocks)
     check_branching(loop.structure, gap, cells)
     check_stable(loop)
+    loop = centred(loop)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balanced(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
