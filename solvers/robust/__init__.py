@@ -5,10 +5,11 @@ singular value of M is below one. All is computed from the matrices of M and a t
 
 - `structure`: where blocks stand in Δ; `state_space`: the matrices of M; `uncertain_loop`: reading them and their blocks, in
   units of time and states of their own, so that nothing depends on a user's (rad/s and 1/s in the modules below stand for parts
-  of the loop's rate); `balancing`: their channels likewise;
+  of the loop's rate); `centring`: about the middles of their ranges; `balancing`: their channels likewise;
 - `hermitian`, `scalings`, `centres`, `upper_bound`: scalings that bound mu at a frequency;
 - `validity`, `level_search`, `sweep`: at all frequencies, each search begun with what is known nearby;
-- `power_iteration`, `eigenvalue_search`, `gain_search`: members that destabilise, or whose gain is high;
+- `power_iteration`, `real_edges`, `least_size`, `lower_bound`: uncertainties that make the loop singular at a frequency;
+- `eigenvalue_search`, `gain_search`: members that destabilise, or whose gain is high;
 - `branch_and_bound`: parts of the box of the parameters, where scalings for the whole leave a gap;
 - `mu`, `robust_stability`, `worst_case_gain`: what users call.
 

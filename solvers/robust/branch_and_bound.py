@@ -7,7 +7,7 @@ that tells the truth sooner: the box shrinks to it (Newlin, Young 1997, "Mixed m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ CELLS = 400
 
 #: How far the bound of an unproved box lies above the members found, relative, before the next box is tried.
 _CLOSER = 0.5
+
+#: What is taken for the bound, relative to a box that was not proved, while none is known.
+_FARTHER = 4.0
 
 #: Scalings that are handed on to the halves of a cell.
 _KEPT = 40
@@ -64,7 +67,8 @@ def branch_and_bound(
 ) -> Branched:
     """Return an upper bound of mu over all frequencies.
 
-    A box that cannot be proved within its cells is followed by a smaller one, halfway to what is proved.
+    A box that cannot be proved within its cells is followed by a smaller one, halfway to what is proved. Where no member is
+    known a bound that is the part `gap` of the one known is low enough.
 
     Parameters
     ----------
@@ -73,7 +77,7 @@ def branch_and_bound(
     structure : Structure
         With real blocks, other than these are kept whole.
     lower, upper : float
-        Bounds known.
+        Bounds known, the upper one infinite where none is.
     gap : float
         Relative distance of the bounds that is sought.
     cells : int
@@ -82,7 +86,9 @@ def branch_and_bound(
         Show a progress bar on a terminal when it takes longer than a second.
     """
     nearest: Member | None = None
-    level, unproved, left = max(lower * (1 + gap), upper / 4), 0.0, 0.0
+    first = upper / 4 if np.isfinite(upper) else 1.0
+    level, unproved, left = max(lower * (1 + gap), first), 0.0, 0.0
+    low = gap * upper if np.isfinite(upper) else 0.0
     for _ in range(30):
         box = Box(system, structure, 1 / level)
         proved, member, volume = box.prove(cells, progress)
@@ -92,14 +98,15 @@ def branch_and_bound(
             level = min(lower * (1 + gap), upper)
         elif proved:
             upper = level
-            level = max(lower * (1 + gap), level / 2)
+            level = max(lower * (1 + gap), level / 2, 0.0 if lower else low)
         else:
             unproved, left = level, volume
         if unproved:
-            level = max(level, unproved + _CLOSER * (upper - unproved))
-        if upper <= max(lower, unproved) * (1 + gap) * (1 + 1e-9):
+            level = max(level, unproved + _CLOSER * (min(upper, _FARTHER * unproved) - unproved))
+        wanted = (lower * (1 + gap) if lower else low) * (1 + 1e-9)
+        if upper <= max(wanted, unproved * (1 + gap)):
             break
-    return Branched(upper, nearest, left if upper > lower * (1 + gap) * (1 + 1e-9) else 0.0)
+    return Branched(upper, nearest, left if upper > wanted else 0.0)
 
 
 class Box:
@@ -111,10 +118,14 @@ class Box:
         With the channels of the uncertainty alone; stable.
     structure : Structure
     radius : float
+    look : callable, optional
+        What is done with the normalised parameters in the middle of every cell that is looked at.
     """
 
-    def __init__(self, system: Matrices, structure: Structure, radius: float) -> None:
-        self.system, self.structure, self.radius = system, structure, radius
+    def __init__(
+        self, system: Matrices, structure: Structure, radius: float, look: Callable[[Array], object] | None = None
+    ) -> None:
+        self.system, self.structure, self.radius, self.look = system, structure, radius, look
         self.centres = Centres(structure)
 
     def prove(self, most: int, progress: bool) -> tuple[bool, Member | None, float]:
@@ -129,6 +140,8 @@ class Box:
                 member = self._unstable(cell.middle)
                 if member is not None:
                     return False, member, left
+                if self.look is not None:
+                    self.look(cell.middle)
                 proof, shares = self._proof(cell)
                 if proof.proved:
                     left -= float(np.prod(cell.half / self.radius))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.robust.eigenvalue_search import Member
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 
@@ -85,21 +86,26 @@ class GainSearch:
     def run(self, seed: int = 0) -> Gain:
         """Return the highest gain that was found, infinite where a member is unstable or ill-posed."""
         n, rng = len(self.structure.real), np.random.default_rng(seed)
-        self._look(np.zeros(n))
+        self.look(np.zeros(n))
         corners = np.array(list(product((1.0, -1.0), repeat=n))) if 2**n <= _CORNERS else rng.choice((1.0, -1.0), (_CORNERS, n))
         for corner in corners if n else []:
-            self._look(corner)
+            self.look(corner)
         self._climb(self.best)
         for _ in range(_STARTS if n else 0):
-            self._climb(self._look(rng.uniform(-1, 1, n)))
+            self._climb(self.look(rng.uniform(-1, 1, n)))
         return self.best
 
-    def _look(self, deltas: Array) -> Gain:
+    def look(self, deltas: Array) -> Gain:
         """Return a member's gain, and keep it if it is the highest."""
         found = Gain(*self._peak(deltas))
         if found.value > self.best.value:
             self.best = found
         return found
+
+    def keep_unstable(self, member: Member) -> None:
+        """Keep a member that was found unstable or ill-posed, if it lies within the box."""
+        if member.radius <= 1:
+            self.best = Gain(np.inf, member.deltas, np.nan)
 
     def _peak(self, deltas: Array) -> tuple[float, Array, float]:
         w, z = self.structure.shape
@@ -119,7 +125,7 @@ class GainSearch:
         for _ in range(_CLIMB):
             if not np.isfinite(start.value) or trust < 1e-4 or not len(start.deltas):
                 return
-            found = self._look(np.clip(start.deltas + trust * np.sign(self._slope(start)), -1, 1))
+            found = self.look(np.clip(start.deltas + trust * np.sign(self._slope(start)), -1, 1))
             start, trust = (found, trust) if found.value > start.value * (1 + _ABOVE) else (start, trust / 2)
 
     def _slope(self, at: Gain) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,16 +13,23 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced_matrix
+from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.centring import as_given, centred, centred_system
+from titop.solvers.robust.least_size import Singular
+from titop.solvers.robust.lower_bound import lower_bound
+from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
-from titop.solvers.robust.uncertain_loop import check_sizes, check_stable, read_blocks, read_loop
-from titop.solvers.robust.upper_bound import upper_bound
+from titop.solvers.robust.uncertain_loop import check_branching, check_sizes, check_stable, read_blocks, read_loop
+from titop.solvers.robust.upper_bound import in_own_units, upper_bound
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.threads import one_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Bounds that are farther apart, relative, are lowered in other coordinates, as long as that lowers them by as much.
+_LOOSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,19 @@ class MuBounds:
     omega : array (n,), rad/s
         A single zero for a matrix.
     upper, lower : array (n,), no unit
-        One over them is how far all ranges may grow together: up to ``1 / upper`` nothing becomes singular at that frequency,
-        at ``1 / lower`` something does.
+        One over them is how far all ranges may grow together about their middles: up to ``1 / upper`` nothing becomes singular
+        at that frequency, at ``1 / lower`` something does.
     shares : array (n, blocks), no unit
         How the upper bound grows with each block's own range alone, of sum one: which block drives it.
     blocks : tuple of str
+    deltas : array (n, rows of w, columns of z), no unit
+        The uncertainty of size ``1 / lower`` found at each frequency: ``1 - M Δ`` is singular, to rounding. Zero without one.
+        Normalised as the model's blocks are; numbers whose nominal value is off the middle have another size then.
+    members : tuple of dict
+        The same by name: values of parameters in their units, maybe beyond their ranges, and of complex and full blocks.
+    left : array (n,), no unit
+        Part of the volume that is not proved, of the smallest box that branching tried at each frequency; zero where it closed
+        the gap, or none was asked for.
     """
 
     omega: Array
@@ -46,6 +61,9 @@ class MuBounds:
     lower: Array
     shares: Array
     blocks: tuple[str, ...]
+    deltas: Array
+    members: tuple[dict[str, Any], ...]
+    left: Array
 
     @property
     def peak(self) -> float:
@@ -86,11 +104,14 @@ def mu(
     blocks: Sequence[DeltaBlock] | None = None,
     tolerance: float = 1e-4,
     progress: bool = True,
+    gap: float | None = None,
+    cells: int = CELLS,
 ) -> MuBounds:
     """Bound the structured singular value at frequencies, with any mix of real, complex and full blocks.
 
     Upper bounds by D and G scalings (Fan, Tits, Doyle 1991), by a method of centres; lower ones by a power iteration (Young,
-    Newlin, Doyle 1995) and Newton's method. A frequency takes some 0.1 s at 5 repetitions, 0.7 s at 22.
+    Newlin, Doyle 1995), along the edges of the box of real parameters, and Newton's method. A frequency takes some 0.1 s at 5
+    repetitions, 0.7 s at 22.
 
     Real parameters are constant in time: a drive that turns is not covered.
 
@@ -106,6 +127,11 @@ def mu(
         Relative: of the upper bound's last steps.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    gap : float, optional
+        Branch over the box of the real parameters, five at most, until the bounds are this close, relative: at each frequency,
+        which may take minutes.
+    cells : int
+        Parts of a box that branching looks at, at most; what is left then is said in `left`.
 
     Returns
     -------
@@ -129,33 +155,69 @@ def mu(
     >>> [round(float(bound[0]), 3) for bound in (bounds.lower, bounds.upper)]
     [4.0, 4.0]
     """
-    structure, frequencies, responses = _read(lft, omega, blocks)
-    centres = Centres(structure)
-    upper, lower, shares = np.empty(len(frequencies)), np.empty(len(frequencies)), []
-    for k, response in enumerate(progress_bar(responses, progress, unit="frequency")):
-        M = balanced_matrix(response, structure)
-        bound = upper_bound(centres, M, tolerance)
-        upper[k], lower[k] = bound.level, lower_bound(M, structure).value
-        shares.append(centres.shares(M, bound.x, bound.g))
-    return MuBounds(frequencies, upper, lower, np.array(shares), tuple(b.name for b in structure.blocks))
+    given, structure, frequencies, responses = _read(lft, omega, blocks)
+    check_branching(structure, gap, cells)
+    at = [_bounded(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
+    numbers = [[d / own.found.value for d in own.found.deltas] for own in at]
+    nothing = np.zeros(structure.shape)
+    return MuBounds(
+        frequencies,
+        np.array([own.upper for own in at]),
+        np.array([own.found.value for own in at]),
+        np.array([own.shares for own in at]),
+        tuple(b.name for b in structure.blocks),
+        np.array([given.matrix(as_given(given, structure, deltas)) if deltas else nothing for deltas in numbers]),
+        tuple(structure.values(deltas) if deltas else {} for deltas in numbers),
+        np.array([own.left for own in at]),
+    )
 
 
-def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Array, list[Array]]:
-    """Return the structure, the frequencies and the response at each."""
+class _Bounds(NamedTuple):
+    """What is known at a frequency."""
+
+    upper: float
+    found: Singular
+    shares: Array
+    left: float
+
+
+def _bounded(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
+    """Return bounds of a matrix (columns of z, rows of w)."""
+    centres, M = Centres(structure), balanced_matrix(response, structure)
+    bound = upper_bound(centres, M, tolerance)
+    found = lower_bound(M, structure, bound.level)
+    upper, scaled, better = bound.level, M, bound
+    while better.level > found.value * (1 + _LOOSE):  # coordinates in which centres creep look the same
+        scaled, better = in_own_units(centres, scaled, better)
+        better = upper_bound(centres, scaled, tolerance, better)
+        if better.level > upper * (1 - _LOOSE):
+            break
+        upper, M, bound = better.level, scaled, better
+    shares, left = centres.shares(M, bound.x, bound.g), 0.0
+    if gap is not None and upper > found.value * (1 + gap):
+        branched = branch_and_bound(Matrices.constant(M), structure, found.value, upper, gap, cells, False)
+        upper, left = branched.upper, branched.left
+    return _Bounds(upper, found, shares, left)
+
+
+def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Array, list[Array]]:
+    """Return the structure given and one with centred ranges, the frequencies and the response at each."""
     if not hasattr(lft, "blocks") and not hasattr(lft, "A"):
         matrix = np.asarray(lft)
         if matrix.dtype.kind not in "fiuc" or matrix.ndim != 2 or not np.isfinite(matrix).all():
             advice = "pass what tt.lft returns, a state space or a matrix with blocks=[...]"
             raise ModelError(Finding("wrong-type", "lft", lft, "an LFTModel, a state space or a finite matrix", advice))
-        structure = read_blocks(blocks)
-        check_sizes(structure, matrix)
-        w, z = structure.shape
-        return structure, np.zeros(1), [matrix[:z, :w].astype(complex)]
+        given = read_blocks(blocks)
+        check_sizes(given, matrix)
+        w, z = given.shape
+        system, structure = centred_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
+        return given, structure, np.zeros(1), [system.D]
     loop = read_loop(lft, blocks)
     check_stable(loop)
+    loop = centred(loop)
     frequencies = real_array(omega)
     if frequencies is None or frequencies.ndim != 1 or not frequencies.size or not (frequencies >= 0).all():
         raise ModelError(
             Finding("wrong-type", "omega", omega, "frequencies (rad/s), none negative", "such as np.geomspace(0.1, 100, 200)")
         )
-    return loop.structure, frequencies, [loop.uncertain.response(loop.warped(float(w))) for w in frequencies]
+    return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warped(float(w))) for w in frequencies]

@@ -13,15 +13,16 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.centring import as_given, centred
 from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
-from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_branching, check_positive, check_stable, read_loop
 from titop.solvers.support.threads import one_thread
 
-#: How far beyond the ranges unstable members are looked for.
-_REACH = 100.0
+#: How far beyond the ranges unstable members are looked for, in boxes each so many times as large as the last.
+_REACH, _LARGER = 100.0, 4.0
 
 #: The level at which the search for the lowest begins when no unstable member is known.
 _LOWEST = 1e-3
@@ -46,7 +47,7 @@ class RobustStability:
     member : dict
         Values of the parameters there, in their units and maybe beyond their ranges, and of complex and full blocks, by name.
     deltas : tuple
-        The same normalised, for each block.
+        The same normalised as the model's blocks are, for each block.
     omega : float
         Frequency (rad/s) at which the member is on the boundary of stability; without one, of the highest bound.
     intervals : array (n, 2), rad/s
@@ -72,7 +73,7 @@ class RobustStability:
 
     @property
     def margin(self) -> tuple[float, float]:
-        """How far all ranges may grow together (factors without unit): proved, and at most."""
+        """How far all ranges may grow together about their middles (factors without unit): proved, and at most."""
         return 1 / self.upper, np.inf if not self.lower else 1 / self.lower
 
     @property
@@ -111,7 +112,7 @@ def robust_stability(
     lft : LFTModel or control.StateSpace
         The nominal loop, stable; of a state space the first channels are those of the blocks. Sampled ones too.
     level : float
-        Ranges are ``1 / level`` times as large.
+        Ranges are ``1 / level`` times as large, about their middles.
     blocks : sequence of DeltaBlock, optional
         For a state space.
     margin : bool
@@ -140,24 +141,29 @@ def robust_stability(
     """
     loop = read_loop(lft, blocks)
     check_positive("1.0 stands for the given ranges", level=level)
-    check_branching(loop, gap, cells)
+    check_branching(loop.structure, gap, cells)
     check_stable(loop)
+    loop = centred(loop)
     loop = replace(loop, system=balanced(loop.system, loop.structure))
-    found = _search(loop, _REACH if margin or gap is not None else 1 / level)
-    if gap is None and not margin and found.lower >= level:
+    lowest = margin or gap is not None
+    found = _search(loop, 1 / level, _REACH if lowest else 1 / level)
+    if not lowest and found.lower >= level:
         return _result(loop, level, found, None)
     centres = Centres(loop.structure)
-    begin = max(found.lower, _LOWEST) if margin or gap is not None else level
-    proof = sweep(centres, loop.uncertain, begin, margin or gap is not None, tolerance, progress)
-    found = max(found, _at_frequency(loop, proof), key=lambda one: one.lower)
-    if margin and found.lower < level < proof.level:
+    proof = sweep(centres, loop.uncertain, max(found.lower, _LOWEST) if lowest else level, lowest, tolerance, progress)
+    if lowest or not proof.proved or not loop.structure.is_real:
+        found = _nearer(found, _at_frequency(loop, proof))
+    if margin and found.lower < level < proof.bound:
         given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
         proof = given if given.proved else proof
+    if lowest and found.lower * (1 + tolerance) < proof.bound < np.inf:
+        reach = min(_LARGER / proof.bound, 1 / found.lower if found.lower else np.inf)
+        found = _nearer(found, _search(loop, reach, reach))
     left = 0.0
-    if gap is not None and proof.level > found.lower * (1 + gap):
-        branched = branch_and_bound(loop.uncertain, loop.structure, found.lower, proof.level, gap, cells, progress)
-        proof.proved, proof.level, left = proof.proved or branched.upper < proof.level, branched.upper, branched.left
-        found = max(found, _of_member(loop.structure, branched.member), key=lambda one: one.lower)
+    if gap is not None and proof.bound > found.lower * (1 + gap):
+        branched = branch_and_bound(loop.uncertain, loop.structure, found.lower, proof.bound, gap, cells, progress)
+        proof.proved, proof.level, left = np.isfinite(branched.upper), branched.upper, branched.left
+        found = _nearer(found, _of_member(loop.structure, branched.member))
     return _result(loop, level, found, proof, left)
 
 
@@ -170,9 +176,21 @@ class _Found:
     omega: float = 0.0
 
 
-def _search(loop: UncertainLoop, reach: float) -> _Found:
-    """Look for the nearest unstable or ill-posed member among the real parameters."""
-    return _of_member(loop.structure, EigenvalueSearch(loop.uncertain, loop.structure, reach).run())
+def _nearer(one: _Found, other: _Found) -> _Found:
+    """Return what is known of two uncertainties: the smaller."""
+    return max(one, other, key=lambda found: found.lower)
+
+
+def _search(loop: UncertainLoop, reach: float, farthest: float) -> _Found:
+    """Look for the nearest unstable or ill-posed member among the real parameters, in larger and larger boxes.
+
+    Steps of a search are parts of its box: members that are next to each other are missed from far away.
+    """
+    while True:
+        member = EigenvalueSearch(loop.uncertain, loop.structure, reach).run()
+        if np.isfinite(member.radius) or reach >= farthest:
+            return _of_member(loop.structure, member)
+        reach = min(_LARGER * reach, farthest)
 
 
 def _of_member(structure: Structure, member: Member | None) -> _Found:
@@ -186,16 +204,14 @@ def _of_member(structure: Structure, member: Member | None) -> _Found:
 
 
 def _at_frequency(loop: UncertainLoop, proof: Sweep) -> _Found:
-    """Look for a singular loop where the bound is highest, if some blocks are complex."""
-    if len(loop.structure.real) == len(loop.structure.blocks):
-        return _Found(0.0)
+    """Look for a singular loop where the bound is highest."""
     found = lower_bound(loop.uncertain.response(proof.omega), loop.structure)
     return _Found(found.value, tuple(found.deltas), proof.omega)
 
 
 def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | None, left: float = 0.0) -> RobustStability:
     """Return what is known."""
-    upper = proof.level if proof is not None and proof.proved else np.inf
+    upper = proof.bound if proof is not None else np.inf
     robust = False if found.lower >= level else (True if upper <= level else None)
     structure = loop.structure
     deltas = tuple(d / found.lower for d in found.deltas) if found.lower else ()
@@ -215,7 +231,7 @@ def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | Non
         found.lower,
         kind,
         structure.values(deltas) if deltas else {},
-        deltas,
+        as_given(loop.given, structure, deltas) if deltas else (),
         loop.frequency(omega),
         np.vectorize(loop.frequency, otypes=[float])(intervals) if intervals.size else intervals,
         shares,

@@ -24,6 +24,11 @@ class Matrices:
     C: Array
     D: Array
 
+    @classmethod
+    def constant(cls, D: Array) -> Matrices:
+        """Return a matrix (outputs, inputs) as a model without states."""
+        return cls(np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((D.shape[0], 0)), D)
+
     @cached_property
     def poles(self) -> Array:
         """Eigenvalues of A (n)."""

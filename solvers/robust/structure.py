@@ -53,6 +53,11 @@ class Structure:
         """Places of the real blocks among all."""
         return tuple(k for k, block in enumerate(self.blocks) if block.kind == "real")
 
+    @property
+    def is_real(self) -> bool:
+        """Whether all blocks are real."""
+        return len(self.real) == len(self.blocks)
+
     def matrix(self, deltas: Sequence[Any]) -> Array:
         """Return Δ (rows of w, columns of z; no unit) from a number or a matrix for each block."""
         delta = np.zeros(self.shape, dtype=np.result_type(float, *deltas))
@@ -85,7 +90,7 @@ def _wrong(k: int, block: Any) -> list[Finding]:
     if block.repetitions < 1 or block.columns < 1 or (block.kind != "full" and block.columns != block.repetitions):
         found = f"{block.repetitions} x {block.columns}"
         return [Finding("bad-block", where, found, "one repetition or more, square but for full blocks", "check the sizes")]
-    if not block.lower < block.nominal < block.upper:
+    if not (block.lower < block.upper and block.lower <= block.nominal <= block.upper):
         found = f"{block.lower} .. {block.nominal} .. {block.upper}"
-        return [Finding("bad-range", where, found, "lower < nominal < upper", "take a nominal value inside the range")]
+        return [Finding("bad-range", where, found, "lower <= nominal <= upper", "take a nominal value inside the range")]
     return []

@@ -2,7 +2,7 @@
 
 At a level, the centre of the scalings at one frequency stays valid between two others (`validity`). Intervals are laid side
 by side until none is left. Where no scaling is found the level is raised above the bound there, at which all earlier
-intervals hold as well.
+intervals hold as well. It is raised too where intervals are so short that the frequencies allowed would not close the gaps.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from titop.solvers.support.progress import progress_bar
 
 #: Frequencies looked at, at most, and what is left of a gap that is not closed (relative).
 _FREQUENCIES, _SHORTEST = 2000, 1e-9
+
+#: After so many frequencies it is asked whether those that are left can close the gaps, and how often a level may be raised
+#: because they cannot.
+_ASKED, _RAISES = 100, 40
 
 
 @dataclass
@@ -48,6 +52,11 @@ class Sweep:
     worst: UpperBound | None = None
     intervals: list[tuple[float, float]] = field(default_factory=list)
     known: Known = field(default_factory=list)
+
+    @property
+    def bound(self) -> float:
+        """What holds at all frequencies: the level, infinite where that is not proved."""
+        return self.level if self.proved else np.inf
 
     def gaps(self) -> list[tuple[float, float]]:
         """Return what is not covered; zero and infinity alone count as gaps."""
@@ -84,7 +93,7 @@ def sweep(
     level : float
         To prove; or to begin with.
     raised : bool
-        Raise the level where it cannot be proved, until it can.
+        Raise the level where it cannot be proved, or not within the frequencies allowed, until it can.
     tolerance : float
         By how much the level is raised above the bound at a frequency, relative.
     progress : bool
@@ -97,17 +106,53 @@ def sweep(
     known = known or []
     result = Sweep(level, known=list(known))
     search = LevelSearch(centres, tolerance, start, result.known)
+    pace = _Pace(result, tolerance) if raised else None
     if raised:
         _raise(search, system, result)
     layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with progress_bar(progress=progress, total=100, desc="frequencies", bar_format=layout) as bar:
-        for omega in _frequencies(system, result, [w for w, _ in known[-1:]]):
-            if not _cover(search, system, result, omega, raised):
+        for omega in _frequencies(system, result, [w for w, _ in known[-1:]], pace):
+            if not _cover(search, system, result, omega, pace):
                 result.omega = omega
                 return result
             bar.update(_covered(result) - bar.n)
     result.proved = not result.gaps()
     return result
+
+
+class _Pace:
+    """Raises the level of a sweep whose intervals are too short: by its tolerance, then by twice as much each time.
+
+    Parameters
+    ----------
+    result : Sweep
+    tolerance : float
+        Relative.
+    """
+
+    def __init__(self, result: Sweep, tolerance: float) -> None:
+        self.result, self.step, self.raises = result, tolerance, 0
+        self.left, self.open = _FREQUENCIES, np.inf
+
+    def lift(self) -> bool:
+        """Raise the level; tell whether it was."""
+        if self.raises >= _RAISES:
+            return False
+        self.result.level *= 1 + self.step
+        self.step, self.raises, self.open = 2 * self.step, self.raises + 1, np.inf
+        return True
+
+    def step_on(self) -> bool:
+        """Count a frequency, and raise the level where those that are left would not close the gaps; tell whether to go on."""
+        self.left -= 1
+        if self.left > 0 and self.left % _ASKED:
+            return True
+        before, self.open = self.open, sum(_width(gap) for gap in self.result.gaps())
+        closing = before - self.open if np.isfinite(before) else np.inf
+        if self.left > 0 and not self.open * _ASKED > closing * self.left:
+            return True
+        self.left = max(self.left, _FREQUENCIES // 2)
+        return self.lift()
 
 
 def _seeds(system: Matrices) -> list[float]:
@@ -125,14 +170,15 @@ def _raise(search: LevelSearch, system: Matrices, result: Sweep) -> None:
             result.level = bound.level * (1 + search.tolerance)
 
 
-def _frequencies(system: Matrices, result: Sweep, first: Sequence[float]) -> Iterator[float]:
-    """Yield the seeds that are not covered yet, then frequencies within gaps."""
+def _frequencies(system: Matrices, result: Sweep, first: Sequence[float], pace: _Pace | None) -> Iterator[float]:
+    """Yield the seeds that are not covered yet, then frequencies within gaps, so many as are allowed."""
     for omega in [*first, *_seeds(system)]:
         if not any(low <= omega <= high for low, high in result.intervals):
             yield omega
-    for _ in range(_FREQUENCIES):
-        gaps = result.gaps()
-        if not gaps:
+    met = 0
+    while gaps := result.gaps():
+        met += 1
+        if met > _FREQUENCIES if pace is None else not pace.step_on():
             return
         low, high = max(gaps, key=_width)
         yield _within(low, high)
@@ -160,21 +206,30 @@ def _covered(result: Sweep) -> float:
     return float(100 * (1 - left / (np.pi / 2)))
 
 
-def _cover(search: LevelSearch, system: Matrices, result: Sweep, omega: float, raised: bool) -> bool:
-    """Add the interval about a frequency; tell whether there is one."""
-    M, centres = system.response(omega), search.centres
-    bound = search.run(M, omega, result.level)
+def _cover(search: LevelSearch, system: Matrices, result: Sweep, omega: float, pace: _Pace | None) -> bool:
+    """Add the interval about a frequency, the level raised if there is a pace; tell whether there is one."""
+    bound = search.run(system.response(omega), omega, result.level)
     if bound is None:
         return False
     if result.worst is None or bound.level > result.worst.level:
         result.worst, result.omega = bound, omega
-    if raised and bound.level > search.room * result.level:
+    if pace is not None and bound.level > search.room * result.level:
         result.level = max(result.level, bound.level * (1 + search.tolerance))
     elif bound.level >= result.level:
         return False
-    x = search.centre(M, omega, result.level, bound)
-    low, high = valid_interval(system, centres.scaling(x, bound.g), centres.levels(result.level), omega)
-    if not high - low > _SHORTEST * omega and 0 < omega < np.inf:
-        return False
+    low, high = _interval(search, system, result, omega, bound)
+    while not high - low > _SHORTEST * omega and 0 < omega < np.inf:
+        if pace is None or not pace.lift():
+            return False
+        low, high = _interval(search, system, result, omega, bound)
     result.intervals.append((low, high))
     return True
+
+
+def _interval(
+    search: LevelSearch, system: Matrices, result: Sweep, omega: float, bound: UpperBound
+) -> tuple[float, float]:
+    """Return the frequencies about one between which the centre at the level is valid."""
+    centres = search.centres
+    x = search.centre(system.response(omega), omega, result.level, bound)
+    return valid_interval(system, centres.scaling(x, bound.g), centres.levels(result.level), omega)

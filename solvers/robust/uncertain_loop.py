@@ -30,7 +30,8 @@ class UncertainLoop:
     ----------
     system : Matrices
         In continuous time, its unit ``1 / rate``; a sampled one by the bilinear map, which keeps stability and gains.
-    structure : Structure
+    structure, given : Structure
+        Of the system, and of the model given: these differ where ranges were centred.
     inputs, outputs : tuple of Signal
         All channels.
     states : tuple of str
@@ -44,6 +45,7 @@ class UncertainLoop:
 
     system: Matrices
     structure: Structure
+    given: Structure
     inputs: tuple[Signal, ...]
     outputs: tuple[Signal, ...]
     states: tuple[str, ...]
@@ -97,7 +99,7 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     system, scales = _in_units(system, rate)
     _, inputs, outputs = signals_of(model)
     states = tuple(str(name) for name in model.state_labels)
-    return UncertainLoop(system, structure, tuple(inputs), tuple(outputs), states, period, rate, scales)
+    return UncertainLoop(system, structure, structure, tuple(inputs), tuple(outputs), states, period, rate, scales)
 
 
 def read_blocks(blocks: Any) -> Structure:
@@ -137,10 +139,10 @@ def check_positive(advice: str, **given: Any) -> None:
             raise ModelError(Finding("bad-value", name, value, "a positive number", advice))
 
 
-def check_branching(loop: UncertainLoop, gap: Any, cells: Any) -> None:
+def check_branching(structure: Structure, gap: Any, cells: Any) -> None:
     """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters or with too many."""
     check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
-    real = len(loop.structure.real)
+    real = len(structure.real)
     if gap is not None and not 0 < real <= _BRANCHED:
         expected = f"one to {_BRANCHED} real parameters to branch over"
         raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))

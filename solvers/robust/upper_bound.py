@@ -96,6 +96,24 @@ def upper_bound(
     return best
 
 
+def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, UpperBound]:
+    """Return a matrix in coordinates in which D of a bound's scaling is one, and the bound there.
+
+    From channels that differ by decades centres creep, as if nothing lower could be proved; in these they go on.
+    """
+    D_w, D_z, G = bound.scaling(centres)
+    w, z = (np.linalg.cholesky(D).conj().T for D in (D_w, D_z))
+    w_inverse, z_inverse = np.linalg.inv(w), np.linalg.inv(z)
+    changed, G = z @ M @ w_inverse, w_inverse.conj().T @ G @ z_inverse
+    g = max(LARGEST_G * float(np.linalg.norm(changed, 2)), 2 * float(np.linalg.norm(G, 2)))
+    structure, matrices = centres.structure, []
+    for (k, sign), size in zip(centres.owners, centres.unknowns.sizes, strict=True):
+        own = G[structure.w[k], structure.z[k]] if sign else 0.0
+        matrices.append(np.eye(size) + sign * own / (g or 1.0))
+    x = centres.unknowns.coordinates(matrices)
+    return changed, UpperBound(centres.bound(changed, x, g), x, g)
+
+
 def _followed(centres: Centres, M: Array, g: float, start: tuple[Array, float], step: Array) -> tuple[Array, float]:
     """Return coordinates along a line, and their bound: steps double while it falls, or are halved until it does."""
     best, length = start, 1.0

@@ -128,7 +128,7 @@ def slope_of(block: DeltaBlock, factor: float = 1.0) -> Polynomial:
     below = Polynomial([1.0, b])
     if not block.part:
         return below**2 / a
-    start = np.tan((block.nominal - (block.lower + block.upper) / 2) / block.part)
+    start = np.tan((block.centre - (block.lower + block.upper) / 2) / block.part)
     return (below**2 + (start * below + Polynomial([0.0, a])) ** 2) / (a * block.part)
 
 

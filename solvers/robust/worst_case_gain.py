@@ -13,6 +13,8 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, Box
 from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.centring import centred
+from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
 from titop.solvers.robust.gain_search import GainSearch
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
@@ -116,12 +118,14 @@ def worst_case_gain(
     lyapunov_stability : for parameters that change with time.
     """
     loop = read_loop(lft, blocks)
-    check_branching(loop, gap, cells)
+    check_branching(loop.structure, gap, cells)
     check_stable(loop)
+    loop = centred(loop)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balanced(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
-    worst = GainSearch(system, loop.structure).run()
+    found = GainSearch(system, loop.structure)
+    worst = found.run()
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     if 0 < worst.value < np.inf:
         whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
@@ -130,29 +134,50 @@ def worst_case_gain(
         proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
         upper = worst.value * proof.level if proof.proved else np.inf
         intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
-        if gap is not None and upper > worst.value * (1 + gap):
-            factor, left = _branched(scaled, whole, upper / worst.value, gap, cells, progress)
-            upper = worst.value * factor
-    return _result(loop, upper, worst, intervals, left)
+        if np.isinf(upper):
+            found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
+        if gap is not None and upper > found.best.value * (1 + gap):
+            upper, left = _branched(scaled, whole, worst.value, upper, found, gap, cells, progress)
+    return _result(loop, upper, found.best, intervals, left)
 
 
 def _branched(
-    system: Matrices, structure: Structure, upper: float, gap: float, cells: int, progress: bool
+    system: Matrices,
+    structure: Structure,
+    unit: float,
+    upper: float,
+    found: GainSearch,
+    gap: float,
+    cells: int,
+    progress: bool,
 ) -> tuple[float, float]:
-    """Return a bound of the gain of a system whose highest known gain is one, and the part of the box that is left.
+    """Return a bound of the gain, and the part of the box that is left; gains of members on the way are kept.
 
     That the gain is below a number in all cells is that mu is below one with a performance block for this number. What cannot
     be proved within the cells is followed by what lies halfway to the bound known.
+
+    Parameters
+    ----------
+    system : Matrices
+        Its gain in parts of a `unit`.
+    structure : Structure
+        The performance block last.
+    unit, upper : float
+        The bound known, infinite where none is.
+    found : GainSearch
     """
     z = structure.z[-1].start
-    factor, first = 1 + gap, 0.0
+    level, first = found.best.value * (1 + gap), 0.0
     for _ in range(_BOXES):
-        outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, 1 / factor)])
-        proved, member, left = Box(system.scaled(outputs), structure, 1.0).prove(cells, progress)
+        outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
+        proved, member, left = Box(system.scaled(outputs), structure, 1.0, found.look).prove(cells, progress)
         first = first or left
-        if proved or member is not None:
-            return (factor if proved else np.inf), first
-        factor = np.sqrt(factor * min(upper, _HIGHEST))
+        if member is not None:
+            found.keep_unstable(member)
+            return np.inf, first
+        if proved:
+            return level, first
+        level = max(np.sqrt(level * min(upper, _HIGHEST * unit)), found.best.value * (1 + gap))
     return upper, first
 
 

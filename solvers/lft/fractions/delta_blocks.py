@@ -16,8 +16,9 @@ class DeltaBlock(NamedTuple):
 
         value = nominal + a δ / (1 + b δ),
 
-    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition. Of an
-    angle the same holds for the tangent of its part, counted from the middle of the range: ``tan((value - middle) / part)``.
+    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition. A
+    nominal value at an end of its range has no such function: there the middle is at 0. Bounds of robustness count sizes about
+    the middle of each range, wherever the nominal value is. Of an angle the same holds for the tangent of its part, counted from the middle of the range: ``tan((value - middle) / part)``.
 
     Attributes
     ----------
@@ -86,22 +87,27 @@ class DeltaBlock(NamedTuple):
         return cls(name, "full", rows, rows if columns is None else columns)
 
     @property
+    def centre(self) -> float:
+        """The value, in `unit`, at a normalised one of zero: the nominal one, but the middle where that is an end."""
+        return self.nominal if self.lower < self.nominal < self.upper else (self.lower + self.upper) / 2
+
+    @property
     def fraction(self) -> tuple[float, float]:
         """The numbers ``a`` (in `unit`, or that of a tangent) and ``b`` of the value."""
-        lower, nominal, upper = map(self._entering, (self.lower, self.nominal, self.upper))
-        above, below = upper - nominal, nominal - lower
+        lower, centre, upper = map(self._entering, (self.lower, self.centre, self.upper))
+        above, below = upper - centre, centre - lower
         return 2 * above * below / (above + below), (below - above) / (below + above)
 
     def value(self, delta: float) -> float:
         """Return the parameter's value, in its unit, at a normalised one, `delta`."""
         a, b = self.fraction
-        entering = self._entering(self.nominal) + a * delta / (1 + b * delta)
+        entering = self._entering(self.centre) + a * delta / (1 + b * delta)
         return (self.lower + self.upper) / 2 + self.part * math.atan(entering) if self.part else entering
 
     def normalised(self, value: float) -> float:
         """Return δ, beyond ±1 outside the range, of a parameter's `value` in its unit."""
         a, b = self.fraction
-        beyond = self._entering(value) - self._entering(self.nominal)
+        beyond = self._entering(value) - self._entering(self.centre)
         return beyond / (a - b * beyond)
 
     def _entering(self, value: float) -> float:

@@ -111,13 +111,16 @@ class LFTModel:
         return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:
-        """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones."""
+        """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones, nominal where left out."""
         given = read_values("deltas", values, self.uncertain, self.blocks)
         found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
         result = np.zeros(len(self.blocks))
         for k, block in enumerate(self.blocks):
             own = found.get(block.name)
-            result[k] = 0.0 if own is None else block.normalised(own)
+            if own is not None:
+                result[k] = block.normalised(own)
+            elif block.centre != block.nominal:
+                result[k] = block.normalised(block.nominal)
         return result
 
     def closed_by(self, deltas: Sequence[float] | Array) -> StateSpace:

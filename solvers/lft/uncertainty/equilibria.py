@@ -63,6 +63,11 @@ class Equilibria:
             advice = "write lambda m: tt.trim(m, ...)"
             raise ModelError(Finding("wrong-type", "equilibrium", type(function).__name__, "a function of a model", advice))
         model = point.model
+        for own in uncertainty.all:
+            if own.block.centre != own.block.nominal:
+                found, expected = f"the nominal {own.block.nominal:.6g} at an end", "a nominal value inside its range"
+                advice = "widen the range a little: equilibria are followed from the nominal one"
+                raise ModelError(Finding("nominal-at-end", f"parameters[{own.name!r}]", found, expected, advice))
         if model.is_constrained:
             advice = "closures and gears keep what they carry at the point: use tt.lpv"
             found = "a system with closures or gears"

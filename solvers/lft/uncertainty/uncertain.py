@@ -82,8 +82,8 @@ class Uncertain(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The nominal value, as it enters, on the scale on which the range goes from -1 to 1; zero where that is rounding."""
-        scaled, first = self._scaled(self.block.nominal), self.members[0]
+        """Where deltas are zero, on the scale on which the range goes from -1 to 1 as it enters; zero where that is rounding."""
+        scaled, first = self._scaled(self.block.centre), self.members[0]
         last_digits = _LAST_DIGITS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
         return scaled if abs(scaled) > last_digits else 0.0
 
@@ -280,9 +280,9 @@ class Uncertainty:
                 advice = "write (90, 110) or tt.percent(15)"
                 raise ModelError(Finding("no-range", where, given, "two rising finite numbers", advice))
             lower, upper = numbers.tolist()
-        if not lower < nominal < upper:
+        if not lower <= nominal <= upper:
             found, advice = f"{lower:.6g} to {upper:.6g}", "change the model or the range"
-            raise ModelError(Finding("nominal-outside", where, found, f"a range around the nominal {nominal:.6g}", advice))
+            raise ModelError(Finding("nominal-outside", where, found, f"a range that holds the nominal {nominal:.6g}", advice))
         return lower, upper
 
 

@@ -55,3 +55,11 @@ def structure_of_modes(sizes: list[int], states: int, damping: float, seed: int)
         A[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [[0, 1], [-(omega**2), -2 * damping * omega]]
     B[1::2], C[:, 0::2] = 0.3 * rng.normal(size=(modes, n)), 0.3 * rng.normal(size=(n, modes))
     return A, B, C, np.zeros((n, n))
+
+
+def unstable_disc(radius: float) -> tuple[tuple[Array, Array, Array, Array], list[tt.DeltaBlock]]:
+    """Return ``dx/dt = -((x - 0.6)² + (y - 0.45)² - radius²) x`` in two parameters, from and to x: a disc is unstable."""
+    A = np.array([[-(0.6**2 + 0.45**2 - radius**2)]])
+    B, C, D = np.array([[0.0, -1, 0, -1, 1]]), np.array([[1.0], [-1.2], [1], [-0.9], [1]]), np.zeros((5, 5))
+    D[1, 0] = D[3, 2] = 1
+    return (A, B, C, D), [tt.DeltaBlock.real("x", 2), tt.DeltaBlock.real("y", 2)]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import titop as tt
 from tests.solvers.robust.families import matrix, oscillator
+from tests.solvers.robust.test_lower_bound import STRAIGHT, of_two_real
 from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.power_iteration import lower_bound
+from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.upper_bound import upper_bound
 
@@ -157,6 +158,41 @@ def test_two_real_parameters_agree_with_a_grid() -> None:
     expected = 1 / np.abs([steps[at[0]], steps[at[1]]]).max()
     np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], 1 / 1.5, rtol=ABOVE)
     np.testing.assert_allclose(expected, 1 / 1.5, rtol=0.05 / 1.5, err_msg="the grid's own step")
+
+
+def test_branching_closes_the_gap_at_a_frequency() -> None:
+    """Of two real blocks, between whose bounds scalings leave a quarter; what is found is singular, and of the size that is said."""
+    blocks = [REAL("a", 2, 1.0, 3.0), REAL("b", 2)]
+    M = matrix(blocks, 4)
+    whole, cells = tt.mu(M, blocks=blocks), tt.mu(M, blocks=blocks, gap=0.05)
+    np.testing.assert_allclose(whole.lower, of_two_real(M, 2), rtol=STRAIGHT)
+    assert whole.upper[0] > 1.2 * whole.lower[0]
+    assert cells.lower[0] <= cells.upper[0] <= 1.05 * cells.lower[0] * (1 + ROUNDING)
+    assert (whole.left[0], cells.left[0]) == (0, 0)
+    delta = cells.deltas[0]
+    assert np.linalg.svd(np.eye(4) - M @ delta, compute_uv=False)[-1] < ROUNDING
+    np.testing.assert_allclose(np.linalg.norm(delta, 2), 1 / cells.lower[0], rtol=ROUNDING)
+    np.testing.assert_allclose([cells.members[0]["a"], cells.members[0]["b"]], [2 + delta[0, 0], delta[3, 3]], rtol=ROUNDING)
+
+
+def test_without_a_singular_member_the_bound_falls() -> None:
+    """No real numbers make this loop singular: there is nothing to be near to, and the bound falls to the part asked for."""
+    blocks = [REAL("a", 2), REAL("b", 2)]
+    M = matrix(blocks, 5)
+    whole, cells = tt.mu(M, blocks=blocks), tt.mu(M, blocks=blocks, gap=0.3)
+    assert of_two_real(M, 2) == whole.lower[0] == 0.0
+    assert cells.upper[0] <= 0.3 * whole.upper[0] * (1 + ROUNDING)
+    assert cells.members == ({},)
+    assert not cells.deltas.any()
+
+
+def test_channels_far_apart_do_not_spoil_the_bound() -> None:
+    """Rows over six decades: 50 times too high from coordinates in which centres creep."""
+    rng = np.random.default_rng(1)
+    units = 10.0 ** rng.uniform(-3, 3, 4)
+    blocks = [REAL("a", 2), REAL("b", 2)]
+    bounds = tt.mu(units[:, None] * (rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4))), blocks=blocks)
+    assert bounds.upper[0] <= 2 * bounds.lower[0], "scalings leave as much open in good units, see above"
 
 
 def test_the_driver_is_the_block_with_the_range() -> None:

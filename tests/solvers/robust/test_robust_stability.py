@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.robust.families import oscillator, structure_of_modes, two_masses
+from tests.solvers.robust.families import oscillator, structure_of_modes, two_masses, unstable_disc
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.scalings import Scaling
 from titop.solvers.robust.state_space import Matrices
@@ -228,6 +228,31 @@ def test_what_too_few_cells_leave_is_said() -> None:
     found = tt.robust_stability(control.ss(A, B, 4 * C, D), blocks=blocks, gap=0.02, cells=2)
     assert 0 < found.left <= 1
     assert "give more cells" in str(found)
+
+
+@pytest.mark.parametrize("given", [{}, {"margin": True}, {"gap": 0.05}])
+def test_no_search_loses_what_another_finds(given: dict[str, object]) -> None:
+    """A disc of unstable members within the box: the least square about zero touches it where ``x = y``."""
+    (A, B, C, D), blocks = unstable_disc(0.3)
+    found = tt.robust_stability(control.ss(A, B, C, D), blocks=blocks, progress=False, **given)
+    nearest = (2.1 - np.sqrt(2.1**2 - 8 * (0.6**2 + 0.45**2 - 0.3**2))) / 4
+    assert found.robust is False
+    np.testing.assert_allclose(found.margin[1], nearest, rtol=1e-6)
+    if given:
+        np.testing.assert_allclose(found.upper, 1 / nearest, rtol=0.05 + RAISED)
+
+
+def test_a_margin_ends_with_a_bound_however_short_intervals_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the frequencies allowed do not close the gaps at a level, one that they do is as good."""
+    blocks = [REAL("a", 2), REAL("b", 3)]
+    A, B, C, D = structure_of_modes([2, 3], 6, 0.02, 3)
+    M = control.ss(A, B, 4 * C, D)
+    best = tt.robust_stability(M, blocks=blocks, margin=True)
+    monkeypatch.setattr("titop.solvers.robust.sweep._FREQUENCIES", 8)
+    monkeypatch.setattr("titop.solvers.robust.sweep._ASKED", 4)
+    found = tt.robust_stability(M, blocks=blocks, margin=True)
+    assert len(best.intervals) > 20, "or nothing is asked of it"
+    assert best.upper < found.upper < 2 * best.upper
 
 
 @pytest.mark.parametrize(

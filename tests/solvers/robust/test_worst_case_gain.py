@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.robust.families import oscillator, structure_of_modes
+from tests.solvers.robust.families import oscillator, structure_of_modes, unstable_disc
 from titop.solvers.robust.gain_search import peak_gain
 from titop.solvers.robust.state_space import Matrices
 
@@ -70,6 +70,16 @@ def test_an_unstable_member_has_an_infinite_gain() -> None:
     assert found.member["c"] < 0, "negative damping"
     assert np.isnan(found.omega)
     assert str(found) == f"no worst-case gain: unstable or ill-posed with {found.member}"
+
+
+def test_unstable_members_that_branching_meets_are_kept() -> None:
+    """Those of a small disc, which corners and climbs miss."""
+    (A, B, C, D), blocks = unstable_disc(0.05)
+    names = ["a", "b", "c", "d", "f"], ["p", "q", "r", "s", "x"]
+    M = control.ss(A, B, C, D, inputs=names[0], outputs=names[1])
+    found = tt.worst_case_gain(M, "f", "x", blocks=blocks, gap=0.2, progress=False)
+    assert found.lower == np.inf
+    assert np.hypot(found.member["x"] - 0.6, found.member["y"] - 0.45) <= 0.05 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))

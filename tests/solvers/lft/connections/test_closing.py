@@ -86,6 +86,22 @@ def test_coarse_stages_are_warned_of() -> None:
         craft().close(rate_control(0.4))
 
 
+def test_what_is_faster_than_the_samples_is_said_to_be_held() -> None:
+    """A boom of 2 Hz sampled at 1 Hz: more stages make it no better, a cure that the warning must not name."""
+    s = tt.System("craft", gravity=[0, 0, 0])
+    hub, tip = tt.RigidBody("hub", 5.0, inertia=[1.0, 1.0, 1.0], ports={"tip": [1, 0, 0]}), tt.RigidBody("tip", 1.0, com=[1, 0, 0])
+    s.connect("world", hub, joint=tt.Revolute("turn", axis=[0, 0, 1], damping=1.0))
+    s.connect(hub.port("tip"), tip, joint=tt.Revolute("boom", axis=[0, 0, 1], stiffness=200.0, damping=0.1))
+    m = s.resolve()
+    model = tt.lft(m, m.neutral(), {"tip.mass": tt.percent(40)}, ["turn"], ["turn.v"])
+    K = control.ss([], [], [], [[-0.1]], 1.0, inputs=["turn_v"], outputs=["turn"])
+    for stages in (1, 3):
+        with pytest.warns(tt.ModelWarning, match=r"hold= of tt\.lft.*more stages are no cure.*coarse-stages"):
+            model.close(K, stages=stages)
+    held = tt.lft(m, m.neutral(), {"tip.mass": tt.percent(40)}, ["turn"], ["turn.v"], hold=["boom"])
+    assert held.close(K).check(2) < 1e-2, "the cure"
+
+
 def test_a_sampled_loop_is_closed_again() -> None:
     """By a gain, and by a controller that waits for whole periods."""
     gain = control.ss([], [], [], [[-5.0]], inputs=["gyro_x"], outputs=["wheels_x"])
