@@ -95,7 +95,7 @@ def trim_along(
     read = Unknowns(guess, unknowns).entries
     found: list[OperatingPoint] = []
     for target in targets:
-        found.append(follow(found[-1] if found else guess, {name: target}, read, bounds, tolerance, bool(found)))
+        found.append(follow(found[-1] if found else guess, {name: target}, read, bounds, tolerance, bool(found), guess.q))
     return found
 
 
@@ -106,6 +106,7 @@ def follow(
     bounds: Any,
     tolerance: float,
     found: bool,
+    axes: Array,
 ) -> OperatingPoint:
     """Return the equilibrium at some values, from one at others: in one step, or in smaller ones.
 
@@ -118,6 +119,8 @@ def follow(
         As in `trim`.
     found : bool
         Whether the start is an equilibrium; else it is a guess, and there is one step only.
+    axes : (nq,) array
+        The configuration along whose axes positions of free joints are those: one for all steps, which turn them.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def follow(
         part = min(1.0, reached + step)
         values = {name: value if part == 1.0 else begin[name] + part * (value - begin[name]) for name, value in target.items()}
         try:
-            point = _step(start, values, unknowns, bounds, tolerance, found)
+            point = _step(start, values, unknowns, bounds, tolerance, found, axes)
         except ConvergenceError as error:
             halvings += 1
             if halvings > _HALVINGS or not found:
@@ -151,16 +154,17 @@ def _step(
     bounds: Any,
     tolerance: float,
     found: bool,
+    axes: Array,
 ) -> OperatingPoint:
-    varied = Unknowns(start, list(values))
-    changes = (np.array([*values.values()]) - varied.values()) / varied.scales
-    searched = Unknowns(varied.at(changes), unknowns)
-    x = tangent(start, list(values), changes, unknowns) / searched.scales if found else None
+    varied, targets = Unknowns(start, list(values)), np.array([*values.values()])
+    changes = targets - varied.values()
+    searched = Unknowns(varied.valued(targets), unknowns, axes=axes)
+    x = tangent(start, list(values), changes, unknowns, axes) / searched.scales if found else None
     point = search(searched, searched.bounds(bounds), tolerance, start=x)
     if not found or None in (start.negative, point.negative) or start.negative == point.negative:
         return point
-    onwards = _along_the_branch(Curve(start, list(values), unknowns, changes * varied.scales, tolerance))
-    return _step(onwards, values, unknowns, bounds, tolerance, found=False)
+    onwards = _along_the_branch(Curve(start, list(values), unknowns, changes, tolerance, axes))
+    return _step(onwards, values, unknowns, bounds, tolerance, False, axes)
 
 
 def _along_the_branch(curve: Curve) -> OperatingPoint:
@@ -179,13 +183,16 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
     raise ConvergenceError("what is found is on another branch than what was found before")
 
 
-def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown]) -> Array:
-    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (over their scales)."""
-    both = Unknowns(start, [*names, *unknowns])
+def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown], axes: Array) -> Array:
+    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change: all in their own units.
+
+    `axes` are as in `follow`.
+    """
+    both, n = Unknowns(start, [*names, *unknowns], axes=axes), len(names)
     moving = bool(start.v.any()) or bool(both.select(Kind.RATE)[0])
     derivatives = equation_derivatives(both, np.zeros(len(both.entries)), moving)
-    n = len(names)
-    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], derivatives[:, :n] @ changes, rcond=1e-10)[0] * both.scales[n:]
+    varied = derivatives[:, :n] @ (changes / both.scales[:n])
+    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], varied, rcond=1e-10)[0] * both.scales[n:]
     return predicted
 
 

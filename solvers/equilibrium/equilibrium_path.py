@@ -178,7 +178,7 @@ def equilibrium_path(
         unknowns = [name for name in model.coordinate_names if name not in names]
     searched = Unknowns(_varied(guess, names, first), unknowns)
     start = search(searched, searched.bounds(None), tolerance)
-    curve = Curve(start, names, searched.names, last - first, tolerance)
+    curve = Curve(start, names, searched.names, last - first, tolerance, searched.guess.q)
     reach = _range(start, names, first, last, within)
     stations, kinds, end = _followed(curve, curve.begin(), longest, reach, steps, progress)
     points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
@@ -250,8 +250,9 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
 
 def _varied(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
     """Return a point with other values of what changes."""
-    varied = Unknowns(guess, names)
-    return varied.at((values - np.array([value_of(guess, name) for name in names])) / varied.scales)
+    for name in names:
+        value_of(guess, name)
+    return Unknowns(guess, names).valued(values)
 
 
 def _read_steps(steps: Any) -> int:

@@ -58,17 +58,25 @@ class Curve:
     unknowns : sequence of str or Unknown
         What is searched for.
     changes : (m,) array
-        By how much the first change while the factor goes from zero to one.
+        By how much the first change while the factor goes from zero to one, in their own units.
     tolerance : float
         As in `trim`.
+    axes : (nq,) array
+        The configuration along whose axes positions of free joints are those.
     """
 
     def __init__(
-        self, start: OperatingPoint, names: Sequence[str], unknowns: Sequence[str | Unknown], changes: Array, tolerance: float
+        self,
+        start: OperatingPoint,
+        names: Sequence[str],
+        unknowns: Sequence[str | Unknown],
+        changes: Array,
+        tolerance: float,
+        axes: Array,
     ) -> None:
         loaded = Unknowns(start, names)
-        sizes = sizes_of(loaded.at(changes / loaded.scales))
-        self._unknowns, self._tolerance = Unknowns(start, [*names, *unknowns], sizes), tolerance
+        sizes = sizes_of(loaded.valued(loaded.values() + changes))
+        self._unknowns, self._tolerance = Unknowns(start, [*names, *unknowns], sizes, axes), tolerance
         self._moving = bool(start.v.any()) or bool(self._unknowns.select(Kind.RATE)[0])
         balanced = is_balance(Unknowns(start, unknowns), self._moving)
         self._equations = Balance(self._unknowns) if balanced else Motion(self._unknowns, self._moving)

@@ -222,7 +222,8 @@ class Family:
         """Return the equilibrium at some values, from one at others or from the guess; None when there is none."""
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
-            return follow(start or self.guess, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None)
+            begin, axes = start or self.guess, self.guess.q
+            return follow(begin, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None, axes)
         except ConvergenceError:
             return None
         except Exception as error:
