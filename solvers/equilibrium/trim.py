@@ -15,7 +15,7 @@ from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.creeping import crept
 from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.effort_balance import Balance, is_balance
+from titop.solvers.equilibrium.effort_balance import Balance
 from titop.solvers.equilibrium.equations import Equations, Motion, equations, excess, later_along
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -215,7 +215,7 @@ def search(
         x = np.clip(np.zeros(len(x)), *bounds)
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
-    if len(x) and is_balance(unknowns, moving):
+    if len(x) and not moving:
         x = _balanced(Balance(unknowns, bounds), x, bounds, (reach, straight), max_iterations, course)
     elif len(x):
         x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course, straight)
@@ -247,8 +247,8 @@ def _balanced(
     anything = np.full(balance.held, np.inf)
     limits = np.append(bounds[0], -anything), np.append(bounds[1], anything)
     reach, straight = (np.append(each, anything) for each in longest)
-    start = balance.begin(x)
-    return newton(balance.residual, balance.derivatives, start, limits, reach, iterations, course, straight)[: len(x)]
+    start, lengths = balance.begin(x), balance.lengths(len(x))
+    return newton(balance.residual, balance.derivatives, start, limits, reach, iterations, course, straight, lengths)[: len(x)]
 
 
 def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
