@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.equilibrium.dependents import with_dependents
 from titop.solvers.equilibrium.equations import equation_derivatives
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve
@@ -57,7 +58,8 @@ def trim_along(
     values : array_like (n,)
         Its values, one after the other.
     unknowns : sequence of str, optional
-        As in `trim`; by default all coordinates (but the varied one).
+        As in `trim`; by default all coordinates (but the varied one). Those that closures and gears make follow the others are
+        unknowns in any case.
     steps : int
         Steps from each value to the next: ``values=[0, 10], steps=50`` gives 51 equilibria.
     q, v, tau, u, wrenches, parameters, bounds, tolerance
@@ -73,7 +75,8 @@ def trim_along(
     ModelError
         For unknown names and unusable values.
     ConvergenceError
-        Where the branch ends, such as at a fold; the message says at which value.
+        Where the branch ends, such as at a fold; the message says at which value, and `found` of the error holds the points
+        before.
 
     Examples
     --------
@@ -92,10 +95,14 @@ def trim_along(
         raise ModelError(Finding("not-scalar", "name", name, "something with one value", advice))
     if unknowns is None:
         unknowns = [entry for entry in model.coordinate_names if entry != varied.names[0]]
-    read = Unknowns(guess, unknowns).entries
+    read = with_dependents(guess, Unknowns(guess, unknowns).entries, varied.entries)
     found: list[OperatingPoint] = []
     for target in targets:
-        found.append(follow(found[-1] if found else guess, {name: target}, read, bounds, tolerance, bool(found), guess.q))
+        start = found[-1] if found else guess
+        try:
+            found.append(follow(start, {name: target}, read, bounds, tolerance, bool(found), guess.q))
+        except ConvergenceError as error:
+            raise ConvergenceError(str(error), found) from None
     return found
 
 
