@@ -87,7 +87,17 @@ class ModelWarning(UserWarning):
 
 
 class ConvergenceError(RuntimeError):
-    """An iteration that did not reach its tolerance."""
+    """An iteration that did not reach its tolerance.
+
+    Attributes
+    ----------
+    found : object
+        What had been found when it ended: operating points of `trim_along`, the path of `equilibrium_path`; None for nothing.
+    """
+
+    def __init__(self, message: str, found: Any = None) -> None:
+        super().__init__(message)
+        self.found = found
 
 
 def list_findings(findings: tuple[Finding, ...]) -> str:

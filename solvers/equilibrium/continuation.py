@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.equilibrium.dependents import with_dependents
 from titop.solvers.equilibrium.equations import equation_derivatives
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve
@@ -57,7 +58,8 @@ def trim_along(
     values : array_like (n,)
         Its values, one after the other.
     unknowns : sequence of str, optional
-        As in `trim`; by default all coordinates (but the varied one).
+        As in `trim`; by default all coordinates (but the varied one). Those that closures and gears make follow the others are
+        unknowns in any case.
     steps : int
         Steps from each value to the next: ``values=[0, 10], steps=50`` gives 51 equilibria.
     q, v, tau, u, wrenches, parameters, bounds, tolerance
@@ -73,7 +75,8 @@ def trim_along(
     ModelError
         For unknown names and unusable values.
     ConvergenceError
-        Where the branch ends, such as at a fold; the message says at which value.
+        Where the branch ends, such as at a fold; the message says at which value, and `found` of the error holds the points
+        before.
 
     Examples
     --------
@@ -92,10 +95,14 @@ def trim_along(
         raise ModelError(Finding("not-scalar", "name", name, "something with one value", advice))
     if unknowns is None:
         unknowns = [entry for entry in model.coordinate_names if entry != varied.names[0]]
-    read = Unknowns(guess, unknowns).entries
+    read = with_dependents(guess, Unknowns(guess, unknowns).entries, varied.entries)
     found: list[OperatingPoint] = []
     for target in targets:
-        found.append(follow(found[-1] if found else guess, {name: target}, read, bounds, tolerance, bool(found)))
+        start = found[-1] if found else guess
+        try:
+            found.append(follow(start, {name: target}, read, bounds, tolerance, bool(found), guess.q))
+        except ConvergenceError as error:
+            raise ConvergenceError(str(error), found) from None
     return found
 
 
@@ -106,6 +113,7 @@ def follow(
     bounds: Any,
     tolerance: float,
     found: bool,
+    axes: Array,
 ) -> OperatingPoint:
     """Return the equilibrium at some values, from one at others: in one step, or in smaller ones.
 
@@ -118,6 +126,8 @@ def follow(
         As in `trim`.
     found : bool
         Whether the start is an equilibrium; else it is a guess, and there is one step only.
+    axes : (nq,) array
+        The configuration along whose axes positions of free joints are those: one for all steps, which turn them.
 
     Raises
     ------
@@ -130,7 +140,7 @@ def follow(
         part = min(1.0, reached + step)
         values = {name: value if part == 1.0 else begin[name] + part * (value - begin[name]) for name, value in target.items()}
         try:
-            point = _step(start, values, unknowns, bounds, tolerance, found)
+            point = _step(start, values, unknowns, bounds, tolerance, found, axes)
         except ConvergenceError as error:
             halvings += 1
             if halvings > _HALVINGS or not found:
@@ -151,16 +161,17 @@ def _step(
     bounds: Any,
     tolerance: float,
     found: bool,
+    axes: Array,
 ) -> OperatingPoint:
-    varied = Unknowns(start, list(values))
-    changes = (np.array([*values.values()]) - varied.values()) / varied.scales
-    searched = Unknowns(varied.at(changes), unknowns)
-    x = tangent(start, list(values), changes, unknowns) / searched.scales if found else None
+    varied, targets = Unknowns(start, list(values)), np.array([*values.values()])
+    changes = targets - varied.values()
+    searched = Unknowns(varied.valued(targets), unknowns, axes=axes)
+    x = tangent(start, list(values), changes, unknowns, axes) / searched.scales if found else None
     point = search(searched, searched.bounds(bounds), tolerance, start=x)
     if not found or None in (start.negative, point.negative) or start.negative == point.negative:
         return point
-    onwards = _along_the_branch(Curve(start, list(values), unknowns, changes * varied.scales, tolerance))
-    return _step(onwards, values, unknowns, bounds, tolerance, found=False)
+    onwards = _along_the_branch(Curve(start, list(values), unknowns, changes, tolerance, axes))
+    return _step(onwards, values, unknowns, bounds, tolerance, False, axes)
 
 
 def _along_the_branch(curve: Curve) -> OperatingPoint:
@@ -179,13 +190,16 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
     raise ConvergenceError("what is found is on another branch than what was found before")
 
 
-def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown]) -> Array:
-    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change (over their scales)."""
-    both = Unknowns(start, [*names, *unknowns])
+def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown], axes: Array) -> Array:
+    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change: all in their own units.
+
+    `axes` are as in `follow`.
+    """
+    both, n = Unknowns(start, [*names, *unknowns], axes=axes), len(names)
     moving = bool(start.v.any()) or bool(both.select(Kind.RATE)[0])
     derivatives = equation_derivatives(both, np.zeros(len(both.entries)), moving)
-    n = len(names)
-    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], derivatives[:, :n] @ changes, rcond=1e-10)[0] * both.scales[n:]
+    varied = derivatives[:, :n] @ (changes / both.scales[:n])
+    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], varied, rcond=1e-10)[0] * both.scales[n:]
     return predicted
 
 

@@ -1,15 +1,32 @@
 """Displacements from a configuration by which positions and rotations of free joints do not change each other.
 
 ``model.integrate`` moves a free joint along a screw: turned by a part of its displacement, it goes astray from the line of the
-others. Here it goes along the axes that it has in the configuration, then turns about its own origin.
+others. Here it goes along the axes that it has in the configuration, or in another one, then turns about its own origin.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, quaternion_matrix
+from titop.blocks.joints.quaternion_joints import Free
 from titop.solvers.model.model import Model
+
+
+def along_axes(model: Model, q: Array, axes: Array) -> Array | None:
+    """Return the displacement (nv, nv) at q (nq) for each one along the axes that free joints have in another configuration.
+
+    None where they have the same ones.
+    """
+    turned = None
+    for name, own in model.assembly.v_slices.items():
+        if isinstance(model.assembly.blocks[name], Free):
+            end = model.assembly.q_slices[name].stop
+            here, there = q[end - 4 : end], axes[end - 4 : end]
+            if (here != there).any():
+                turned, own = np.eye(model.nv) if turned is None else turned, slice(own.start, own.start + 3)
+                turned[own, own] = quaternion_matrix(here).T @ quaternion_matrix(there)
+    return turned
 
 
 def displaced(model: Model, q: Array, dq: Array) -> Array:

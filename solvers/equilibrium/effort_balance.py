@@ -11,16 +11,9 @@ from titop.solvers.equilibrium.unknown_differences import by_unknown
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.signals.quantities import Kind
 
-
-def is_balance(unknowns: Unknowns, moving: bool) -> bool:
-    """Tell whether a search is one for a balance of efforts.
-
-    Where loops are closed it is one of all coordinates: among more unknowns the one of least change is looked for, without
-    multipliers.
-    """
-    constrained = unknowns.guess.model.is_constrained
-    every = unknowns.select(Kind.POSITION)[1] == [*range(unknowns.guess.model.nv)] == [*range(len(unknowns.entries))]
-    return not moving and (every or not constrained)
+#: What a change of a multiplier counts beside one of an unknown: of many equilibria that one is found whose unknowns change
+#: least.
+_LOOSE = 1e-4
 
 
 class Balance:
@@ -49,6 +42,10 @@ class Balance:
         openings = np.where(model.angular_constraints, 1.0, sizes.length) if self.held else np.zeros(0)
         self._rest, self._sizes = np.zeros(model.nv), np.concatenate([sizes.efforts, openings])
         self._multipliers = sizes.energy / openings
+
+    def lengths(self, count: int) -> Array:
+        """Return what changes of so many unknowns, and of the multipliers, count where the shortest step is looked for."""
+        return np.repeat([1.0, _LOOSE], [count, self.held])
 
     def begin(self, x: Array) -> Array:
         """Return unknowns with the multipliers that leave least of their efforts: from none, shapes would go astray first."""

@@ -15,6 +15,7 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import alone, parts_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.root_search import of_one_size
 from titop.solvers.equilibrium.sizes import Sizes
 from titop.solvers.equilibrium.unknown_differences import by_unknown
 from titop.solvers.equilibrium.unknowns import Unknowns
@@ -74,6 +75,10 @@ class Motion:
     def begin(self, x: Array) -> Array:
         """Return x: there are no multipliers."""
         return x
+
+    def lengths(self, count: int) -> Array:
+        """Return what changes of so many unknowns count: one."""
+        return np.ones(count)
 
     def residual(self, x: Array) -> Array:
         """Return the residuals at x; infinite where parameters or configurations cannot be."""
@@ -142,6 +147,9 @@ def excess(unknowns: Unknowns, x: Array, moving: bool, values: Array, by_x: Arra
     A kink of the energy, such as that where a stretch of tendon ends in a point, has endless slopes that would excuse anything:
     no slope counts for more than those a little to both sides.
 
+    Where next to nothing acts, all terms are rounding, and so is what they allow. Residuals are none, too, if unknowns that
+    change by what rounding leaves of their sizes take them all away: then the point is the equilibrium as well as numbers tell.
+
     Parameters
     ----------
     unknowns : Unknowns
@@ -165,10 +173,28 @@ def excess(unknowns: Unknowns, x: Array, moving: bool, values: Array, by_x: Arra
     own = np.zeros(len(values))
     own[:nv] = _of_terms(point, unknowns, tolerance) / unknowns.sizes.accelerations
     result = parts_of(np.abs(values), own + allowed(by_x))
-    if not moved.any() or (result > 1.0).any() or (np.abs(values) <= tolerance).all():
+    refused = bool((result > 1.0).any())
+    if refused and (_beside_root(values, by_x, sizes, tolerance) > 1.0).any():
+        return result
+    if not refused and (not moved.any() or (np.abs(values) <= tolerance).all()):
         return result
     around = [np.abs(equation_derivatives(unknowns, x + sign * _AROUND * moved * sizes, moving)) for sign in (1.0, -1.0)]
-    return parts_of(np.abs(values), own + allowed(np.minimum(np.abs(by_x), np.maximum(*around))))
+    slopes = np.minimum(np.abs(by_x), np.maximum(*around))
+    if refused:
+        return np.minimum(result, _beside_root(values, np.copysign(slopes, by_x), sizes, tolerance))
+    return parts_of(np.abs(values), own + allowed(slopes))
+
+
+def _beside_root(values: Array, by_x: Array, sizes: Array, tolerance: float) -> Array:
+    """Return residuals (k) in parts of what unknowns change them by that are off by rounding.
+
+    What no change of unknowns takes away may be a tolerance of what such changes do.
+    """
+    rows, columns, scaled = of_one_size(by_x)
+    step, rounded = columns * np.linalg.lstsq(scaled, rows * values, rcond=None)[0], _ROUNDING * sizes
+    left = parts_of(np.abs(values - by_x @ step), tolerance * np.abs(by_x) @ rounded)
+    off: Array = np.maximum(left, np.abs(step / rounded).max(initial=0.0))
+    return off
 
 
 def _of_terms(point: OperatingPoint, unknowns: Unknowns, tolerance: float) -> Array:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.continuation import value_of, values_of
+from titop.solvers.equilibrium.dependents import with_dependents
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.path_curve import Curve, Station
 from titop.solvers.equilibrium.path_events import KINDS
@@ -122,7 +123,8 @@ def equilibrium_path(
         What changes, as in `trim_along`: inputs, efforts, coordinates or parameters such as ``"push.force.z"``. Values at the
         load factors zero and one.
     unknowns : sequence of str, optional
-        As in `trim`; by default all coordinates that are no loads.
+        As in `trim`; by default all coordinates that are no loads. Those that closures and gears make follow the others are
+        unknowns in any case.
     q, v, tau, u, wrenches, parameters, tolerance
         As in `trim`; the guess is one for the start.
     within : pair of float
@@ -144,7 +146,8 @@ def equilibrium_path(
     ModelError
         For unknown names and unusable values.
     ConvergenceError
-        Where no equilibrium is found at the start, or none any more: with the load factor that is reached, and what is left.
+        Where no equilibrium is found at the start, or none any more: with the load factor that is reached, and what is left;
+        `found` of the error is the path so far.
 
     Warns
     -----
@@ -176,27 +179,35 @@ def equilibrium_path(
     steps, longest = _read_steps(steps), _read_length(longest)
     if unknowns is None:
         unknowns = [name for name in model.coordinate_names if name not in names]
-    searched = Unknowns(_varied(guess, names, first), unknowns)
+    begin = _varied(guess, names, first)
+    searched = Unknowns(begin, with_dependents(begin, Unknowns(begin, unknowns).entries, Unknowns(begin, names).entries))
     start = search(searched, searched.bounds(None), tolerance)
-    curve = Curve(start, names, searched.names, last - first, tolerance)
+    curve = Curve(start, names, searched.entries, last - first, tolerance, guess.q)
     reach = _range(start, names, first, last, within)
-    stations, kinds, end = _followed(curve, curve.begin(), longest, reach, steps, progress)
-    points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
-    return EquilibriumPath(points, factors, tuple(kinds), complete=bool(end), closed=end == "closed")
+    return _followed(curve, curve.begin(), longest, reach, steps, progress)
 
 
 def _followed(
     curve: Curve, start: Station, longest: float, within: tuple[float, float], steps: int, progress: bool
-) -> tuple[list[Station], list[str], str]:
-    """Return the stations of a path with what happens at them, and how it ends; see `Step`."""
+) -> EquilibriumPath:
+    """Return the path from a station on.
+
+    Raises
+    ------
+    ConvergenceError
+        Where it cannot be followed any more, with the path so far.
+    """
     stations, kinds, end = [start], [""], ""
-    with progress_bar(progress=progress, unit=" equilibria") as bar:
-        for step in islice(steps_along(curve, start, longest, within), steps):
-            stations += [*(event.station for event in step.events), step.reached]
-            kinds += [*(event.kind for event in step.events), ""]
-            end = step.end
-            bar.set_postfix_str(f"load factor {step.reached.y[0]:.4g}", refresh=False)
-            bar.update()
+    try:
+        with progress_bar(progress=progress, unit=" equilibria") as bar:
+            for step in islice(steps_along(curve, start, longest, within), steps):
+                stations += [*(event.station for event in step.events), step.reached]
+                kinds += [*(event.kind for event in step.events), ""]
+                end = step.end
+                bar.set_postfix_str(f"load factor {step.reached.y[0]:.4g}", refresh=False)
+                bar.update()
+    except ConvergenceError as error:
+        raise ConvergenceError(str(error), _path(stations, kinds, "")) from None
     if not end:
         found, expected = (
             f"a load factor of {stations[-1].y[0]:.4g} after {steps} steps",
@@ -204,7 +215,13 @@ def _followed(
         )
         advice = "raise steps or longest, or narrow within"
         warn([Finding("path-goes-on", "equilibrium_path", found, expected, advice)], stacklevel=4)
-    return stations, kinds, end
+    return _path(stations, kinds, end)
+
+
+def _path(stations: Sequence[Station], kinds: Sequence[str], end: str) -> EquilibriumPath:
+    """Return the path along stations with what happens at them, and how it ends; see `Step`."""
+    points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
+    return EquilibriumPath(points, factors, tuple(kinds), complete=bool(end), closed=end == "closed")
 
 
 def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Array, within: Any) -> tuple[float, float]:
@@ -250,8 +267,9 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
 
 def _varied(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
     """Return a point with other values of what changes."""
-    varied = Unknowns(guess, names)
-    return varied.at((values - np.array([value_of(guess, name) for name in names])) / varied.scales)
+    for name in names:
+        value_of(guess, name)
+    return Unknowns(guess, names).valued(values)
 
 
 def _read_steps(steps: Any) -> int:

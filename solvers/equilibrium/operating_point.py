@@ -176,7 +176,7 @@ class OperatingPoint:
         with np.errstate(invalid="ignore"):  # scales beyond integers, which scipy takes for places too
             balanced = linalg.matrix_balance(self._derivatives)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
-        with np.errstate(divide="ignore"):  # defective ones may be anywhere
+        with np.errstate(divide="ignore", over="ignore"):  # defective ones may be anywhere
             return values, _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
 
     @property

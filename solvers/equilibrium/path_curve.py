@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.effort_balance import Balance, is_balance
+from titop.solvers.equilibrium.effort_balance import Balance
 from titop.solvers.equilibrium.equations import Motion, equation_derivatives, equations, excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.root_search import Course, least_step, newton
@@ -58,20 +58,27 @@ class Curve:
     unknowns : sequence of str or Unknown
         What is searched for.
     changes : (m,) array
-        By how much the first change while the factor goes from zero to one.
+        By how much the first change while the factor goes from zero to one, in their own units.
     tolerance : float
         As in `trim`.
+    axes : (nq,) array
+        The configuration along whose axes positions of free joints are those.
     """
 
     def __init__(
-        self, start: OperatingPoint, names: Sequence[str], unknowns: Sequence[str | Unknown], changes: Array, tolerance: float
+        self,
+        start: OperatingPoint,
+        names: Sequence[str],
+        unknowns: Sequence[str | Unknown],
+        changes: Array,
+        tolerance: float,
+        axes: Array,
     ) -> None:
         loaded = Unknowns(start, names)
-        sizes = sizes_of(loaded.at(changes / loaded.scales))
-        self._unknowns, self._tolerance = Unknowns(start, [*names, *unknowns], sizes), tolerance
+        sizes = sizes_of(loaded.valued(loaded.values() + changes))
+        self._unknowns, self._tolerance = Unknowns(start, [*names, *unknowns], sizes, axes), tolerance
         self._moving = bool(start.v.any()) or bool(self._unknowns.select(Kind.RATE)[0])
-        balanced = is_balance(Unknowns(start, unknowns), self._moving)
-        self._equations = Balance(self._unknowns) if balanced else Motion(self._unknowns, self._moving)
+        self._equations = Motion(self._unknowns, self._moving) if self._moving else Balance(self._unknowns)
         count, loads, held = len(self._unknowns.entries), len(names), self._equations.held
         #: From y to the unknowns and multipliers of the equations.
         self._spread = np.zeros((count + held, 1 + count - loads + held))
@@ -162,6 +169,7 @@ class Curve:
             self._free[1],
             _ITERATIONS,
             course,
+            lengths=self._equations.lengths(len(start) - self._equations.held),
         )
         station = self.station(y, towards)
         if course.strayed:

@@ -12,6 +12,9 @@ from titop.blocks.basics.spatial import Array
 #: Singular values below this part of the largest one count as zero: their directions stay as they are.
 _RANK = 1e-10
 
+#: Entries below this part of the largest of their row, or of their column, are rounding: no row or column is scaled by them.
+_ROUNDING = 1e-14
+
 #: A Newton step shorter than this, and than that part of the one before, squares its error: the next would be rounding.
 _SETTLED, _CONTRACTED = 1e-7, 1e-2
 
@@ -52,6 +55,7 @@ def newton(
     iterations: int,
     course: Course | None = None,
     straight: Array | None = None,
+    lengths: Array | None = None,
 ) -> Array:
     """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
 
@@ -71,11 +75,13 @@ def newton(
         Where it is written down whether the search strayed.
     straight : (n,) array, optional
         Longest change of each unknown in a step along which the equations turn out to be straight; `reach` by default.
+    lengths : (n,) array, optional
+        What a change of each unknown counts where the shortest step is looked for; one by default.
     """
     course, straight = course or Course(), reach if straight is None else straight
     values, moved = residual(x), np.inf
     for _ in range(iterations):
-        step = least_step(derivatives(x), values, x, bounds)
+        step = least_step(derivatives(x), values, x, bounds, lengths)
         cut, least = (max(1.0, float((np.abs(step) / longest).max(initial=0.0))) for longest in (reach, straight))
         if least < cut:
             found = residual(np.clip(x + step / least, *bounds))
@@ -100,15 +106,16 @@ def newton(
     return x
 
 
-def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array, Array]) -> Array:
-    """Return the shortest step that solves the linearised equations best within the bounds."""
+def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array, Array], lengths: Array | None = None) -> Array:
+    """Return the shortest step that solves the linearised equations best within the bounds; see `newton`."""
     lower, upper = bounds
-    step, fixed = -least_solution(derivatives, values), np.zeros(len(x), dtype=bool)
+    counted = np.ones(len(x)) if lengths is None else lengths
+    step, fixed = -least_solution(derivatives, values, counted), np.zeros(len(x), dtype=bool)
     if (x + step >= lower).all() and (x + step <= upper).all():
         return step
     while not fixed.all():
         left = values + derivatives[:, fixed] @ step[fixed]
-        step[~fixed] = -least_solution(derivatives[:, ~fixed], left)
+        step[~fixed] = -least_solution(derivatives[:, ~fixed], left, counted[~fixed])
         beyond = ~fixed & ((x + step < lower) | (x + step > upper))
         if not beyond.any():
             break
@@ -117,11 +124,44 @@ def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array,
     return step
 
 
-def least_solution(matrix: Array, values: Array) -> Array:
-    """Return the shortest x of least squares; of square matrices far from singular by their inverse, ten times as fast."""
-    inverse = sure_inverse(matrix, _RANK)
-    least: Array = np.linalg.lstsq(matrix, values, rcond=_RANK)[0] if inverse is None else inverse @ values
+def least_solution(matrix: Array, values: Array, lengths: Array | None = None) -> Array:
+    """Return the shortest x of least squares; of square matrices far from singular by their inverse, ten times as fast.
+
+    Rows are brought to one size where they can all be met, and columns too before it is told how far from singular a square
+    matrix is: entries of stiff and of soft coordinates differ by any factor, and the soft ones are no zeros. `lengths` (n) are
+    what a change of each x counts, one by default.
+    """
+    count, unknowns = matrix.shape
+    rows = np.ones(count)
+    if count <= unknowns:
+        rows, columns, scaled = of_one_size(matrix)
+        inverse = sure_inverse(scaled, _RANK)
+        if inverse is not None:
+            solution: Array = columns * (inverse @ (rows * values))
+            return solution
+    counted = np.ones(unknowns) if lengths is None else lengths
+    least: Array = np.linalg.lstsq(rows[:, None] * matrix / counted, rows * values, rcond=_RANK)[0] / counted
     return least
+
+
+def of_one_size(matrix: Array) -> tuple[Array, Array, Array]:
+    """Return the factors of a matrix's rows (m), and then columns (n), by which their largest entries are one, and it (m, n).
+
+    Entries that are rounding become zero; rows and columns of nothing else keep their size.
+    """
+    sizes = np.abs(matrix)
+    least = _ROUNDING * np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, initial=0.0))
+    known = np.where(sizes > least, matrix, 0.0)
+    rows = _factors(np.abs(known).max(axis=1, initial=0.0))
+    known = rows[:, None] * known
+    columns = _factors(np.abs(known).max(axis=0, initial=0.0))
+    return rows, columns, known * columns
+
+
+def _factors(sizes: Array) -> Array:
+    """Return what makes sizes one; one for those that cannot be."""
+    usable = (sizes > 0.0) & np.isfinite(sizes)
+    return np.divide(1.0, sizes, out=np.ones(len(sizes)), where=usable)
 
 
 def sure_inverse(matrix: Array, part: float) -> Array | None:

@@ -14,8 +14,9 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.creeping import crept
+from titop.solvers.equilibrium.dependents import is_open_guess, with_dependents
 from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.effort_balance import Balance, is_balance
+from titop.solvers.equilibrium.effort_balance import Balance
 from titop.solvers.equilibrium.equations import Equations, Motion, equations, excess, later_along
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -70,7 +71,8 @@ def trim(
     unknowns : sequence of str, optional
         What may change: coordinates ``"hinge"`` (a joint's name stands for all of its own), rates ``"hinge.v"``, efforts
         ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. The rest stays;
-        positions of free joints are those along the axes of their bodies in the guess.
+        positions of free joints are those along the axes of their bodies in the guess. Where the guess leaves loops open,
+        coordinates that close them are unknowns in any case.
     q : (nq,) array or mapping of joint or coordinate name to value, optional
         Guess of the unknown and values of the fixed coordinates; neutral by default.
     v : (nv,) array or mapping, optional
@@ -132,6 +134,8 @@ def trim(
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     tolerance, max_iterations = read_tolerance(tolerance), _read_iterations(max_iterations)
     searched = Unknowns(guess, unknowns)
+    if unknowns is not None and searched.entries and is_open_guess(guess):
+        searched = Unknowns(guess, with_dependents(guess, searched.entries))
     limits = searched.bounds(bounds)
 
     def anywhere() -> OperatingPoint:
@@ -215,7 +219,7 @@ def search(
         x = np.clip(np.zeros(len(x)), *bounds)
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
-    if len(x) and is_balance(unknowns, moving):
+    if len(x) and not moving:
         x = _balanced(Balance(unknowns, bounds), x, bounds, (reach, straight), max_iterations, course)
     elif len(x):
         x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course, straight)
@@ -247,8 +251,8 @@ def _balanced(
     anything = np.full(balance.held, np.inf)
     limits = np.append(bounds[0], -anything), np.append(bounds[1], anything)
     reach, straight = (np.append(each, anything) for each in longest)
-    start = balance.begin(x)
-    return newton(balance.residual, balance.derivatives, start, limits, reach, iterations, course, straight)[: len(x)]
+    start, lengths = balance.begin(x), balance.lengths(len(x))
+    return newton(balance.residual, balance.derivatives, start, limits, reach, iterations, course, straight, lengths)[: len(x)]
 
 
 def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.displacements import displaced, displacement_motions
+from titop.solvers.equilibrium.displacements import along_axes, displaced, displacement_motions
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.model.model import Model
@@ -44,8 +44,8 @@ class Unknowns:
     """The unknowns of a search, as numbers x that are zero at the guess.
 
     They have no units: coordinates are measured along their tangent directions from the guess, positions of free joints along
-    their axes there whatever turns; they, rates, efforts and inputs over the system's sizes; parameters in parts of the guess,
-    but forces and moments that are next to none.
+    their axes there, or in another configuration, whatever turns; they, rates, efforts and inputs over the system's sizes;
+    parameters in parts of the guess, but forces and moments that are next to none.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ class Unknowns:
         parameter. Or what was read of them already.
     sizes : Sizes, optional
         Of the guess's system by default.
+    axes : (nq,) array, optional
+        The configuration whose axes count; the guess's by default.
 
     Attributes
     ----------
@@ -72,8 +74,8 @@ class Unknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any = None, sizes: Sizes | None = None) -> None:
-        self.guess = guess
+    def __init__(self, guess: OperatingPoint, names: Any = None, sizes: Sizes | None = None, axes: Array | None = None) -> None:
+        self.guess, self.axes = guess, guess.q if axes is None else axes
         if sizes is not None:
             self.sizes = sizes
         self.entries: tuple[Unknown, ...]
@@ -152,12 +154,14 @@ class Unknowns:
         return selected
 
     @cached_property
-    def _steps(self) -> dict[Kind, tuple[Any, Any, Array]]:
-        """What `select` returns, ready to index with, and what a unit of x stands for."""
-        return {
-            kind: (_index(positions), _index(indices), self.scales[positions])
-            for kind, (positions, indices) in self._selected.items()
-        }
+    def _places(self) -> dict[Kind, tuple[Any, Any]]:
+        """What `select` returns, ready to index with."""
+        return {kind: (_index(positions), _index(indices)) for kind, (positions, indices) in self._selected.items()}
+
+    @cached_property
+    def _turned(self) -> Array | None:
+        """From displacements along the axes that count to displacements (nv, nv) at the guess; None where they are the same."""
+        return along_axes(self.guess.model, self.guess.q, self.axes) if self.select(Kind.POSITION)[0] else None
 
     def at(self, x: Array) -> OperatingPoint:
         """Return the operating point that x stands for: the last one, with what is known of it, for the same x.
@@ -172,18 +176,33 @@ class Unknowns:
             self._last = numbers, self._point(x)
         return self._last[1]
 
+    def valued(self, values: Any) -> OperatingPoint:
+        """Return the operating point with values (n) of the unknowns, each in its own unit, whatever the sizes of the guess.
+
+        Raises
+        ------
+        ModelError
+            For parameters that a block refuses.
+        """
+        return self._moved(np.asarray(values, dtype=float) - self.values())
+
     def _point(self, x: Array) -> OperatingPoint:
+        return self._moved(self.scales * x)
+
+    def _moved(self, by: Array) -> OperatingPoint:
+        """Return the operating point with the unknowns changed, each in its own unit."""
         guess, model = self.guess, self.guess.model
         dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
         targets = {Kind.POSITION: dq, Kind.RATE: v, Kind.EFFORT: tau}
-        if Kind.INPUT in self._steps:
+        if Kind.INPUT in self._places:
             targets[Kind.INPUT] = u = np.zeros(model.nu) if u is None else u.copy()
-        for kind, (positions, indices, scales) in self._steps.items():
+        for kind, (positions, indices) in self._places.items():
             if kind != Kind.PARAMETER:
-                targets[kind][indices] += scales * x[positions]
+                targets[kind][indices] += by[positions]
+        if self._turned is not None:
+            dq = self._turned @ dq
         changes = {
-            self.entries[k].name: self._numbers[self.entries[k].name][0] + float(x[k] * self.scales[k])
-            for k in self.select(Kind.PARAMETER)[0]
+            self.entries[k].name: self._numbers[self.entries[k].name][0] + float(by[k]) for k in self.select(Kind.PARAMETER)[0]
         }
         if changes:
             model = model.changed(changes)[0]
@@ -205,14 +224,16 @@ class Unknowns:
             Where they are.
         by_x : (n, unknowns) array
         """
-        if kind not in self._steps:
+        if kind not in self._places:
             return
-        model = self.guess.model
-        positions, indices, scales = self._steps[kind]
+        model, (positions, indices) = self.guess.model, self._places[kind]
+        scales = self.scales[positions]
         if kind == Kind.POSITION and not model.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
+            dq = dq if self._turned is None else self._turned @ dq
             derivatives = derivatives @ displacement_motions(model, dq)
+            derivatives = derivatives if self._turned is None else derivatives @ self._turned
         by_x[:, positions] = derivatives[:, indices] * scales
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:

@@ -30,6 +30,9 @@ from titop.solvers.signals.grammar import UNKNOWN, read_name
 #: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000
 
+#: So many points without an equilibrium are named in a warning.
+_NAMED = 10
+
 #: How far a given point's value may be from the parameter's, in parts of the largest.
 _SAME = 1e-9
 
@@ -58,7 +61,8 @@ def lpv(
     """Return the family of a system's linear models over parameters and operating points.
 
     At each point of the grid an equilibrium is found by continuation from its neighbours, in the order in which the values are
-    given, and the system linearised there in the same state coordinates. Points without one are kept out, and marked.
+    given, and the system linearised there in the same state coordinates. Points without one are kept out, and marked: a warning
+    and `failed` of the family tell which, and why.
 
     In systems with closures or gears the independent coordinates are chosen once: those that determine the others best where
     they do worst. A choice, also one of yours, that fails at a point or on the way from one to the next is refused.
@@ -79,7 +83,7 @@ def lpv(
         As in `linearize`.
     unknowns, q, v, tau, u, wrenches, bounds, tolerance
         As in `trim`; the guess is one for the first point. By default all coordinates are unknown but those that are
-        parameters.
+        parameters; those that closures and gears make follow the others are in any case.
     grid : bool
         False takes the values as a list of points: as many of each parameter.
     workers : int
@@ -99,6 +103,11 @@ def lpv(
         coordinates fail; for a family that does not fit into memory (8 GiB).
     ConvergenceError
         When no point has an equilibrium.
+
+    Warns
+    -----
+    ModelWarning
+        Of points without an equilibrium; and as `linearize`.
 
     Examples
     --------
@@ -128,11 +137,17 @@ def lpv(
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
         results = family.given(points, targets, lines, _read_workers(workers), progress)
-    return _assembled(family, axes, grid, results, omit, points)
+    return _assembled(family, axes, grid, targets, results, omit, points)
 
 
 def _assembled(
-    family: Family, axes: dict[str, Array], grid: bool, results: Results, omit: Any, points: Sequence[OperatingPoint] | None
+    family: Family,
+    axes: dict[str, Array],
+    grid: bool,
+    targets: Array,
+    results: Results,
+    omit: Any,
+    points: Sequence[OperatingPoint] | None,
 ) -> LPVModel:
     """Return the family's model: states left out, arrays in the grid's shape."""
     model, system_inputs, system_outputs = family.guess.model, family.system_inputs, family.system_outputs
@@ -143,6 +158,8 @@ def _assembled(
     if omitted.size:
         kept = kept_states(results.states, (A[valid], C[valid]), signals, omitted, system_outputs, family.nearby)
         A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
+    if family.failures:
+        _warn_of_failures(family, targets)
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
@@ -173,7 +190,17 @@ def _assembled(
         configuration_names=model.configuration_names,
         coordinate_names=model.coordinate_names,
         input_names=model.input_names,
+        failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},
     )
+
+
+def _warn_of_failures(family: Family, targets: Array) -> None:
+    """Name the points without an equilibrium, and say why there is none at the first."""
+    rows, reasons = [*family.failures], [*family.failures.values()]
+    where = "; ".join(f"at {family.values(targets[row])}" for row in rows[:_NAMED]) + ("; ..." if len(rows) > _NAMED else "")
+    found, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
+    advice = "more unknowns, another guess, or other values may find them; .failed gives the reason of each"
+    warn([Finding("no-equilibrium", f"lpv {where}", found, expected, advice)], stacklevel=5)
 
 
 def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:

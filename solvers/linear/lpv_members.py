@@ -12,12 +12,13 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
+from titop.solvers.equilibrium.dependents import with_dependents
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.lpv_basis import FamilyBasis
-from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, WholePoint, bare
+from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, Failure, WholePoint, bare
 from titop.solvers.linear.lpv_results import Results
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
 from titop.solvers.model.model import Model
@@ -55,10 +56,16 @@ class Family:
     guess : OperatingPoint
         For the first point.
     recipe : Recipe
+
+    Attributes
+    ----------
+    failures : dict of int to str
+        Why there is no member at some rows of the targets that were worked on last.
     """
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
         self.guess, self.recipe = guess, recipe
+        self.failures: dict[int, str] = {}
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
         self.system_inputs = SystemInputs(guess.model, recipe.inputs, recipe.hold)
         self.system_outputs: tuple[SystemOutputs, ...] = read_outputs(
@@ -89,12 +96,12 @@ class Family:
             Where the family's independent coordinates fail.
         """
         starts = self._line_starts(targets, lines)
-        kept = [None if start is None else bare(start) for start in starts]
+        kept = [bare(start) if isinstance(start, OperatingPoint) else start for start in starts]
         tasks = [
             Task(self._span(targets[rows]), _followed, (start, targets[rows]))
             for start, (_, rows) in zip(kept, lines, strict=True)
         ]
-        found: list[BarePoint | None] = [None] * len(targets)
+        found: list[BarePoint | Failure] = [Failure("")] * len(targets)
         sizes = [len(rows) for _, rows in lines]
         parts = _shown(self._results(tasks, workers), sizes, "points trimmed", progress)
         for (_, rows), part in zip(lines, parts, strict=True):
@@ -103,13 +110,15 @@ class Family:
         return self._members(found, targets, lines, workers, progress)
 
     def _members(
-        self, points: Sequence[AnyPoint | None], targets: Array, lines: Lines, workers: int, progress: bool
+        self, points: Sequence[AnyPoint | Failure], targets: Array, lines: Lines, workers: int, progress: bool
     ) -> Results:
         """Return the results at the points that there are, all in the same states."""
-        rows = np.array([k for k, point in enumerate(points) if point is not None], dtype=int)
+        self.failures = {k: point.reason for k, point in enumerate(points) if isinstance(point, Failure)}
+        rows = np.setdiff1d(np.arange(len(points)), [*self.failures])
         if not rows.size:
-            raise ConvergenceError("no equilibrium at any point; try another guess (q=, v=, ...) or more unknowns")
-        there = [point for point in points if point is not None]
+            advice = "try another guess (q=, v=, ...) or more unknowns"
+            raise ConvergenceError(f"no equilibrium at any point; {advice}; at {self.values(targets[0])}: {self.failures[0]}")
+        there = [point for point in points if not isinstance(point, Failure)]
         independent = self._independent(there, rows, targets, lines)
         self._linearised_at = there, independent
         size = min(_CHUNK, -(-len(rows) // workers))
@@ -144,7 +153,7 @@ class Family:
             return asked
 
         def name(k: int) -> str:
-            return self._values(targets[rows[k]])
+            return self.values(targets[rows[k]])
 
         before = _neighbours(rows, lines)
         basis = FamilyBasis([point.on(model) for point in points], before, self.system_inputs.held, name)
@@ -201,12 +210,12 @@ class Family:
 
     # -- equilibria ----------------------------------------------------------------------------------------------------
 
-    def followed(self, start: OperatingPoint | None, targets: Array) -> list[OperatingPoint | None]:
-        """Return the equilibria along a line, from one near its first point; None where there is none."""
+    def followed(self, start: OperatingPoint | None, targets: Array) -> list[OperatingPoint | Failure]:
+        """Return the equilibria along a line, from one near its first point."""
         found = []
         for values in targets:
             point = self._point(start, values)
-            start = point or start
+            start = point if isinstance(point, OperatingPoint) else start
             found.append(point)
         return found
 
@@ -215,30 +224,34 @@ class Family:
         starts: list[OperatingPoint | None] = []
         for before, rows in lines:
             known = starts[before] if before >= 0 else None
-            starts.append(self._point(known, targets[rows[0]]) or known)
+            first = self._point(known, targets[rows[0]])
+            starts.append(first if isinstance(first, OperatingPoint) else known)
         return starts
 
-    def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | None:
-        """Return the equilibrium at some values, from one at others or from the guess; None when there is none."""
+    def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
+        """Return the equilibrium at some values, from one at others or from the guess."""
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
-            return follow(start or self.guess, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None)
-        except ConvergenceError:
-            return None
+            begin, axes = start or self.guess, self.guess.q
+            return follow(begin, target, self._unknowns, recipe.bounds, recipe.tolerance, start is not None, axes)
+        except ConvergenceError as error:
+            return Failure(str(error))
         except Exception as error:
-            error.add_note(f"at {self._values(values)}")
+            error.add_note(f"at {self.values(values)}")
             raise
 
     @cached_property
     def _unknowns(self) -> tuple[Unknown, ...]:
         """What is searched for."""
-        return Unknowns(self.guess, self.recipe.unknowns).entries
+        varied = Unknowns(self.guess, self.recipe.names)
+        return with_dependents(self.guess, Unknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
 
-    def _values(self, values: Array) -> str:
+    def values(self, values: Array) -> str:
+        """Return values of the parameters in words."""
         return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, values, strict=True))
 
     def _span(self, targets: Array) -> str:
-        return f"{self._values(targets[0])} to {self._values(targets[-1])}"
+        return f"{self.values(targets[0])} to {self.values(targets[-1])}"
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
@@ -283,10 +296,10 @@ def _linearised(family: Family, job: tuple[list[AnyPoint], Any]) -> Results:
     return family.linearised([point.on(family.guess.model) for point in points], independent)
 
 
-def _followed(family: Family, job: tuple[BarePoint | None, Array]) -> list[BarePoint | None]:
+def _followed(family: Family, job: tuple[BarePoint | None, Array]) -> list[BarePoint | Failure]:
     start, targets = job
     found = family.followed(None if start is None else start.on(family.guess.model), targets)
-    return [None if point is None else bare(point) for point in found]
+    return [bare(point) if isinstance(point, OperatingPoint) else point for point in found]
 
 
 def _neighbours(rows: Array, lines: Lines) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,8 @@ class LPVModel:
         Where there is an equilibrium; elsewhere the numbers are NaN.
     configuration_names, coordinate_names, input_names : tuple of str
         Of the entries of q, of v and tau, and of u.
+    failed : dict of tuple of int to str
+        Index of each point without an equilibrium, and why there is none.
 
     Notes
     -----
@@ -87,6 +89,7 @@ class LPVModel:
     configuration_names: tuple[str, ...]
     coordinate_names: tuple[str, ...]
     input_names: tuple[str, ...]
+    failed: Mapping[tuple[int, ...], str] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -257,6 +260,8 @@ class LPVModel:
         arrays |= {"parameter_units": np.array(list(self.units.items()), dtype=np.str_)}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_).reshape(-1, 2) for name in _SIGNALS}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
+        arrays |= {"failed": np.array([*self.failed], dtype=int).reshape(-1, len(self.shape))}
+        arrays |= {"reasons": np.array([*self.failed.values()], dtype=np.str_)}
         arrays |= {"name": np.array(self.name), "is_grid": np.array(self.is_grid), "format": np.array(_FORMAT)}
         write_archive(path, arrays)
 
@@ -289,6 +294,9 @@ class LPVModel:
         sizes = dict(zip("xwyqvu", map(len, fields.values()), strict=True))
         fields |= {name: archive.array(name, *shape, *(sizes[axis] for axis in axes)) for name, axes in _AXES.items()}
         fields["valid"] = archive.array("valid", *shape, kinds="b")
+        if "failed" in archive.arrays:  # not in files of earlier versions
+            failed = archive.array("failed", None, len(shape), kinds="iu").tolist()
+            fields["failed"] = dict(zip(map(tuple, failed), archive.names("reasons"), strict=False))
         return cls(name=archive.texts("name"), parameters=parameters, units=units, is_grid=is_grid, **fields)
 
     def __repr__(self) -> str:

@@ -40,6 +40,12 @@ class WholePoint(NamedTuple):
 AnyPoint = BarePoint | WholePoint
 
 
+class Failure(NamedTuple):
+    """Why there is no operating point: in the words of the search."""
+
+    reason: str
+
+
 def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
     """Return a point's numbers; with a model, also the parameters in which the point's own model differs from it."""
     parameters = dict(point.parameters)

@@ -30,8 +30,11 @@ def test_along_a_parameter() -> None:
 
 def test_a_branch_that_ends() -> None:
     """The largest torque that the pendulum can hold, 2 kg * 9.81 m/s^2 * 1 m, is 19.62 N m."""
-    with pytest.raises(tt.ConvergenceError, match=r"end near hinge.tau = 19.6\d*, before 20:"):
+    with pytest.raises(tt.ConvergenceError, match=r"end near hinge.tau = 19.6\d*, before 20:") as caught:
         tt.trim_along(swing(), "hinge.tau", [0.0, 25.0], steps=10)
+    torques = 2.5 * np.arange(8)  # those before 20 are not lost
+    assert [point.tau[0] for point in caught.value.found] == pytest.approx(torques.tolist())
+    assert [point.q[0] for point in caught.value.found] == pytest.approx(np.arcsin(torques / 19.62).tolist(), rel=1e-8)
 
 
 def leaning(push: float, side: float) -> float:
@@ -134,6 +137,7 @@ class TestCounterweights:
 
     @pytest.mark.parametrize("bounds", [None, {"cw.mass": (0, 10)}], ids=str)
     def test_leave_the_rest_of_a_family(self, bounds: dict[str, tuple[float, float]] | None) -> None:
-        family = tt.lpv(self.lever(), {"hinge.q": self.ANGLES}, unknowns=["cw.mass"], bounds=bounds)
+        with pytest.warns(tt.ModelWarning, match="no equilibrium at 2 of 9 points"):
+            family = tt.lpv(self.lever(), {"hinge.q": self.ANGLES}, unknowns=["cw.mass"], bounds=bounds)
         assert family.valid.tolist() == (self.ANGLES <= self.LAST).tolist()
         assert 0 < family.valid.sum() < len(self.ANGLES)

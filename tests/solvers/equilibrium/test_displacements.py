@@ -67,3 +67,47 @@ def test_shapes_keep_what_is_not_fitted() -> None:
     fit = tt.fit_shape(s.resolve(), {"box": measured}, ["base.z", "base.ry"])
     assert fit.q == pytest.approx([0, 0, 1.0, 0, np.sin(0.35), 0, np.cos(0.35)], abs=1e-9)
     assert fit.q[:2].tolist() == [0.0, 0.0]
+
+
+def table() -> tt.Model:
+    """Return a box on two contacts, its weight nearer to one, which a force may push down."""
+    s = tt.System("table", gravity=[0, 0, -9.81])
+    box = tt.RigidBody("box", 2.0, com=[0.05, 0, 0], inertia=[0.1, 0.1, 0.1], ports={"a": [0.2, 0, 0], "b": [-0.2, 0, 0]})
+    s.connect("world", box, tt.Free("base"))
+    for port in "ab":
+        s.close_loop("world", box.port(port), tt.Contact(f"foot_{port}", radius=0.1, stiffness=2000.0))
+    s.add_load(tt.Load("push", box.port("a"), force=[0, 0, -1.0], frame="world"))
+    return s.resolve()
+
+
+class TestPositionsAlongTheAxesOfTheFirstGuess:
+    """Only height and tilt are sought: while one grows with the other, the box stays above where it is, whoever follows it."""
+
+    unknowns = ("base.z", "base.ry")
+    place = (0.3, 0.2, 0.085, 0, 0, 0, 1)
+    forces = (-1.0, -10.0, -30.0)
+
+    def test_in_families(self) -> None:
+        m, name = table(), "push.force.z"
+        points = tt.trim_along(m, name, self.forces, self.unknowns, q={"base": self.place})
+        assert abs(points[-1].q[4] - points[0].q[4]) > 1e-2  # it tilts
+        family = tt.lpv(m, {name: self.forces}, unknowns=self.unknowns, q={"base": self.place}, progress=False)
+        for point, q, force in zip(points, family.q, self.forces, strict=True):
+            alone = tt.trim(m, self.unknowns, q={"base": self.place}, parameters={name: force})
+            assert point.q == pytest.approx(alone.q, abs=1e-9)  # the tolerance of trim
+            assert q == pytest.approx(alone.q, abs=1e-9)
+            assert point.q[:2] == pytest.approx(self.place[:2], abs=1e-14)
+
+    def test_along_a_path(self) -> None:
+        path = tt.equilibrium_path(
+            table(), {"push.force.z": self.forces[::2]}, self.unknowns, q={"base": self.place}, progress=False
+        )
+        assert path.q[:, :2] == pytest.approx(np.tile(self.place[:2], (len(path.points), 1)), abs=1e-14)
+
+    def test_axes_of_the_guess(self) -> None:
+        """A box that leans already goes along its own axes, in all steps the same ones."""
+        m = table()
+        start = m.integrate(m.configuration({"base": self.place}), [0, 0, 0, 0, 0.05, 0])
+        along = m.pose("box", start)[0][:, 2]
+        for point in tt.trim_along(m, "push.force.z", self.forces, self.unknowns, q=start):
+            assert np.cross(point.q[:3] - start[:3], along) == pytest.approx(0.0, abs=1e-14)

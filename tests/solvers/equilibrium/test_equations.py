@@ -111,3 +111,50 @@ def test_what_a_stiff_boom_bears() -> None:
     between = rotations[0].T @ rotations[1]
     twist = torque * 4.0 / (shear * np.pi * 0.01**4 / 2)
     assert np.arctan2(between[2, 1], between[1, 1]) == pytest.approx(twist, rel=1e-9)
+
+
+def platform(seed: int, length: float = 1.0, mass: float = 1.0, time: float = 1.0) -> tt.Model:
+    """Return a platform in the plane on a telescopic leg with a spring at rest; units of so many m, kg, s."""
+    x, y = length * np.random.default_rng(seed).normal(size=2)
+    c, sine = np.array([x, y]) / np.hypot(x, y)
+    s = tt.System("leg", gravity=[0, 0, 0])
+    s.world.add_port("foot", rotation=[[c, -sine, 0], [sine, c, 0], [0, 0, 1]])
+    about = mass * length**2
+    plate = tt.RigidBody("plate", 50.0 * mass, inertia=3.0 * about, ports={"p": [0.1 * length, 0.2 * length, 0]})
+    lower = tt.RigidBody("lower", 4.0 * mass, com=[0.3 * length, 0, 0], inertia=0.05 * about)
+    upper = tt.RigidBody("upper", 2.0 * mass, com=[-0.25 * length, 0, 0], inertia=0.03 * about)
+    s.connect("world", plate, tt.Planar("f"), [x - 0.1 * length, y - 0.2 * length, 0])
+    s.connect(s.world.port("foot"), lower, tt.Revolute("u", axis=[0, 0, 1]))
+    spring = tt.Prismatic("l", axis=[1, 0, 0], stiffness=2e4 * mass / time**2)
+    s.connect(lower, upper, spring, [float(np.hypot(x, y)), 0, 0])
+    s.close_loop(upper, plate.port("p"), tt.RigidClosure("c", directions=np.eye(6)[:, :2]))
+    return s.resolve()
+
+
+@pytest.mark.parametrize("units", [(1.0, 1.0, 1.0), (2.0**-20, 1.0, 1.0), (2.0**20, 2.0**-10, 2.0**-15)])
+@pytest.mark.parametrize("seed", range(6))
+class TestWhereNothingActs:
+    """A spring at rest: what is left of accelerations is rounding, and so is every term; the guess is the equilibrium."""
+
+    def test_every_search_stays(self, seed: int, units: tuple[float, float, float]) -> None:
+        m, size = platform(seed, *units), units[0] * np.array([1, 1, 1 / units[0], 1 / units[0], 1])
+        q = m.assemble(m.neutral())
+        for off in (0.0, 1e-15, 1e-12, 1e-6):
+            guess = m.integrate(q, off * size * np.random.default_rng(seed).normal(size=5))
+            found = tt.trim(m, q=guess)
+            assert np.abs(m.difference(q, found.q) / size).max() < 3.0 * off + 1e-14  # rounding of places of order one
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # none is away from an equilibrium
+            tt.linearize(m, q, ["l"], ["l.q"])
+            masses = [50.0 * units[1], 60.0 * units[1]]
+            points = tt.trim_along(m, "plate.mass", masses, q=q)
+            assert tt.lpv(m, {"plate.mass": masses}, points, inputs=["l"], progress=False).valid.all()
+        path = tt.equilibrium_path(m, {"l.tau": (0.0, units[0] * units[1] / units[2] ** 2)}, q=q, progress=False)
+        assert path.complete
+
+    def test_what_acts_is_told(self, seed: int, units: tuple[float, float, float]) -> None:
+        """A force across the leg, a part of 1e-12 of its stiffness times a metre: no spring holds the platform against it."""
+        m, force = platform(seed, *units), 2e-8 * units[0] * units[1] / units[2] ** 2
+        c, sine = m.pose("lower", m.neutral())[0][:2, 0]
+        with pytest.raises(tt.ConvergenceError, match="no equilibrium"):
+            tt.trim(m, ["l"], wrenches={"plate.p": [-force * sine, force * c, 0, 0, 0, 0]})

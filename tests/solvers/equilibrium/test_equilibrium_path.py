@@ -243,8 +243,11 @@ def test_where_a_path_ends_is_told() -> None:
     s, weight = tt.System("crane", gravity=[0, 0, -10.0]), tt.RigidBody("weight", 1.0)
     s.connect("world", weight, tt.Prismatic("rail", axis=[0, 0, 1]), tt.Pose([0, 0, -1]))
     s.close_loop("world", weight, tt.Cable("rope", stiffness=1e3, length=1.0))
-    with pytest.raises(tt.ConvergenceError, match=r"path ends near a load factor of 0\.5: .*a cable may let go"):
+    with pytest.raises(tt.ConvergenceError, match=r"path ends near a load factor of 0\.5: .*a cable may let go") as caught:
         tt.equilibrium_path(s.resolve(), {"rail.tau": (0.0, 20.0)}, q=[-0.01])
+    assert isinstance(caught.value.found, tt.EquilibriumPath)  # what was followed is not lost
+    assert not caught.value.found.complete
+    assert caught.value.found.factors[-1] == pytest.approx(0.5, abs=1e-6)
 
 
 class TestPendulum:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,20 +77,55 @@ def test_a_process_that_dies_is_reported_with_its_points() -> None:
         tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": [6.0, 4.9]}, workers=2, **arguments)
 
 
-def test_points_without_an_equilibrium_are_marked() -> None:
+def test_points_without_an_equilibrium_are_marked(tmp_path: Path) -> None:
     """The largest torque that the pendulum can hold is 19.62 N m."""
     s = tt.System("swing", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
-    family = tt.lpv(s.resolve(), {"hinge.tau": np.linspace(0, 30, 7)}, inputs=["hinge"], outputs=["hinge.q"])
+    with pytest.warns(tt.ModelWarning, match=r"tau = 20; at hinge\.tau = 25; at hinge\.tau = 30: got .* 3 of 7 points"):
+        family = tt.lpv(s.resolve(), {"hinge.tau": np.linspace(0, 30, 7)}, inputs=["hinge"], outputs=["hinge.q"])
     assert family.valid.tolist() == [True] * 4 + [False] * 3
+    assert [*family.failed] == [(4,), (5,), (6,)]
+    assert all("an acceleration of hinge" in reason for reason in family.failed.values())
+    family.save(tmp_path / "family.npz")
+    assert tt.LPVModel.load(tmp_path / "family.npz").failed == family.failed
     assert np.isnan(family.A[4:]).all()
     assert np.isfinite(family.A[:4]).all()
     family.at(hinge_tau=12.0)
     with refusal("outside", "hinge.tau = 17"):
         family.at(hinge_tau=17.0)
     assert not family.grid.valid.values[-1]
-    with pytest.raises(tt.ConvergenceError, match="no equilibrium at any point"):
+    with pytest.raises(tt.ConvergenceError, match=r"no equilibrium at any point.*at hinge\.tau = 25: .*acceleration of hinge"):
         tt.lpv(s.resolve(), {"hinge.tau": [25.0, 30.0]})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_points_of_a_grid_without_an_equilibrium_are_named(workers: int) -> None:
+    """A drive with a spring that nothing holds: only where it is at rest is there an equilibrium, whatever the mass."""
+    s = tt.System("drive", gravity=[0, 0, 0])
+    panel = tt.RigidBody("panel", 10.0, com=[1, 0, 0], inertia=5.0)
+    s.connect("world", panel, tt.Revolute("drive", axis=[0, 1, 0], stiffness=100.0))
+    over = {"panel.mass": [10.0, 20.0], "drive.q": [0.0, 0.3, 0.6]}
+    with pytest.warns(tt.ModelWarning, match=r"lpv at panel\.mass = 10, drive\.q = 0\.3; .* 4 of 6 points: .*\.failed"):
+        family = tt.lpv(s.resolve(), over, unknowns=[], inputs=["drive"], workers=workers, progress=False)
+    assert set(family.failed) == {(0, 1), (0, 2), (1, 1), (1, 2)}
+    assert not any(family.valid[index] for index in family.failed)
+
+
+def test_families_begin_where_the_grid_does() -> None:
+    """A crane that hoists: at the neutral configuration its rope has no length, and the swing no inertia."""
+    trolley, sheave, load = tt.RigidBody("trolley", mass=2.0), tt.RigidBody("sheave", mass=0.0), tt.RigidBody("load", mass=0.5)
+    s = tt.System("crane", gravity=[0, 0, -9.81])
+    s.connect("world", trolley, tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.connect(trolley, sheave, tt.Revolute("swing", axis=[0, 1, 0]))
+    s.connect(sheave, load, tt.Prismatic("hoist", axis=[0, 0, -1]))
+    with pytest.warns(tt.ModelWarning, match="singular-neutral"):
+        m = s.resolve()
+    lengths = np.array([0.5, 1.0, 2.0])
+    expected = np.sqrt(9.81 / lengths * (1 + 0.5 / 2.0))  # w^2 = g/l (1 + m/M)
+    family = tt.lpv(m, {"hoist.q": lengths}, inputs=["rail"], unknowns=["hoist.tau"], progress=False)
+    assert np.abs(family.eigenvalues.imag).max(axis=1) == pytest.approx(expected, rel=1e-9)  # the tolerance of trim
+    points = tt.trim_along(m, "hoist.q", lengths, ["hoist.tau"])
+    assert [point.tau[2] for point in points] == pytest.approx([-0.5 * 9.81] * 3, rel=1e-9)
 
 
 def test_components_of_joints_are_outputs_of_a_family() -> None:
