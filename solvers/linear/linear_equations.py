@@ -43,7 +43,7 @@ class Points(NamedTuple):
     u : (n, nu) array or None
     wrenches : mapping of port name to (n, 6) array, or None
     a : (n, nv) array or None
-        Accelerations of prescribed coordinates, zero without.
+        Accelerations of prescribed coordinates; without, those of the point (`SystemInputs.accelerations`).
     """
 
     models: Sequence[Model]
@@ -189,9 +189,9 @@ def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motio
     """Return the equations at one point."""
     model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
     nv, names = model.nv, system_inputs.imposed_names
-    imposed = np.zeros(nv) if points.a is None else points.a[k]
     if model.is_constrained:
         refuse_overdriven(model, q, system_inputs.prescribed, system_inputs.held)
+    imposed = system_inputs.accelerations(model, q, v, points.tau[k], wrenches, u) if points.a is None else points.a[k]
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
     derivatives = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
     loads, motions, applied = system_inputs.loads(model, q), system_inputs.motions(nv), system_inputs.applied(nv)

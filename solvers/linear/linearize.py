@@ -83,8 +83,8 @@ def linearize(
     inputs : sequence of str
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's,
         ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame
-        (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows (a
-        channel inverted).
+        (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows: a
+        channel inverted, about the acceleration that the point's efforts cause.
     outputs : sequence of str, callable with a name of its own or (name, callable), as lambdas need it
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -138,9 +138,7 @@ def linearize(
         return [(other.A, other.C) for other in found]
 
     kept = kept_states(linear.states, (linear.A, linear.C), states, omitted, system_outputs, again)
-    moving = np.array([k for k in kept if linear.states[k] >= at.model.nv], dtype=int)
-    moving = moving[~system_inputs.prescribed[linear.states[moving] - at.model.nv]]
-    rates = linear.states[moving] - at.model.nv
+    rates = linear.states[kept][linear.states[kept] >= at.model.nv] - at.model.nv
     _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
     warn([*spin_findings(at.model, at.q, at.v), *steadiness_findings(at)])
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from titop.blocks.basics.spatial import Array
@@ -47,6 +47,16 @@ class NamedModel(ClosedMechanism, Protocol):
     def carried(self, q: Array, v: Array, a: Array, pushes: list[Push], u: Any, tau: Any) -> Array: ...
     def parameters(self) -> dict[str, tuple[float, str]]: ...
     def mass_matrix(self, q: Any) -> Array: ...
+    def hybrid_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: Any,
+        prescribed: Sequence[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+    ) -> tuple[Array, Array]: ...
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
     def has_plain_coordinates(self, k: int) -> bool: ...
     def configuration_derivatives(self, q: Any) -> Array: ...

@@ -110,6 +110,26 @@ class SystemInputs:
                 result[channel.entry, column] = 1.0
         return result
 
+    def accelerations(self, model: NamedModel, q: Array, v: Array, tau: Array, wrenches: Any, u: Any) -> Array:
+        """Return the accelerations (nv, rad/s^2 or m/s^2) that efforts cause at a state while held coordinates rest.
+
+        What an operating point says of motion that is imposed: driven coordinates move on as its efforts make them.
+
+        Parameters
+        ----------
+        model : NamedModel
+        q, v, tau : (nq,), (nv,), (nv,) arrays
+        wrenches, u
+            As in `Model.forward_dynamics`.
+
+        Raises
+        ------
+        ModelError
+            As `Model.forward_dynamics`.
+        """
+        resting = [model.coordinate_names[k] for k in np.flatnonzero(self.held)]
+        return model.hybrid_dynamics(q, v, tau, np.zeros(model.nv), resting, wrenches, u)[0]
+
     def applied(self, nv: int) -> Array:
         """Return the efforts that are inputs themselves (nv, inputs)."""
         result = np.zeros((nv, len(self.channels)))

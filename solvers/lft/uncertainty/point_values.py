@@ -89,10 +89,8 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
 
 def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Array:
     """Return the accelerations (nv) at a point, but for what rounding leaves of them; none where it is an equilibrium."""
-    model, prescribed = point.model, system_inputs.prescribed
-    if prescribed.any():
-        names = system_inputs.imposed_names
-        a, _ = model.hybrid_dynamics(point.q, point.v, point.tau, np.zeros(model.nv), names, point.wrenches, point.u)
+    if system_inputs.prescribed.any():
+        a = system_inputs.accelerations(point.model, point.q, point.v, point.tau, point.wrenches, point.u)
     else:
         a = point.residual
     if excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:

@@ -28,7 +28,7 @@ class Nonlinear:
     def __call__(self, z: Array) -> Array:
         point, model, drives = self.point, self.point.model, self.drives
         dq, dv, w = np.split(z, [model.nv, 2 * model.nv])
-        q, v, tau, a, u = model.integrate(point.q, dq), point.v + dv, point.tau.copy(), np.zeros(model.nv), np.array(point.u)
+        q, v, tau, a, u = model.integrate(point.q, dq), point.v + dv, point.tau.copy(), point.residual.copy(), np.array(point.u)
         wrenches = {port: np.array(value) for port, value in (point.wrenches or {}).items()}
         for value, drive in zip(w, drives.channels, strict=True):
             if drive.kind == "wrench":

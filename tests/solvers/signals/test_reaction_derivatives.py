@@ -71,10 +71,7 @@ def test_reactions_are_those_of_complex_steps(make: Callable[[], tt.System], ran
     linear = tt.linearize(model, point, inputs, coordinates + [f"{name}.reaction" for name in joints])
     whole, n = np.hstack([linear.C, linear.D]), model.nv
     dq, dv, da, dtau = whole[: 4 * n].reshape(4, n, -1)
-    if prescribed:
-        a, tau = model.hybrid_dynamics(q, v, tau, np.zeros(n), [first], {body: wrench})
-    else:
-        a = model.forward_dynamics(q, v, tau, {body: wrench})
+    a = model.forward_dynamics(q, v, tau, {body: wrench})  # about which motion is prescribed, too
 
     def reactions(z: Array) -> Array:
         state = reference.integrate(q, dq @ z), v + dv @ z, a + da @ z
