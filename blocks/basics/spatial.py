@@ -276,6 +276,18 @@ def twist_cross(twist: Array) -> Array:
     return _assembled(w, skew(twist[:3]), _ZERO, w)
 
 
+def gyroscopic_wrench(inertia: Array, motion: Array) -> Array:
+    """Return ``-ad(V)^T p`` (6; N, N m), p the momentum of `inertia` (6, 6 + n) in a `motion` (6 + n) that begins with V.
+
+    The moment has ``v x (A v)``, A the inertia's first 3x3 block. Written as ``v x (A - A_xx 1) v`` it is exactly zero where
+    masses have no direction, at whatever speed; what a mass that has one adds (Munk's moment of added masses) stays.
+    """
+    v, w = motion[:3], motion[3:6]
+    momentum = inertia @ motion
+    linear = (inertia[:3, :3] - inertia[0, 0] * np.eye(3)) @ v + inertia[:3, 3:] @ motion[3:]
+    return np.concatenate([cross(w, momentum[:3]), cross(w, momentum[3:]) + cross(v, linear)])
+
+
 def rigid_inertia(mass: float, com: Array, inertia: Array) -> Array:
     """Return the 6x6 inertia at the origin of the frame (key A, eq. 11).
 

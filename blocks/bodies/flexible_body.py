@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, right_jacobian, right_jacobian_rate, rotation_exp, skew, twist_cross
+from titop.blocks.basics.spatial import Array, cross, right_jacobian, right_jacobian_rate, rotation_exp, skew
 from titop.blocks.bodies.modal_analysis import natural_modes
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.modal_findings import findings
@@ -240,21 +240,25 @@ class FlexibleBody(ModalBody):
         return np.concatenate([turned + rotation.T @ second[:3], own.T @ (spinning + jacobian @ second[3:])])
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n)."""
+        """Return the gyroscopic terms h (6 + n): those with P at rest, and what the acceleration ``w x v`` of P takes."""
+        return self._spinning(q, v, twist[3:]) + self.mass_matrix(q)[:, :3] @ cross(twist[3:], twist[:3])
+
+    def _spinning(self, q: Array, v: Array, w: Array) -> Array:
+        """Return the gyroscopic terms with P at rest, the body spinning at w (3, rad/s)."""
         if self.second_order is not None:
             inertia = self.second_order, self.undeformed, self.rigid_inverse
-            momenta, changing, slope = inertia_change(*inertia, q, v, twist)
-            return changing - np.concatenate([twist_cross(twist).T @ momenta[:6], slope])
+            momenta, changing, slope = inertia_change(*inertia, q, v, np.concatenate([np.zeros(3), w]))
+            return changing + np.concatenate([cross(w, momenta[:3]), cross(w, momenta[3:6]), -slope])
         shift, rate = self.shift(q), self.shift(v)
-        undeformed, v_p, w = self.mass * self.com, twist[:3], skew(twist[3:])
-        at_shift = np.concatenate([v_p + w @ shift, twist[3:]])
+        undeformed, spin = self.mass * self.com, skew(w)
+        at_shift = np.concatenate([spin @ shift, w])
         force, torque = np.split(self.rigid_inertia @ at_shift + self.participation.T @ v, 2)
         torque = torque + skew(shift) @ force
-        turned = w @ rate
+        turned = spin @ rate
         changing = skew(undeformed + self.mass * shift) @ turned + skew(rate) @ force
-        h_p = np.concatenate([self.mass * turned + w @ force, changing + w @ torque + skew(v_p) @ force])
+        h_p = np.concatenate([self.mass * turned + spin @ force, changing + spin @ torque])
         velocity = force / self.mass if self.mass else np.zeros(3)
-        return np.concatenate([h_p, self.participation[:, :3] @ (w @ (velocity + rate))])
+        return np.concatenate([h_p, self.participation[:, :3] @ (spin @ (velocity + rate))])
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random small deformation: each mode moves the body by 5 % of its size or less, root mean square."""

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
-from titop.blocks.basics.spatial import Array, replaced, rigid_inertia, twist_cross
+from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replaced, rigid_inertia
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import overrides
 
@@ -174,7 +174,7 @@ class RigidBody(PortedBlock):
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
-        return -twist_cross(twist).T @ (self.mass_matrix(q) @ twist)
+        return gyroscopic_wrench(self.mass_matrix(q), twist)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the body and what is suspicious."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, by_differences, complex_step
-from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
+from titop.blocks.basics.spatial import Array, gyroscopic_wrench, twist_cross, twist_transport
 from titop.blocks.contract.coordinates import OwnCoordinates, redefines
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.surroundings import Surrounded
@@ -117,7 +117,7 @@ class BlockLaw(OwnCoordinates, Surrounded):
         """Return the gyroscopic terms from M and its derivatives along the coordinates."""
         x = np.concatenate([twist, v])
         momentum, by_q = M @ x, changes @ x
-        h = np.concatenate([-twist_cross(twist).T @ momentum[:6], -self.bracket(v).T @ momentum[6:]]) + v @ by_q
+        h = np.concatenate([gyroscopic_wrench(M[:6], x), -self.bracket(v).T @ momentum[6:]]) + v @ by_q
         h[6:] -= 0.5 * by_q @ x
         return h
 

@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import (
     Array,
+    gyroscopic_wrench,
     log_jacobian,
     matrix_quaternion,
     pose_exp,
@@ -170,3 +171,7 @@ class Free(ConstantSubspace):
     def bracket(self, v: Array) -> Array:
         """Return the twist cross product."""
         return twist_cross(v)
+
+    def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
+        """Return the armature's gyroscopic terms: none of ``v x v`` where it is the same along all axes."""
+        return np.concatenate([np.zeros(6), gyroscopic_wrench(np.diag(self.total_armature), v)])

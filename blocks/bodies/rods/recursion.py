@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
 from titop.blocks.bodies.rods.exponential import adjoint, exponentials, poses, tangent_rates
 
@@ -121,9 +121,10 @@ def mass_matrix(inertia: Array, jacobians: Array) -> Array:
 
 def gyroscopic(inertia: Array, jacobians: Array, twists: Array, accelerations: Array) -> Array:
     """Return the gyroscopic terms (6 + n; N, N m) of sections with the given twists and accelerations (s, 6 each)."""
-    weights = _weights(inertia)
-    momenta = weights * twists
-    forces = weights * accelerations - (np.swapaxes(adjoint(twists), -1, -2) @ momenta[..., None])[..., 0]
+    weights, spins = _weights(inertia), twists[:, 3:]
+    points = accelerations[:, :3] + cross(spins, twists[:, :3])
+    moments = weights[:, 3:] * accelerations[:, 3:] + cross(spins, weights[:, 3:] * spins)
+    forces = np.concatenate([weights[:, :3] * points, moments], axis=1)
     return np.einsum("sij,si->j", jacobians, forces)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.interface.layout import ARMATURE, ELEMENTS, KIND, MULTIS, SPRINGS, V
-from titop.solvers.kernels.spatial.algebra import plus, scaled, unit, wrench_cross
+from titop.solvers.kernels.spatial.algebra import plus, scaled, turned_wrench, unit
 from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.kernels.tree.springs import subtract_spring_slopes
 from titop.solvers.native.kernel import helper
@@ -46,8 +46,11 @@ def armature_column(floats, i, v, k, n, j):
         floats[i, ARMATURE + n - 2] * rates[4],
         floats[i, ARMATURE + n - 1] * rates[5],
     )
-    e = unit(o + j)
-    return plus(wrench_cross(e, momentum), wrench_cross(rates, scaled(floats[i, ARMATURE + j], e)))
+    e, a = unit(o + j), floats[i, ARMATURE + j]
+    alike = floats[i, ARMATURE] if n == 6 else 0.0  # v x v is left out: see `titop.blocks.basics.spatial.gyroscopic_wrench`
+    own = momentum[0] - alike * rates[0], momentum[1] - alike * rates[1], momentum[2] - alike * rates[2]
+    more = (a - alike) * e[0], (a - alike) * e[1], (a - alike) * e[2]
+    return plus(turned_wrench(e, momentum, own), turned_wrench(rates, scaled(a, e), more))
 
 
 @helper

@@ -31,10 +31,8 @@ from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_inertia,
     carry_wrench,
-    gyroscopic,
-    plus,
     put_six,
-    rigid_momentum,
+    rigid_wrench,
     six,
 )
 from titop.solvers.kernels.tree.composite import add_inertia, fill_mass_matrix
@@ -73,8 +71,7 @@ def _outward_wrenches(ints, floats, law, v, a, work):
                 record, own = row_at(address_of(law, ints[i, LAW]), law_size(n, ports)), vector_at(address_of(a, k), n)
                 write_own_result(n, record, acceleration, own, record, result_at(n))
                 continue
-        wrench = plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, six(work, i, TWIST)))
-        put_six(work, i, BIAS, wrench)
+        put_six(work, i, BIAS, rigid_wrench(floats, i, MASS, six(work, i, TWIST), acceleration))
         write_rigid_inertia(floats, i, work)
 
 

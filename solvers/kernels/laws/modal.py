@@ -15,7 +15,7 @@ from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
-from titop.solvers.kernels.spatial.algebra import cross, plus, put_six, rigid_momentum, six
+from titop.solvers.kernels.spatial.algebra import cross, plus, point_acceleration, put_six, rigid_momentum, six
 from titop.solvers.native.kernel import helper
 
 #: Where the participation begins, behind the rigid inertia: mass, first moment (3), inertia about P (6).
@@ -98,7 +98,8 @@ def write_law(n, ports, used, modes, q, v, twist, passive, law):
     x, h = six(twist, 0, 0), bias_at(n)
     shift = shift_of(modes, moved(modes, PARTICIPATION, n, q))
     write_inertia(modes, n, shift, law)
-    bias, along = bias_of(modes, shift, moved(modes, PARTICIPATION, n, v), x)
+    still = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    bias, along = taken_by(modes, shift, moved(modes, PARTICIPATION, n, v), still, x, still)
     put_six(law, 0, h, bias)
     for j in range(n):
         law[0, h + 6 + j] = 0.0
@@ -126,22 +127,25 @@ def shift_of(modes, moving):
 
 
 @helper
-def bias_of(modes, d, rates, x):
-    """Return the parent-port part of h, and what ``P^T`` turns into the other, for a shift d, ``rates = P v`` and a twist x."""
+def bias_of(modes, d, rates, w):
+    """Return the parent-port part of h with the port at rest, and what ``P^T`` turns into the other.
+
+    For a shift d, ``rates = P v`` and an angular velocity w.
+    """
     e, mass = shift_of(modes, rates), modes[0, 0]
     per_mass = 1.0 / mass if mass > 0.0 else 0.0
     l0, l1, l2, m0, m1, m2 = rates
-    v0, v1, v2, w0, w1, w2 = x
+    w0, w1, w2 = w
     a0, a1, a2 = cross(w0, w1, w2, d[0], d[1], d[2])
-    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, 0, (v0 + a0, v1 + a1, v2 + a2, w0, w1, w2))
+    f0, f1, f2, t0, t1, t2 = rigid_momentum(modes, 0, 0, (a0, a1, a2, w0, w1, w2))
     f = f0 + l0, f1 + l1, f2 + l2
     a0, a1, a2 = cross(d[0], d[1], d[2], f[0], f[1], f[2])
     t = t0 + m0 + a0, t1 + m1 + a1, t2 + m2 + a2
-    # h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t]
+    # h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t + d x f]
     g0, g1, g2 = cross(w0, w1, w2, e[0], e[1], e[2])
     a0, a1, a2 = cross(w0, w1, w2, f[0], f[1], f[2])
     b0, b1, b2 = cross(w0, w1, w2, t[0], t[1], t[2])
-    c0, c1, c2 = cross(v0 + e[0], v1 + e[1], v2 + e[2], f[0], f[1], f[2])
+    c0, c1, c2 = cross(e[0], e[1], e[2], f[0], f[1], f[2])
     s0, s1, s2 = _first_moment(modes, d)
     k0, k1, k2 = cross(s0, s1, s2, g0, g1, g2)
     bias = mass * g0 + a0, mass * g1 + a1, mass * g2 + a2, b0 + c0 + k0, b1 + c1 + k1, b2 + c2 + k2
@@ -165,9 +169,14 @@ def body_of(modes, moving, rates, second, twist, acceleration):
 
     ``P q``, ``P v`` and ``P a`` are its `moving`, `rates` and `second`.
     """
-    shift = shift_of(modes, moving)
-    bias, along = bias_of(modes, shift, rates, twist)
-    wrench, more = response_of(modes, shift, second, acceleration)
+    return taken_by(modes, shift_of(modes, moving), rates, second, twist, acceleration)
+
+
+@helper
+def taken_by(modes, shift, rates, second, twist, acceleration):
+    """Return what `body_of` does, for a shift of the centre of mass."""
+    bias, along = bias_of(modes, shift, rates, (twist[3], twist[4], twist[5]))
+    wrench, more = response_of(modes, shift, second, point_acceleration(twist, acceleration))
     return plus(wrench, bias), plus(more, along)
 
 

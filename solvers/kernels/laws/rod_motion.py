@@ -30,8 +30,10 @@ from titop.solvers.kernels.laws.rod_numbers import (
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
+    cross,
     matrix_of,
     plus,
+    point_acceleration,
     put_six,
     rotate,
     scaled,
@@ -144,8 +146,15 @@ def momentum_of(numbers, o, x):
 def own_wrench(n, intervals, numbers, i, kept):
     """Return the wrench that moves point i alone."""
     o, speed = inertia_at(n, intervals) + 4 * i, six(kept, 0, kept_place(i) + TWIST)
-    taken = momentum_of(numbers, o, six(kept, 0, kept_place(i) + RATE))
-    return plus(taken, wrench_cross(speed, momentum_of(numbers, o, speed)))
+    taken = momentum_of(numbers, o, point_acceleration(speed, six(kept, 0, kept_place(i) + RATE)))
+    tx, ty, tz = spun_moment(numbers, o, (speed[3], speed[4], speed[5]), (speed[3], speed[4], speed[5]))
+    return taken[0], taken[1], taken[2], taken[3] + tx, taken[4] + ty, taken[5] + tz
+
+
+@helper
+def spun_moment(numbers, o, w, x):
+    """Return ``w x J x`` for the rotary inertia J of a point."""
+    return cross(w[0], w[1], w[2], numbers[0, o + 1] * x[0], numbers[0, o + 2] * x[1], numbers[0, o + 3] * x[2])
 
 
 @helper

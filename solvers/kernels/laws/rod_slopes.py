@@ -23,7 +23,7 @@ from titop.solvers.kernels.laws.rod_matrices import (
     put_matrix_column,
     write_back_transport,
 )
-from titop.solvers.kernels.laws.rod_motion import momentum_of, own_wrench
+from titop.solvers.kernels.laws.rod_motion import momentum_of, own_wrench, spun_moment
 from titop.solvers.kernels.laws.rod_numbers import (
     COMPONENTS,
     SHAPES,
@@ -41,7 +41,7 @@ from titop.solvers.kernels.laws.rod_numbers import (
 from titop.solvers.kernels.laws.rod_tables import TABLE, write_moving, write_pressing
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
-    minus,
+    cross,
     plus,
     scaled,
     six,
@@ -137,14 +137,12 @@ def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, 
 @helper
 def _write_point(numbers, o, kept, place, wrench, twist, t):
     """Write ``[[-ad()^T F, B, I], [B, 2 I, 0]]``, in the axes of the base, then ``I ad(V) + B`` for its twist V."""
-    speed = six(kept, 0, place + TWIST)
-    momentum, wrench = momentum_of(numbers, o, speed), carry_wrench(kept, 0, place, wrench)
+    speed, wrench = six(kept, 0, place + TWIST), carry_wrench(kept, 0, place, wrench)
     clear(t, 0, _MATRIX)
     for c in range(6):
         x = transport(kept, 0, place, unit(c))
         taken = momentum_of(numbers, o, x)
-        stirred = minus(wrench_cross(x, momentum), momentum_of(numbers, o, twist_cross(speed, x)))
-        stirred = carry_wrench(kept, 0, place, plus(stirred, wrench_cross(speed, taken)))
+        stirred = carry_wrench(kept, 0, place, _stirred(numbers, o, speed, (x[3], x[4], x[5])))
         taken = carry_wrench(kept, 0, place, taken)
         put_matrix_column(t, 0, _ROWS, c, wrench_cross(unit(c), wrench))
         put_matrix_column(t, 0, _ROWS, 6 + c, stirred)
@@ -154,6 +152,21 @@ def _write_point(numbers, o, kept, place, wrench, twist, t):
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
         moved = carry_wrench(kept, 0, place, momentum_of(numbers, o, along))
         put_matrix_column(t, _MATRIX, 6, c, plus(moved, stirred))
+
+
+@helper
+def _stirred(numbers, o, speed, x):
+    """Return B of a point times what turns it by x: ``[2 m x x v; x x J w + w x J x - J (w x x)]`` for its twist [v; w]."""
+    mass, w = numbers[0, o], (speed[3], speed[4], speed[5])
+    f0, f1, f2 = cross(x[0], x[1], x[2], speed[0], speed[1], speed[2])
+    a, b = spun_moment(numbers, o, x, w), spun_moment(numbers, o, w, x)
+    c0, c1, c2 = cross(w[0], w[1], w[2], x[0], x[1], x[2])
+    return (
+        *(2.0 * mass * f0, 2.0 * mass * f1, 2.0 * mass * f2),
+        a[0] + b[0] - numbers[0, o + 1] * c0,
+        a[1] + b[1] - numbers[0, o + 2] * c1,
+        a[2] + b[2] - numbers[0, o + 3] * c2,
+    )
 
 
 @helper

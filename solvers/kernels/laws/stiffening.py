@@ -44,12 +44,13 @@ from titop.solvers.kernels.laws.stiffening_body import (
     STIRRED,
     STIRRED_RATE,
     TWIST,
+    VELOCITY,
     WRENCH,
     own_times,
     spun,
     take_alone,
 )
-from titop.solvers.kernels.spatial.algebra import dot, full_times, plus, put_six, scaled, six
+from titop.solvers.kernels.spatial.algebra import dot, full_times, plus, point_acceleration, put_six, scaled, six
 from titop.solvers.native.kernel import helper, shared
 
 #: Rows of a table: of ``int Phi x Phi dm`` (3), and of the moments' H; `own_row` is that of the products. The most there are.
@@ -155,8 +156,9 @@ def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     put_six(f, 0, PRODUCTS, moved(by_q, own, n, q))
     put_six(f, 0, PRODUCTS_RATE, scaled(2.0, moved(by_q, own, n, v)))
     put_six(f, 0, FIRST_SECOND, moved(modes, PARTICIPATION, n, a))
-    put_six(f, 0, TWIST, twist)
-    put_six(f, 0, ACCELERATION, acceleration)
+    put_six(f, 0, TWIST, (0.0, 0.0, 0.0, twist[3], twist[4], twist[5]))
+    put_six(f, 0, ACCELERATION, point_acceleration(twist, acceleration))
+    f[0, VELOCITY], f[0, VELOCITY + 1], f[0, VELOCITY + 2] = twist[0], twist[1], twist[2]
 
 
 @helper

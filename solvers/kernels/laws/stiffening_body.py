@@ -6,7 +6,7 @@ then A row by row) of the displacements of first and second order::
     b1 = [s1'; L1'] + B(m1) w    b2 = mu(m2') + B(m2) w    B(m) w = [w x s; tr(A) w - A^T w]    mu(m) = [s; axial(A)]
     T = V^T D V / 2 + V . (b1 + b2) + b2^T D^-1 (b1 + b2 / 2) + w . n + w^T C(c) w / 2 + q'^T M q' / 2
 
-The numbers stand in one row: `M1` to `ACCELERATION`.
+The numbers stand in one row: `M1` to `VELOCITY`. None of what the body takes has products of v (`point_acceleration`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ STIRRED = 63  # n = int u x u' dm (3)
 FIRST_SECOND = 66  # [s1''; L1''] (6)
 M2_SECOND = 72
 STIRRED_RATE = 84
-TWIST = 87  # of the parent port
-ACCELERATION = 93  # and its acceleration
-FEW = 99
+TWIST = 87  # of the parent port, its origin at rest: [0; w]
+ACCELERATION = 93  # and its acceleration for whoever moves along with it: [a + w x v; w']
+VELOCITY = 99  # v (3)
+FEW = 102
 
 # -- what follows from them
 WRENCH = 0  # W_P (6)
@@ -92,19 +93,22 @@ def take_turn(modes, inverse, f, taken, dx, changed):
     """Write by how much what `take_alone` has taken changes if the twist does by dx; ``changed[0]`` has room for it twice."""
     x, v = six(f, 0, TWIST), (dx[3], dx[4], dx[5])
     w, still = (x[3], x[4], x[5]), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    ax, ay, az = cross(v[0], v[1], v[2], f[0, VELOCITY], f[0, VELOCITY + 1], f[0, VELOCITY + 2])
+    bx, by, bz = cross(w[0], w[1], w[2], dx[0], dx[1], dx[2])
+    turn, dy = (0.0, 0.0, 0.0, v[0], v[1], v[2]), (ax + bx, ay + by, az + bz, 0.0, 0.0, 0.0)
     own, more = spun(f, M1, v), spun(f, M2, v)
     own_rate, more_rate = spun(f, M1_RATE, v), spun(f, M2_RATE, v)
     both, both_rate = plus(own, more), plus(own_rate, more_rate)
-    y1, r1 = plus(dx, full_times(modes, 0, inverse, more)), full_times(modes, 0, inverse, more_rate)
-    y2, r2 = plus(dx, full_times(modes, 0, inverse, both)), full_times(modes, 0, inverse, both_rate)
-    momentum = plus(rigid_momentum(modes, 0, 0, dx), both)
+    y1, r1 = plus(turn, full_times(modes, 0, inverse, more)), plus(dy, full_times(modes, 0, inverse, more_rate))
+    y2, r2 = plus(turn, full_times(modes, 0, inverse, both)), plus(dy, full_times(modes, 0, inverse, both_rate))
+    momentum = plus(rigid_momentum(modes, 0, 0, turn), both)
     momentum = plus(momentum, _turning(_spun_momentum(f, y1, y2), own_times(f, PRODUCTS, v)))
-    rate = plus(both_rate, _turning(_spun_momentum(f, r1, r2), (0.0, 0.0, 0.0)))
+    rate = plus(plus(rigid_momentum(modes, 0, 0, dy), both_rate), _turning(_spun_momentum(f, r1, r2), (0.0, 0.0, 0.0)))
     rate = plus(rate, plus(_spun_rates(f, y1, y2), _turning(own_times(f, PRODUCTS_RATE, v), (0.0, 0.0, 0.0))))
     _put_taken(changed, x, momentum, rate, y1, y2, r1, r2)
     other = part_of(changed, TAKEN, (1, TAKEN))
     _put_taken(
-        other, dx, six(taken, 0, MOMENTUM), still, six(taken, 0, BY_MOMENTA), six(taken, 0, BY_MOMENTA + 6), still, still
+        other, turn, six(taken, 0, MOMENTUM), still, six(taken, 0, BY_MOMENTA), six(taken, 0, BY_MOMENTA + 6), still, still
     )
     for k in range(BY_PRODUCTS):
         changed[0, k] += other[0, k]
@@ -131,8 +135,7 @@ def _put_taken(taken, x, momentum, rate, y1, y2, r1, r2):
     p0, p1, p2, l0, l1, l2 = momentum
     a0, a1, a2 = cross(w[0], w[1], w[2], p0, p1, p2)
     b0, b1, b2 = cross(w[0], w[1], w[2], l0, l1, l2)
-    c0, c1, c2 = cross(x[0], x[1], x[2], p0, p1, p2)
-    put_six(taken, 0, WRENCH, plus(rate, (a0, a1, a2, b0 + c0, b1 + c1, b2 + c2)))
+    put_six(taken, 0, WRENCH, plus(rate, (a0, a1, a2, b0, b1, b2)))
     a0, a1, a2 = cross(w[0], w[1], w[2], y1[0], y1[1], y1[2])
     put_six(taken, 0, BY_FIRST, (r1[0] + a0, r1[1] + a1, r1[2] + a2, r1[3], r1[4], r1[5]))
     _put_turned(taken, BY_MOMENTS, w, y1)

@@ -126,14 +126,43 @@ def rigid_momentum(t, i, m, x):
 
 
 @helper
+def point_acceleration(x, y):
+    """Return ``[a + w x v; alpha]`` for a twist ``x = [v; w]`` and an acceleration ``y = [a; alpha]``.
+
+    The acceleration for an observer who moves along with the origin, to whom the twist is ``[0; w]``. What a body without
+    added mass takes is the same to both: no product of two velocities is left to cancel.
+    """
+    cx, cy, cz = cross(x[3], x[4], x[5], x[0], x[1], x[2])
+    return y[0] + cx, y[1] + cy, y[2] + cz, y[3], y[4], y[5]
+
+
+@helper
+def centrifugal_wrench(t, i, m, x):
+    """Return ``[w x (w x m c); w x J w]``: what a rigid body takes because it spins, its origin at rest."""
+    cx, cy, cz = t[i, m + 1], t[i, m + 2], t[i, m + 3]
+    ixx, iyy, izz, ixy, ixz, iyz = t[i, m + 4], t[i, m + 5], t[i, m + 6], t[i, m + 7], t[i, m + 8], t[i, m + 9]
+    wx, wy, wz = x[3], x[4], x[5]
+    ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
+    fx, fy, fz = cross(wx, wy, wz, ux, uy, uz)
+    lx, ly, lz = ixx * wx + ixy * wy + ixz * wz, ixy * wx + iyy * wy + iyz * wz, ixz * wx + iyz * wy + izz * wz
+    tx, ty, tz = cross(wx, wy, wz, lx, ly, lz)
+    return fx, fy, fz, tx, ty, tz
+
+
+@helper
+def rigid_wrench(t, i, m, x, y):
+    """Return ``D A - ad(V)^T D V`` of a rigid body (key A, eq. 25), for its twist x and its acceleration y."""
+    return plus(rigid_momentum(t, i, m, point_acceleration(x, y)), centrifugal_wrench(t, i, m, x))
+
+
+@helper
 def gyroscopic(t, i, m, x):
-    """Return ``h = -ad(V)^T D V`` of a rigid body (key A, eq. 25)."""
-    fx, fy, fz, tx, ty, tz = rigid_momentum(t, i, m, x)
-    vx, vy, vz, wx, wy, wz = x
-    hx, hy, hz = cross(wx, wy, wz, fx, fy, fz)
-    nx, ny, nz = cross(wx, wy, wz, tx, ty, tz)
-    mx, my, mz = cross(vx, vy, vz, fx, fy, fz)
-    return hx, hy, hz, nx + mx, ny + my, nz + mz
+    """Return ``h = -ad(V)^T D V`` of a rigid body: ``m u + w x (w x m c)`` and ``w x J w + m c x u`` with ``u = w x v``."""
+    mass, cx, cy, cz = t[i, m], t[i, m + 1], t[i, m + 2], t[i, m + 3]
+    ux, uy, uz = cross(x[3], x[4], x[5], x[0], x[1], x[2])
+    sx, sy, sz = cross(cx, cy, cz, ux, uy, uz)
+    fx, fy, fz, tx, ty, tz = centrifugal_wrench(t, i, m, x)
+    return mass * ux + fx, mass * uy + fy, mass * uz + fz, tx + sx, ty + sy, tz + sz
 
 
 @helper
@@ -213,8 +242,14 @@ def carry_inertia(t, i, o, a, b, c):
 @helper
 def wrench_cross(x, w):
     """Return ``-ad(x)^T w``: the change of a wrench that turns along with the twist x."""
+    return turned_wrench(x, w, (w[0], w[1], w[2]))
+
+
+@helper
+def turned_wrench(x, w, f):
+    """Return ``-ad(x)^T w``, but for the moment of the force: f in place of it."""
     ax, ay, az = cross(x[3], x[4], x[5], w[0], w[1], w[2])
-    bx, by, bz = cross(x[0], x[1], x[2], w[0], w[1], w[2])
+    bx, by, bz = cross(x[0], x[1], x[2], f[0], f[1], f[2])
     cx, cy, cz = cross(x[3], x[4], x[5], w[3], w[4], w[5])
     return ax, ay, az, bx + cx, by + cy, bz + cz
 

@@ -29,10 +29,9 @@ from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
-    gyroscopic,
     plus,
     put_six,
-    rigid_momentum,
+    rigid_wrench,
     six,
     transport,
 )
@@ -62,9 +61,7 @@ def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
                     return status
                 without_wrenches(ints, law, i, work)
                 continue
-        put_six(
-            work, i, BIAS, plus(rigid_momentum(floats, i, MASS, acceleration), gyroscopic(floats, i, MASS, six(work, i, TWIST)))
-        )
+        put_six(work, i, BIAS, rigid_wrench(floats, i, MASS, six(work, i, TWIST), acceleration))
     return OK
 
 

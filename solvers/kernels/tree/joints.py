@@ -236,7 +236,9 @@ def _add_gyroscopic(ints, floats, i, v, tau, k):
         tx, ty, tz = floats[i, ARMATURE + 3] * wx, floats[i, ARMATURE + 4] * wy, floats[i, ARMATURE + 5] * wz
         ax, ay, az = cross(wx, wy, wz, fx, fy, fz)
         bx, by, bz = cross(wx, wy, wz, tx, ty, tz)
-        cx, cy, cz = cross(vx, vy, vz, fx, fy, fz)
+        # none of v x v where the armature is the same along all axes
+        gy, gz = (floats[i, ARMATURE + 1] - floats[i, ARMATURE]) * vy, (floats[i, ARMATURE + 2] - floats[i, ARMATURE]) * vz
+        cx, cy, cz = cross(vx, vy, vz, 0.0, gy, gz)
         tau[k] -= ax
         tau[k + 1] -= ay
         tau[k + 2] -= az
