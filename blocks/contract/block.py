@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.fields import Fielded, put
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
@@ -21,7 +23,7 @@ PARENT_PORT = "P"
 _MUTABLE = (np.ndarray, dict, list)
 
 
-class Block(BlockLaw):
+class Block(BlockLaw, Fielded):
     """A port block with one parent port, child ports, and own coordinates.
 
     To write a block, subclass `Block` and
@@ -131,7 +133,7 @@ class Block(BlockLaw):
         """Return a copy with some parameters changed; names as in `parameters`."""
         changed = copy.copy(self)
         for name, value in values.items():
-            setattr(changed, name, value)
+            put(changed, name, value)
         return changed
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
@@ -143,7 +145,7 @@ class Block(BlockLaw):
         copied = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, _MUTABLE):
-                setattr(copied, name, value.copy())
+                put(copied, name, _copied(value))
         return copied
 
     def port(self, name: str | None) -> PortRef:
@@ -152,6 +154,18 @@ class Block(BlockLaw):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an array, or of a list or mapping with copies of the arrays and poses in it."""
+    if isinstance(value, dict):
+        return {key: each.copy() if isinstance(each, np.ndarray | Pose) else each for key, each in value.items()}
+    return value.copy()
+
+
+def block_name(acting: Block, field: str, value: Any) -> str:
+    """Read a field that names a block, or one of its coordinates: the block itself, or the name."""
+    return value.name if isinstance(value, Block) else str(value)
 
 
 class PortRef:
