@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,8 +85,9 @@ class Pose:
 
     def copy(self) -> Pose:
         """Return the same pose, which changes of this one do not reach."""
-        copied = copy.copy(self)
-        vars(copied).update(position=self.position.copy(), rotation_vector=self.rotation_vector.copy())
+        copied = object.__new__(type(self))
+        own = copied.__dict__
+        own["position"], own["rotation_vector"] = self.position.copy(), self.rotation_vector.copy()
         return copied
 
     @property
@@ -113,6 +114,8 @@ class Pose:
 
 def pose_findings(where: str, pose: Pose) -> list[Finding]:
     """Return what has become wrong with a pose, by writing into its arrays."""
+    if math.isfinite(np.vdot(pose.position, pose.position) + np.vdot(pose.rotation_vector, pose.rotation_vector)):
+        return []
     numbers = {"position": pose.position, "rotation_vector": pose.rotation_vector}
     return [
         Finding("not-finite", f"{where}.{field}", value, "finite numbers", "give finite numbers")

@@ -143,9 +143,10 @@ class Block(BlockLaw, Fielded):
     def snapshot(self) -> Block:
         """Return a copy that later changes of the block do not reach."""
         copied = copy.copy(self)
-        for name, value in vars(self).items():
+        own = copied.__dict__
+        for name, value in self.__dict__.items():
             if isinstance(value, _MUTABLE):
-                put(copied, name, _copied(value))
+                own[name] = _with_own_values(value) if type(value) is dict else value.copy()
         return copied
 
     def port(self, name: str | None) -> PortRef:
@@ -156,11 +157,9 @@ class Block(BlockLaw, Fielded):
         return f"{type(self).__name__}({self.name!r})"
 
 
-def _copied(value: Any) -> Any:
-    """Return a copy of an array, or of a list or mapping with copies of the arrays and poses in it."""
-    if isinstance(value, dict):
-        return {key: each.copy() if isinstance(each, np.ndarray | Pose) else each for key, each in value.items()}
-    return value.copy()
+def _with_own_values(value: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a copy of a mapping, with copies of the arrays and poses in it."""
+    return {key: each.copy() if isinstance(each, np.ndarray | Pose) else each for key, each in value.items()}
 
 
 def block_name(acting: Block, field: str, value: Any) -> str:

@@ -15,8 +15,9 @@ field costs nothing more, since only setting passes the gate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -171,19 +172,31 @@ def _fields_of(cls: Any) -> dict[str, Field[Any]]:
     return found
 
 
-def altered_fields(block: Fielded) -> Iterator[Finding]:
-    """Yield what has become wrong, by writing into them, with arrays that a block had read."""
-    reader = block.reader
+def altered_fields(block: Fielded) -> list[Finding]:
+    """Return what has become wrong, by writing into them, with arrays that a block had read."""
+    own, found = block.__dict__, list[Finding]()
     for name, field in fields_of(type(block)).items():
-        value, where = vars(block).get(name), f"{block.name}.{field.argument}"
-        if not isinstance(value, np.ndarray | complex | dict) or any(_is_about(finding, where) for finding in reader.findings):
-            continue
-        vars(block)["reader"] = again = FieldReader(block.name)
-        try:
-            field.read(block, field.argument, value)
-        finally:
-            vars(block)["reader"] = reader
-        yield from again.findings
+        value = own.get(name)
+        if type(value) is np.ndarray and value.dtype == float:
+            square = value.ndim == 2 and 1 < value.shape[0] == value.shape[1]
+            if isfinite(np.vdot(value, value)) and not (square and (value != value.T).any()):  # fast: of every block
+                continue
+        if isinstance(value, np.ndarray | complex | dict):
+            found += _read_again(block, field, value)
+    return found
+
+
+def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
+    """Return what is wrong with a value that was read before, but for what was known then."""
+    reader, where = block.reader, f"{block.name}.{field.argument}"
+    if any(_is_about(finding, where) for finding in reader.findings):
+        return []
+    vars(block)["reader"] = again = FieldReader(block.name)
+    try:
+        field.read(block, field.argument, value)
+    finally:
+        vars(block)["reader"] = reader
+    return again.findings
 
 
 def _is_about(finding: Finding, where: str) -> bool:

@@ -40,7 +40,7 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
     for connection in system.connections:
         errors += pose_findings(f"{connection.joint.name}.placement", connection.placement)
     for block in system.blocks:
-        if altered := [*altered_fields(block)]:
+        if altered := altered_fields(block):
             errors += [*block.reader.findings, *altered]
             continue
         block_errors, block_warnings = block.check()
@@ -57,9 +57,8 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
     if not errors:
         warnings += doubtful_units(system)
         warnings += lines_across_joints(system)
-        errors += massless_leaves(system)
         errors += contradicting_gears(system)
-        for wrong, finding in own_block_findings(system):
+        for wrong, finding in itertools.chain(massless_leaves(system), own_block_findings(system)):
             (errors if wrong else warnings).append(finding)
     if not errors:
         warnings += ambiguous_ports(system)
