@@ -20,6 +20,9 @@ from titop.blocks.contract.overrides import overrides
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
+#: How far, in parts of the largest, a principal moment may be above the sum of the others: that of a thin disc is the sum, and
+#: inertias are typed with a few digits, products of inertia of an unbalance of 1e-3 beside them.
+_TYPED = 1e-6
 _OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
 
 
@@ -257,7 +260,8 @@ def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding
     if is_plainly_sound(*(float(inertia[ij]) for ij in INERTIA_ENTRIES.values())):
         return
     moments = np.linalg.eigvalsh(inertia)
-    tolerance = 1e-9 * np.abs(moments).max() + 1e-15 * abs(moved)
+    largest = np.abs(moments).max()
+    tolerance = 1e-9 * largest + 1e-15 * abs(moved)
     if moments[0] < -tolerance:
         errors.append(
             Finding(
@@ -268,13 +272,6 @@ def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding
                 "check signs and that it is about the centre of mass",
             )
         )
-    elif moments[2] > moments[0] + moments[1] + tolerance:
-        warnings.append(
-            Finding(
-                "triangle-inequality",
-                where,
-                moments,
-                "no principal moment above the sum of the others",
-                "check units and products of inertia",
-            )
-        )
+    elif (excess := moments[2] - moments[0] - moments[1]) > max(_TYPED * largest, tolerance):
+        expected = f"no principal moment above the sum of the others (by {excess:.1e})"
+        warnings.append(Finding("triangle-inequality", where, moments, expected, "check units and products of inertia"))

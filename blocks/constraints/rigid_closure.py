@@ -60,9 +60,10 @@ class Rows:
 
 
 def _read_kind(closure: Block, field: str, kind: Any) -> str:
-    if kind != "directions" and kind not in KINDS:
-        closure.reader.report("unknown-kind", field, kind, " or ".join(KINDS), did_you_mean(str(kind), KINDS))
-    return str(kind)
+    name = str(kind)
+    if name != "directions" and name not in KINDS:
+        closure.reader.report("unknown-kind", field, kind, " or ".join(KINDS), did_you_mean(name, KINDS))
+    return name
 
 
 def _read_directions(closure: Block, field: str, directions: Any) -> Array:
@@ -108,9 +109,9 @@ class RigidClosure(Closure):
     ) -> None:
         super().__init__(name)
         self._found: tuple[Any, Rows] | None = None
-        if directions is not None and kind not in ("weld", "directions"):
+        if directions is not None and str(kind) not in ("weld", "directions"):
             self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
-        elif directions is None and kind == "directions":
+        elif directions is None and str(kind) == "directions":
             self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), "give directions= as well, or another kind")
         self.kind = "directions" if directions is not None else kind
         self.axis, self.axis2, self.directions = axis, axis2, directions

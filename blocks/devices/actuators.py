@@ -87,9 +87,6 @@ class Motor(Actuator):
         if not self.gear:
             expected, advice = "a ratio other than zero", "the motor moves nothing: 1 drives directly"
             warnings.append(Finding("idle-motor", f"{self.name}.gear", self.gear, expected, advice))
-        if math.isinf(self.gear * self.gear * self.rotor_inertia):
-            where, expected = f"{self.name}.rotor_inertia", "gear^2 rotor_inertia to be finite"
-            errors.append(Finding("not-finite", where, self.rotor_inertia, expected, "check the units"))
         return errors, warnings
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:

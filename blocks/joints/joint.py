@@ -137,8 +137,7 @@ class Joint(Block):
         self.limit_numbers = read_limits(self.reader, limits, self.nv)
 
     def _read_armature(self, field: str, value: Any) -> Array:
-        diagonal = self.reader.symmetric(field, value, self.nv).diagonal()
-        return self.reader.array(field, diagonal, (self.nv,))
+        return self.reader.symmetric(field, value, self.nv).diagonal().copy()
 
     @property
     def _has_stops(self) -> bool:

@@ -21,7 +21,7 @@ from titop.graph.urdf.vocabulary import REFUSED, UNEXPANDED, VOCABULARY
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-#: Numbers beyond this are typing errors, and products of a few of them leave double precision.
+#: Larger numbers are typing errors: no robot has them.
 LARGEST = 1e40
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
