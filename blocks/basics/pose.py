@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
-from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.basics.user_input import FieldReader, is_finite
 
 #: A whole turn (rad), as it is typed.
 _TURN = 6.3
+
+
+class _Entry:
+    """Three numbers of a pose, read alike whoever sets them; what takes complex steps is left."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, pose: Pose, value: Any) -> None:
+        if getattr(getattr(value, "dtype", None), "kind", "") != "c":
+            reader = FieldReader("pose")
+            value = reader.array(self.name, value, (3,))
+            if reader.findings:
+                raise ModelError(reader.findings)
+        vars(pose)[self.name] = value
+
+    if TYPE_CHECKING:
+
+        def __get__(self, pose: Any, owner: Any = None) -> Array: ...
 
 
 class Pose:
@@ -36,15 +56,17 @@ class Pose:
     [0.0, 0.0, 1.0]
     """
 
+    position = _Entry()
+    #: The orientation as a rotation vector (3, rad): the three numbers that parameters and files hold.
+    rotation_vector = _Entry()
+
     def __init__(self, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
-        reader = FieldReader("pose")
-        self.position: Array = reader.array("position", position, (3,))
-        #: The orientation as a rotation vector (3, rad): the three numbers that parameters and files hold.
-        self.rotation_vector: Array = np.zeros(3)
+        reader, own = FieldReader("pose"), vars(self)
+        own["position"], own["rotation_vector"] = reader.array("position", position, (3,)), np.zeros(3)
         if rotation is not None:
             matrix = reader.rotation("rotation", rotation)
             if not reader.findings:
-                self.rotation_vector = rotation_log(matrix)
+                own["rotation_vector"] = rotation_log(matrix)
         if reader.findings:
             raise ModelError(reader.findings)
 
@@ -58,16 +80,24 @@ class Pose:
             If one of them is not three finite numbers.
         """
         pose = cls(position)
-        reader = FieldReader("pose")
-        pose.rotation_vector = reader.array("rotation_vector", rotation_vector, (3,))
-        if reader.findings:
-            raise ModelError(reader.findings)
+        pose.rotation_vector = rotation_vector
         return pose
+
+    def copy(self) -> Pose:
+        """Return the same pose, which changes of this one do not reach."""
+        copied = object.__new__(type(self))
+        own = copied.__dict__
+        own["position"], own["rotation_vector"] = self.position.copy(), self.rotation_vector.copy()
+        return copied
 
     @property
     def rotation(self) -> Array:
-        """The rotation matrix (3x3, no unit)."""
+        """The rotation matrix (3x3, no unit); set, it is read as the constructor does."""
         return rotation_exp(self.rotation_vector)
+
+    @rotation.setter
+    def rotation(self, rotation: Any) -> None:
+        self.rotation_vector = Pose(rotation=rotation).rotation_vector
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -82,6 +112,18 @@ class Pose:
         return f"Pose(position={self.position.tolist()}, rotation_vector={self.rotation_vector.tolist()})"
 
 
+def pose_findings(where: str, pose: Pose) -> list[Finding]:
+    """Return what has become wrong with a pose, by writing into its arrays."""
+    if math.isfinite(np.vdot(pose.position, pose.position) + np.vdot(pose.rotation_vector, pose.rotation_vector)):
+        return []
+    numbers = {"position": pose.position, "rotation_vector": pose.rotation_vector}
+    return [
+        Finding("not-finite", f"{where}.{field}", value, "finite numbers", "give finite numbers")
+        for field, value in numbers.items()
+        if not is_finite(value)
+    ]
+
+
 def pose_suspicions(where: str, pose: Pose) -> list[Finding]:
     """Return what is suspicious about a pose: a rotation vector that may be in degrees."""
     if not max(map(abs, pose.rotation_vector.tolist())) > _TURN:
@@ -93,6 +135,6 @@ def pose_suspicions(where: str, pose: Pose) -> list[Finding]:
 def read_pose(reader: FieldReader, field: str, value: Any) -> Pose:
     """Read a pose given as a `Pose` or as a position (3, m)."""
     if isinstance(value, Pose):
-        return value
+        return value.copy()
     position = reader.array(field, value, (3,), "give a position [x, y, z] or a tt.Pose")
     return Pose(position) if np.isfinite(position).all() else Pose()

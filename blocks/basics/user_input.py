@@ -20,6 +20,9 @@ from titop.blocks.basics.spatial import Array
 #: How far a rotation matrix may be from orthogonal: entries typed with seven digits pass.
 ORTHOGONALITY = 1e-6
 
+#: Numbers beyond this are typing errors, and products of a few of them leave double precision; the sun has 6e46 kg m^2.
+LARGEST = 1e60
+
 #: Python looks at so many numbers in the time in which NumPy begins.
 _FEW = 16
 
@@ -90,6 +93,19 @@ def axes_of(value: Any) -> int:
     return len(shape_of(value))
 
 
+def out_of_range(where: str, found: Any) -> Finding:
+    """Return the finding for an absurd number."""
+    expected = f"magnitudes up to {LARGEST:g}: products of larger ones are too large for double precision"
+    return Finding("out-of-range", where, found, expected, "check the number and its units")
+
+
+def is_usable(array: Array) -> bool:
+    """Tell whether all numbers of an array of floats are finite, and none is absurd; of few faster than NumPy does."""
+    if array.size > _FEW:
+        return bool(np.abs(array).max() <= LARGEST)
+    return all(-LARGEST <= number <= LARGEST for number in array.ravel().tolist())
+
+
 def is_finite(array: Array) -> bool:
     """Tell whether all numbers of an array of floats are finite; of few numbers faster than NumPy does."""
     return all(map(math.isfinite, array.ravel().tolist())) if array.size <= _FEW else bool(np.isfinite(array).all())
@@ -127,13 +143,20 @@ class FieldReader:
         if result.shape != shape:
             self.report("wrong-shape", field, value, f"shape {shape}, not {result.shape}", advice)
             return np.full(shape, np.nan)
+        return result if is_usable(result) else self._unusable(field, value, result, advice)
+
+    def _unusable(self, field: str, value: Any, result: Array, advice: str) -> Array:
+        """Report numbers of which some are not finite, or absurd; these leave nothing to compute with."""
         if not is_finite(result):
             self.report("not-finite", field, value, "finite numbers", advice)
-        return result
+            return result
+        found = f"numbers up to {np.abs(result).max():.3g}" if result.size > 1 else value
+        self.findings.append(out_of_range(f"{self.owner}.{field}", found))
+        return np.full(result.shape, np.nan)
 
     def scalar(self, field: str, value: Any) -> float:
         """Read a finite number."""
-        if isinstance(value, float) and math.isfinite(value):
+        if isinstance(value, float) and -LARGEST <= value <= LARGEST:
             return float(value)
         return float(self.array(field, value, ()))
 
@@ -169,7 +192,10 @@ class FieldReader:
         return number
 
     def axis(self, field: str, value: Any) -> Array:
-        """Read a direction (3); its length is kept as given."""
+        """Read a direction (3); its length is kept as given, whatever it is."""
+        given = real_array(value)
+        if given is not None and given.shape == (3,) and is_finite(given):
+            return given
         return self.array(field, value, (3,), "give three numbers such as [0, 0, 1]")
 
     def rotation(self, field: str, value: Any) -> Array:
@@ -187,7 +213,7 @@ class FieldReader:
 
     def symmetric(self, field: str, value: Any, n: int) -> Array:
         """Read a symmetric n x n matrix; a number stands for a multiple of 1, n numbers for a diagonal."""
-        if isinstance(value, float) and math.isfinite(value):
+        if isinstance(value, float) and -LARGEST <= value <= LARGEST:
             return value * np.eye(n) if value else np.zeros((n, n))
         given = real_array(value)
         if given is None:

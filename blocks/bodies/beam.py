@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from titop.blocks.bodies.modal_reduction import boundary_names, reduced
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import CoordinateNames
+from titop.blocks.contract.fields import Consumed, Field, Fielded
+
+T = TypeVar("T")
 
 #: Name of the port at the tip.
 TIP = "C"
@@ -39,6 +42,18 @@ _MARGIN = 10
 _KINDS = ("y", "z", "rx", "x")
 
 _POSITIVE = ("length", "density", "area", "young", "shear_modulus", "iy", "iz", "torsion_constant")
+
+
+class _Dimension(Field[T]):
+    """A field of a beam: the constructor reads it, again where it is set later."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda beam, field, value: value)
+
+    def change(self, block: Fielded, value: Any) -> None:
+        """Make the beam anew."""
+        assert isinstance(block, Beam)
+        vars(block).update(vars(block._made_anew({**block._by_default, self.attribute: value})))
 
 
 class Beam(FlexibleBody):
@@ -110,6 +125,21 @@ class Beam(FlexibleBody):
         "damping_ratio": "1",
     }
 
+    length = _Dimension[float]()
+    density = _Dimension[float]()
+    area = _Dimension[float]()
+    young = _Dimension[float]()
+    iy = _Dimension[float]()
+    iz = _Dimension[float]()
+    torsion_constant = _Dimension[float]()
+    shear_modulus = _Dimension[float]()
+    shear_factors = _Dimension[Array | None]()
+    damping_ratio = _Dimension[float]()
+    modes = _Dimension[int | tuple[int, int]]()
+    torsion_modes = _Dimension[int]()
+    axial_modes = _Dimension[int]()
+    poisson = Consumed()
+
     def __init__(
         self,
         name: str,
@@ -151,8 +181,10 @@ class Beam(FlexibleBody):
         self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0, MAX_MODES)
         self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
         derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
+        #: What the constructor makes of other fields, and what of.
+        self._by_default = {"poisson": poisson} | {field: None for field, value in derived.items() if value is None}
         for field in _POSITIVE:
-            if getattr(self, field) <= 0 and derived.get(field, field) is not None:
+            if getattr(self, field) <= 0 and field not in self._by_default:
                 reader.report(f"bad-{field.replace('_', '-')}", field, getattr(self, field), "a value > 0", "check the unit")
         try:
             with np.errstate(all="ignore"):
@@ -319,9 +351,13 @@ class Beam(FlexibleBody):
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a beam with some parameters changed."""
-        fields = {name: getattr(self, name) for name in (*self.parameter_units, "shear_factors")}
-        counts = {name: getattr(self, name) for name in ("modes", "torsion_modes", "axial_modes")}
-        return type(self)(self.name, **(fields | values), **counts)
+        return self._made_anew(values)
+
+    def _made_anew(self, values: Mapping[str, Any]) -> Beam:
+        """Return a beam with other numbers: by the constructor, since all that the body is follows from them."""
+        counts = ("modes", "torsion_modes", "axial_modes")
+        fields = {name: getattr(self, name) for name in (*self.parameter_units, "shear_factors", *counts)}
+        return type(self)(self.name, **(fields | dict(values)))
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the beam and what is suspicious."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replaced, rigid_inertia
+from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies import modal_fields
 from titop.blocks.bodies.modal_analysis import (
     EffectiveMass,
@@ -27,10 +28,43 @@ from titop.blocks.bodies.second_order import SecondOrder
 from titop.blocks.bodies.second_order_fields import read_second_order
 from titop.blocks.bodies.second_order_inertia import rigid_inverse
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import (
+    Field,
+    Fixed,
+    Kept,
+    Read,
+    optional,
+    per_coordinate,
+    put,
+    refuse_change,
+    scalar,
+    symmetric,
+    vector,
+)
+
+
+def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
+    """Return how to read what there is for each mode."""
+    return lambda body, field, value: read(body.reader, value, body.nv)
 
 
 class ModalBody(Block):
     """The part of `FlexibleBody` that is data: its fields, its modes, its parameters; all but the law."""
+
+    mass = Field(scalar)
+    com = Field(vector)
+    inertia = Field(symmetric(3))
+    coordinate_names = Fixed(optional(lambda body, field, value: tuple(str(entry) for entry in value)))
+    participation = Field(_per_mode(modal_fields.read_participation))
+    frequencies = Kept(optional(_per_mode(lambda reader, value, n: reader.numbers("frequencies", value, n))))
+    modal_mass = Kept(optional(per_coordinate))
+    modal_stiffness = Kept(optional(per_coordinate))
+    modal_damping = Field(optional(per_coordinate))
+    damping_ratios = Field(_per_mode(modal_fields.read_ratios))
+    shapes = Field(lambda body, field, value: modal_fields.read_shapes(body.reader, value, body.port_poses, body.nv))
+    geometric_stiffness = Fixed[dict[str, Array] | None](lambda body, field, value: value)
+    position_moments = Fixed[Array | None](lambda body, field, value: value)
+    displacement_moments = Fixed[Array | None](lambda body, field, value: value)
 
     def __init__(
         self,
@@ -54,20 +88,15 @@ class ModalBody(Block):
     ) -> None:
         super().__init__(name)
         reader = self.reader
-        self.mass = reader.scalar("mass", mass)
-        self.com = reader.array("com", com, (3,))
-        self.inertia = reader.symmetric("inertia", inertia, 3)
+        self.mass, self.com, self.inertia = mass, com, inertia
         n = modal_fields.number_of_modes(reader, frequencies, modal_mass, modal_stiffness, participation)
-        self.coordinate_names = None if coordinate_names is None else tuple(str(entry) for entry in coordinate_names)
+        self.coordinate_names = coordinate_names
         self.coordinates = modal_fields.read_names(reader, self.coordinate_names, n)
-        self.participation = modal_fields.read_participation(reader, participation, n)
-        self.frequencies = None if frequencies is None else reader.numbers("frequencies", frequencies, n)
-        self.modal_mass = None if modal_mass is None else reader.symmetric("modal_mass", modal_mass, n)
-        self.modal_stiffness = None if modal_stiffness is None else reader.symmetric("modal_stiffness", modal_stiffness, n)
-        self.modal_damping = None if modal_damping is None else reader.symmetric("modal_damping", modal_damping, n)
-        self.damping_ratios = modal_fields.read_ratios(reader, damping_ratios, n)
+        self.participation, self.frequencies = participation, frequencies
+        self.modal_mass, self.modal_stiffness, self.modal_damping = modal_mass, modal_stiffness, modal_damping
+        self.damping_ratios = damping_ratios
         self.port_poses: dict[str, Pose] = modal_fields.read_ports(reader, ports)
-        self.shapes: dict[str, Array] = modal_fields.read_shapes(reader, shapes, self.port_poses, n)
+        self.shapes = shapes
         moments = position_moments, displacement_moments
         self.geometric_stiffness, self.position_moments, self.displacement_moments = read_second_order(
             reader, geometric_stiffness, *moments, n, self.port_poses
@@ -108,6 +137,10 @@ class ModalBody(Block):
     def ports(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the child ports."""
         return tuple(self.port_poses)
+
+    @ports.setter
+    def ports(self, ports: Any) -> None:
+        refuse_change(self, "ports", ports)
 
     # -- reports -------------------------------------------------------------------------------------------------------
 
@@ -159,19 +192,19 @@ class ModalBody(Block):
             if (of_mode := entry_of_mode(name)) is not None:
                 port, place = of_mode
                 if port is None:
-                    changed.participation = replaced(changed.participation, place, value)
+                    put(changed, "participation", replaced(changed.participation, place, value))
                 else:
                     changed.shapes[port] = replaced(changed.shapes[port], place, value)
             elif name == "mass":
-                changed.mass = value + 0.0
+                put(changed, name, value + 0.0)
             elif head == "com" and entry in "xyz":
-                changed.com = replaced(changed.com, "xyz".index(entry), value)
+                put(changed, head, replaced(changed.com, "xyz".index(entry), value))
             elif head == "inertia" and entry in INERTIA_ENTRIES:
                 i, j = INERTIA_ENTRIES[entry]
-                changed.inertia = replaced(replaced(changed.inertia, (i, j), value), (j, i), value)
+                put(changed, head, replaced(replaced(changed.inertia, (i, j), value), (j, i), value))
             elif entry in ("frequency", "damping"):
                 field = "frequencies" if entry == "frequency" else "damping_ratios"
-                setattr(changed, field, replaced(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
+                put(changed, field, replaced(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
             else:
                 changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
         changed._update()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from titop.blocks.basics.units import ratio_unit
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, block_name
+from titop.blocks.contract.fields import Field, scalar
 
 
 class Gear(Block):
@@ -43,13 +44,14 @@ class Gear(Block):
     constraint = "mesh"
     joint_fields: ClassVar[tuple[str, ...]] = ("driver", "driven")
     parameter_units: ClassVar = {"ratio": "1, m/rad or rad/m", "offset": "rad or m"}
+    driver = Field(block_name)
+    driven = Field(block_name)
+    ratio = Field(scalar)
+    offset = Field(scalar)
 
     def __init__(self, name: str, driver: str | Block, driven: str | Block, ratio: float = 1.0, offset: float = 0.0) -> None:
         super().__init__(name)
-        self.driver = driver.name if isinstance(driver, Block) else str(driver)
-        self.driven = driven.name if isinstance(driven, Block) else str(driven)
-        self.ratio = self.reader.scalar("ratio", ratio)
-        self.offset = self.reader.scalar("offset", offset)
+        self.driver, self.driven, self.ratio, self.offset = driver, driven, ratio, offset
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         """Return `parameters`, their units made of those of driver and driven coordinate."""

@@ -20,6 +20,8 @@ from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put
+from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
 #: Kinds of closures by the joint that would leave the same freedom, with the names of their constraints.
@@ -57,6 +59,19 @@ class Rows:
     offset: Array
 
 
+def _read_kind(closure: Block, field: str, kind: Any) -> str:
+    name = str(kind)
+    if name != "directions" and name not in KINDS:
+        closure.reader.report("unknown-kind", field, kind, " or ".join(KINDS), did_you_mean(name, KINDS))
+    return name
+
+
+def _read_directions(closure: Block, field: str, directions: Any) -> Array:
+    given = np.asarray(directions, dtype=object)
+    columns = given.shape[1] if given.ndim == 2 else 1
+    return closure.reader.array(field, directions, (6, columns), "give a 6 x k matrix")
+
+
 class RigidClosure(Closure):
     """A loop closed by Lagrange multipliers on chosen directions (key M, section 5.2).
 
@@ -79,6 +94,11 @@ class RigidClosure(Closure):
     The wrench on port i is ``E_i^T lambda`` with ``d error/dt = E1 V1 + E2 V2``: action equals reaction.
     """
 
+    kind = Fixed(_read_kind)
+    axis = Field(direction)
+    axis2 = Field(direction)
+    directions = Kept(optional(_read_directions))
+
     def __init__(
         self,
         name: str,
@@ -89,18 +109,12 @@ class RigidClosure(Closure):
     ) -> None:
         super().__init__(name)
         self._found: tuple[Any, Rows] | None = None
-        self.kind = str(kind) if directions is None else "directions"
-        self.axis = self.reader.axis("axis", axis)
-        self.axis2 = self.reader.axis("axis2", axis2)
-        self.directions: Array | None = None
-        if directions is not None:
-            given = np.asarray(directions, dtype=object)
-            columns = given.shape[1] if given.ndim == 2 else 1
-            self.directions = self.reader.array("directions", directions, (6, columns), "give a 6 x k matrix")
-            if kind not in ("weld", "directions"):
-                self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
-        elif self.kind not in KINDS:
-            self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), did_you_mean(str(kind), KINDS))
+        if directions is not None and str(kind) not in ("weld", "directions"):
+            self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
+        elif directions is None and str(kind) == "directions":
+            self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), "give directions= as well, or another kind")
+        self.kind = "directions" if directions is not None else kind
+        self.axis, self.axis2, self.directions = axis, axis2, directions
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -237,7 +251,7 @@ class RigidClosure(Closure):
             index: Any = "xyz".find(entry[0])
             if field == "directions":
                 index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1
-            setattr(changed, field, replaced(getattr(changed, field), index, value))
+            put(changed, field, replaced(getattr(changed, field), index, value))
         return changed
 
 

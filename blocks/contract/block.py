@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.fields import Fielded, put
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
@@ -21,7 +23,7 @@ PARENT_PORT = "P"
 _MUTABLE = (np.ndarray, dict, list)
 
 
-class Block(BlockLaw):
+class Block(BlockLaw, Fielded):
     """A port block with one parent port, child ports, and own coordinates.
 
     To write a block, subclass `Block` and
@@ -131,7 +133,7 @@ class Block(BlockLaw):
         """Return a copy with some parameters changed; names as in `parameters`."""
         changed = copy.copy(self)
         for name, value in values.items():
-            setattr(changed, name, value)
+            put(changed, name, value)
         return changed
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
@@ -141,9 +143,10 @@ class Block(BlockLaw):
     def snapshot(self) -> Block:
         """Return a copy that later changes of the block do not reach."""
         copied = copy.copy(self)
-        for name, value in vars(self).items():
+        own = copied.__dict__
+        for name, value in self.__dict__.items():
             if isinstance(value, _MUTABLE):
-                setattr(copied, name, value.copy())
+                own[name] = _with_own_values(value) if type(value) is dict else value.copy()
         return copied
 
     def port(self, name: str | None) -> PortRef:
@@ -152,6 +155,16 @@ class Block(BlockLaw):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def _with_own_values(value: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a copy of a mapping, with copies of the arrays and poses in it."""
+    return {key: each.copy() if isinstance(each, np.ndarray | Pose) else each for key, each in value.items()}
+
+
+def block_name(acting: Block, field: str, value: Any) -> str:
+    """Read a field that names a block, or one of its coordinates: the block itself, or the name."""
+    return value.name if isinstance(value, Block) else str(value)
 
 
 class PortRef:

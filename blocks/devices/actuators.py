@@ -12,7 +12,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import inertia_unit
-from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.block import Block, PortRef, block_name
+from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, scalar
 from titop.blocks.devices.loads import FRAMES, read_target
 
 
@@ -64,24 +65,29 @@ class Motor(Actuator):
     input_unit = "N m"
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     parameter_units: ClassVar = {"gear": "1", "rotor_inertia": "kg m^2"}
+    joint = Field(block_name)
+    gear = Field(scalar)
+    rotor_inertia = Field(non_negative("negative-inertia"))
+    upper = Field(bound, "effort_limit")
 
     def __init__(
         self, name: str, joint: str | Block, gear: float = 1.0, rotor_inertia: float = 0.0, effort_limit: float = math.inf
     ) -> None:
         super().__init__(name)
-        self.joint = joint.name if isinstance(joint, Block) else str(joint)
-        self.gear = self.reader.scalar("gear", gear)
+        self.joint, self.gear, self.rotor_inertia, self.upper = joint, gear, rotor_inertia, effort_limit
+
+    @property
+    def lower(self) -> float:  # type: ignore[override]
+        """The least input: minus the largest."""
+        return -self.upper
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the motor and what is suspicious."""
+        errors, warnings = super().check()
         if not self.gear:
-            self.reader.suspect(
-                "idle-motor", "gear", gear, "a ratio other than zero", "the motor moves nothing: 1 drives directly"
-            )
-        self.rotor_inertia = self.reader.non_negative("rotor_inertia", rotor_inertia, "negative-inertia")
-        if math.isinf(self.gear * self.gear * self.rotor_inertia):
-            self.reader.report(
-                "not-finite", "rotor_inertia", rotor_inertia, "gear^2 rotor_inertia to be finite", "check the units"
-            )
-        self.upper = self.reader.bound("effort_limit", effort_limit)
-        self.lower = -self.upper
+            expected, advice = "a ratio other than zero", "the motor moves nothing: 1 drives directly"
+            warnings.append(Finding("idle-motor", f"{self.name}.gear", self.gear, expected, advice))
+        return errors, warnings
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         """Return `parameters`, the rotor's inertia in that of its coordinate."""
@@ -101,15 +107,13 @@ class PortActuator(Actuator):
         Wrench a unit of each input, in the frame.
     """
 
-    frame: str = "port"
-    direction: Array | None = None
+    target = Field(read_target)
+    frame = Field(choice(FRAMES, "bad-frame"))
+    direction: Any = None
 
     def __init__(self, name: str, target: PortRef | Block, frame: str = "port") -> None:
         super().__init__(name)
-        self.target = read_target(self, target)
-        self.frame = frame
-        if frame not in FRAMES:
-            self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
+        self.target, self.frame = target, frame
 
     @property
     def wrenches(self) -> Array:
@@ -134,7 +138,8 @@ class PortActuator(Actuator):
         changed = copy.copy(self)
         for name, value in values.items():
             assert changed.direction is not None
-            changed.direction = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
+            turned = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
+            put(changed, "direction", turned)
         return changed
 
 
@@ -152,12 +157,15 @@ class Thruster(PortActuator):
         The thrust is between zero and this.
     """
 
+    lower = 0.0
+    upper = Field(bound, "max_thrust")
+    direction = Field(axis)
+
     def __init__(
         self, name: str, target: PortRef | Block, direction: Any = (0.0, 0.0, 1.0), max_thrust: float = math.inf
     ) -> None:
         super().__init__(name, target)
-        self.direction = self.reader.axis("direction", direction)
-        self.lower, self.upper = 0.0, self.reader.bound("max_thrust", max_thrust)
+        self.direction, self.upper = direction, max_thrust
 
     @property
     def wrenches(self) -> Array:
@@ -171,11 +179,16 @@ class _AlongAxes(PortActuator):
 
     #: First entry of the three in a wrench.
     start: ClassVar[int] = 0
+    direction = Field(optional(axis))
 
     def __init__(self, name: str, target: PortRef | Block, direction: Any = None, frame: str = "port") -> None:
         super().__init__(name, target, frame)
-        self.direction = None if direction is None else self.reader.axis("direction", direction)
-        self.inputs = ("x", "y", "z") if direction is None else ("",)
+        self.direction = direction
+
+    @property
+    def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """One along the direction, or three along the axes."""
+        return ("x", "y", "z") if self.direction is None else ("",)
 
     @property
     def wrenches(self) -> Array:

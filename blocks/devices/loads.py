@@ -10,18 +10,19 @@ import numpy as np
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import Field, choice, put, vector
 
 #: Frames in which a push on a port can be given.
 FRAMES = ("world", "port")
 
 
-def read_target(block: Block, target: Any) -> PortRef:
+def read_target(block: Block, field: str, target: Any) -> PortRef:
     """Return the port at which a block acts; what is no port is reported to the block's reader."""
     if isinstance(target, PortRef):
         return target
     if isinstance(target, Block):
         return PortRef(target, None)
-    block.reader.report("not-a-port", "target", target, 'a block or a port such as body.port("C")', "pass the block itself")
+    block.reader.report("not-a-port", field, target, 'a block or a port such as body.port("C")', "pass the block itself")
     return PortRef(block, None)
 
 
@@ -39,6 +40,11 @@ class Load(Block):
         Whether the components are given in the inertial frame or in the port's.
     """
 
+    target = Field(read_target)
+    force = Field(vector)
+    torque = Field(vector)
+    frame = Field(choice(FRAMES, "bad-frame"))
+
     def __init__(
         self,
         name: str,
@@ -48,12 +54,7 @@ class Load(Block):
         frame: str = "port",
     ) -> None:
         super().__init__(name)
-        self.target = read_target(self, target)
-        self.force = self.reader.array("force", force, (3,))
-        self.torque = self.reader.array("torque", torque, (3,))
-        self.frame = frame
-        if frame not in FRAMES:
-            self.reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
+        self.target, self.force, self.torque, self.frame = target, force, torque, frame
 
     def wrench(self, rotation: Array) -> Array:
         """Return the wrench (6, N and N m) in the port's frame, whose attitude is `rotation` (port to inertial)."""
@@ -72,5 +73,5 @@ class Load(Block):
         changed = copy.copy(self)
         for name, value in values.items():
             field, axis = parts_of(name)
-            setattr(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
+            put(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
         return changed

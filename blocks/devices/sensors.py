@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
-from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.block import Block, PortRef, block_name
+from titop.blocks.contract.fields import Field, non_negative, optional
 from titop.blocks.devices.loads import read_target
 
 
@@ -28,9 +29,11 @@ class Sensor(Block):
 
 
 class _PortSensor(Sensor):
+    target = Field(read_target)
+
     def __init__(self, name: str, target: PortRef | Block) -> None:
         super().__init__(name)
-        self.target = read_target(self, target)
+        self.target = target
 
 
 class Accelerometer(_PortSensor):
@@ -57,6 +60,11 @@ class Gyro(_PortSensor):
     outputs = ("x", "y", "z")
 
 
+def _read_sequence(sensor: Block, field: str, value: Any) -> Any:
+    sensor.reader.findings += sequence_findings(f"{sensor.name}.{field}", value)
+    return value
+
+
 class PoseSensor(_PortSensor):
     """Position (m, inertial) and Euler angles (rad) of a port: ``x``, ``y``, ``z`` and ``theta[0]`` to ``theta[2]``.
 
@@ -69,11 +77,19 @@ class PoseSensor(_PortSensor):
     """
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
+    sequence = Field(_read_sequence)
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ") -> None:
         super().__init__(name, target)
         self.sequence = sequence
-        self.reader.findings += sequence_findings(f"{name}.sequence", sequence)
+
+
+def _read_rod_port(gauge: Block, field: str, value: Any) -> PortRef:
+    target = read_target(gauge, field, value)
+    if not target.block.has_sections and target.block is not gauge:
+        advice = "write rod.port('tip'), or give the rod a port there: tt.Rod(..., ports={'gauge': 0.2})"
+        gauge.reader.report("not-on-a-rod", field, str(target), "a port of a tt.Rod", advice)
+    return target
 
 
 class StrainGauge(_PortSensor):
@@ -90,22 +106,18 @@ class StrainGauge(_PortSensor):
     """
 
     outputs = COMPONENTS
-
-    def __init__(self, name: str, target: PortRef | Block) -> None:
-        super().__init__(name, target)
-        if not self.target.block.has_sections and self.target.block is not self:
-            advice = "write rod.port('tip'), or give the rod a port there: tt.Rod(..., ports={'gauge': 0.2})"
-            self.reader.report("not-on-a-rod", "target", str(self.target), "a port of a tt.Rod", advice)
+    target = Field(_read_rod_port)
 
 
 class _JointSensor(Sensor):
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     #: Whether it reads joints alone, no other blocks with coordinates.
     of_joints_alone: ClassVar[bool] = False
+    joint = Field(block_name)
 
     def __init__(self, name: str, joint: str | Block) -> None:
         super().__init__(name)
-        self.joint = joint.name if isinstance(joint, Block) else str(joint)
+        self.joint = joint
 
 
 class Encoder(_JointSensor):
@@ -156,10 +168,11 @@ class WheelMomentum(_JointSensor):
     """
 
     of_joints_alone = True
+    inertia = Field(optional(non_negative("negative-inertia")))
 
     def __init__(self, name: str, joint: str | Block, inertia: float | None = None) -> None:
         super().__init__(name, joint)
-        self.inertia = None if inertia is None else self.reader.non_negative("inertia", inertia, "negative-inertia")
+        self.inertia = inertia
 
 
 class TendonSensor(Sensor):
@@ -173,10 +186,11 @@ class TendonSensor(Sensor):
 
     outputs = ("length", "rate")
     joint_fields: ClassVar[tuple[str, ...]] = ("tendon",)
+    tendon = Field(block_name)
 
     def __init__(self, name: str, tendon: str | Block) -> None:
         super().__init__(name)
-        self.tendon = tendon.name if isinstance(tendon, Block) else str(tendon)
+        self.tendon = tendon
 
 
 #: The kinds that models can read.

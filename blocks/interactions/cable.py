@@ -14,6 +14,7 @@ from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, bound, non_negative, numbers, put, scalar
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 
 
@@ -66,6 +67,11 @@ class Cable(Interaction):
     input_units = ("N",)
     lower = 0.0
     one_sided = True
+    stiffness = Field(non_negative("negative-stiffness"))
+    length = Field(scalar)
+    dissipation = Field(non_negative("negative-dissipation"))
+    arms = Field(numbers)
+    upper = Field(bound, "max_tension")
 
     def __init__(
         self,
@@ -77,11 +83,8 @@ class Cable(Interaction):
         max_tension: float = math.inf,
     ) -> None:
         super().__init__(name)
-        self.stiffness = self.reader.non_negative("stiffness", stiffness, "negative-stiffness")
-        self.length = self.reader.scalar("length", length)
-        self.dissipation = self.reader.non_negative("dissipation", dissipation, "negative-dissipation")
-        self.arms = self.reader.numbers("arms", arms)
-        self.upper = self.reader.bound("max_tension", max_tension)
+        self.stiffness, self.length, self.dissipation = stiffness, length, dissipation
+        self.arms, self.upper = arms, max_tension
 
     @property
     def port_counts(self) -> tuple[float, float]:  # type: ignore[override]
@@ -158,5 +161,5 @@ class Cable(Interaction):
         changed = copy.copy(self)
         for name, value in values.items():
             field, k = split_path(name)
-            setattr(changed, field, replaced(changed.arms, int(k), value) if k else value)
+            put(changed, field, replaced(changed.arms, int(k), value) if k else value)
         return changed

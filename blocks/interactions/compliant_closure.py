@@ -12,6 +12,7 @@ from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, put, symmetric
 from titop.blocks.interactions.interaction import Interaction
 
 
@@ -34,10 +35,12 @@ class CompliantClosure(Interaction):
     jumps from one side to the other, and energy with it: `simulate` warns of it.
     """
 
+    stiffness = Field(symmetric(6))
+    damping = Field(symmetric(6))
+
     def __init__(self, name: str, stiffness: Any = 0.0, damping: Any = 0.0) -> None:
         super().__init__(name)
-        self.stiffness = self.reader.symmetric("stiffness", stiffness, 6)
-        self.damping = self.reader.symmetric("damping", damping, 6)
+        self.stiffness, self.damping = stiffness, damping
 
     def energy(self, R: Array, r: Array) -> Any:
         """Return the stored energy (J) at the relative pose ``(R, r)``."""
@@ -88,5 +91,5 @@ class CompliantClosure(Interaction):
         for name, value in values.items():
             field, a, b = parts_of(name)
             i, j = names.index(a), names.index(b)
-            setattr(changed, field, replaced(replaced(getattr(changed, field), (i, j), value), (j, i), value))
+            put(changed, field, replaced(replaced(getattr(changed, field), (i, j), value), (j, i), value))
         return changed

@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.contract.fields import Field, axis, non_negative, scalar
 from titop.blocks.interactions.interaction import Interaction, opposite_wrenches, relative_rates
 from titop.blocks.joints.impact import impact_energy, impact_push
 
@@ -60,6 +61,12 @@ class Contact(Interaction):
         "friction": "1",
         "slip_velocity": "m/s",
     }
+    radius = Field(non_negative("negative-radius"))
+    stiffness = Field(scalar)
+    normal = Field(axis)
+    dissipation = Field(non_negative("negative-dissipation"))
+    friction = Field(non_negative("negative-friction"))
+    slip_velocity = Field(scalar)
 
     def __init__(
         self,
@@ -72,12 +79,8 @@ class Contact(Interaction):
         slip_velocity: float = 1e-3,
     ) -> None:
         super().__init__(name)
-        self.radius = self.reader.non_negative("radius", radius, "negative-radius")
-        self.stiffness = self.reader.scalar("stiffness", stiffness)
-        self.normal = self.reader.axis("normal", normal)
-        self.dissipation = self.reader.non_negative("dissipation", dissipation, "negative-dissipation")
-        self.friction = self.reader.non_negative("friction", friction, "negative-friction")
-        self.slip_velocity = self.reader.scalar("slip_velocity", slip_velocity)
+        self.radius, self.stiffness, self.normal = radius, stiffness, normal
+        self.dissipation, self.friction, self.slip_velocity = dissipation, friction, slip_velocity
 
     @property
     def _unit_normal(self) -> Array:

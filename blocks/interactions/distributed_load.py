@@ -18,6 +18,7 @@ from titop.blocks.bodies.rods.quadrature import MAX_POINTS, gauss_points
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import Field, choice, optional, put, scalar, switch
 from titop.blocks.interactions import load_density
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 from titop.blocks.interactions.load_density import Density, density_parameters, read_density, with_entry
@@ -26,6 +27,12 @@ from titop.blocks.interactions.load_density import Density, density_parameters, 
 FRAMES = ("section", "world")
 #: Two places closer than this, in parts of the length, are the same; what quadrature may miss of a load, in parts of it.
 _CLOSE, _COARSE = 1e-12, 1e-3
+
+
+def _read_rod(load: Block, field: str, rod: Any) -> Any:
+    if not isinstance(rod, Rod):
+        load.reader.report("not-a-rod", field, rod, "a tt.Rod", "write the rod itself, not its name")
+    return rod
 
 
 class DistributedLoad(Interaction):
@@ -80,6 +87,18 @@ class DistributedLoad(Interaction):
     parameter_units: ClassVar[dict[str, str]] = {"scale": "1"}
     _densities: ClassVar[dict[str, str]] = {"force": "N/m", "torque": "N m/m"}
 
+    rod = Field(_read_rod)
+    force = Field(lambda load, field, value: read_density(load.reader, field, value, "N/m"))
+    torque = Field(lambda load, field, value: read_density(load.reader, field, value, "N m/m"))
+    frame = Field(choice(FRAMES, "bad-frame"))
+    start = Field(scalar)
+    scale = Field(scalar)
+    #: Where it ends (m), or None for the tip.
+    given_end = Field(optional(scalar), "end")
+    driven = Field(switch)
+    #: Gauss points, or None for those of the rod.
+    given_points = Field(optional(lambda load, field, value: integer(load.reader, field, value, 1, MAX_POINTS)), "points")
+
     def __init__(
         self,
         name: str,
@@ -94,28 +113,19 @@ class DistributedLoad(Interaction):
         points: int | None = None,
     ) -> None:
         super().__init__(name)
-        reader = self.reader
-        self.rod = rod
-        self.force, self.torque = (
-            read_density(reader, *given) for given in (("force", force, "N/m"), ("torque", torque, "N m/m"))
-        )
-        self.frame = frame
-        if frame not in FRAMES:
-            reader.report("bad-frame", "frame", frame, " or ".join(FRAMES), "choose one of the two")
-        self.start, self.scale = reader.scalar("start", start), reader.scalar("scale", scale)
-        #: Where it ends (m), or None for the tip.
-        self.given_end = None if end is None else reader.scalar("end", end)
-        self.driven = reader.switch("driven", driven)
-        if self.driven:
-            self.inputs, self.input_units = ("amplitude",), ("1",)
-        #: Gauss points, or None for those of the rod.
-        self.given_points = None if points is None else integer(reader, "points", points, 1, MAX_POINTS)
-        if not isinstance(rod, Rod):
-            reader.report("not-a-rod", "rod", rod, "a tt.Rod", "write the rod itself, not its name")
-        elif not reader.findings and not rod.check()[0] and not self._is_on_rod:
-            expected = f"0 <= start < end <= {rod.given_length:g} m, the length of the rod"
-            reader.report("off-the-rod", "start", f"{self.start:g} to {self.end:g} m", expected, "count from its base")
+        self.rod, self.force, self.torque, self.frame, self.start, self.scale = rod, force, torque, frame, start, scale
+        self.given_end, self.driven, self.given_points = end, driven, points
         self._update()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The amplitude, where it is driven."""
+        return ("amplitude",) if self.driven else ()
+
+    @property
+    def input_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """None: it is a factor."""
+        return ("1",) * len(self.inputs)
 
     @property
     def _is_on_rod(self) -> bool:
@@ -125,13 +135,21 @@ class DistributedLoad(Interaction):
 
     @property
     def end(self) -> float:
-        """Abscissa at which it ends (m)."""
+        """Abscissa at which it ends (m); set, it is read as the constructor does."""
         return self.rod.given_length if self.given_end is None else self.given_end
+
+    @end.setter
+    def end(self, end: float | None) -> None:
+        self.given_end = end
 
     @property
     def points(self) -> int:
-        """Gauss points of every smooth stretch."""
+        """Gauss points of every smooth stretch; set, they are read as the constructor does."""
         return self.rod.points if self.given_points is None else self.given_points
+
+    @points.setter
+    def points(self, points: int | None) -> None:
+        self.given_points = points
 
     @property
     def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
@@ -160,7 +178,7 @@ class DistributedLoad(Interaction):
         if rod is self.rod or not isinstance(rod, Rod):
             return self
         moved = copy.copy(self)
-        moved.rod = rod
+        put(moved, "rod", rod)
         moved._update()
         return moved
 
@@ -174,6 +192,11 @@ class DistributedLoad(Interaction):
         #: The rod with steps to the stations, in place of those to its ports.
         self.numbers: RodNumbers | None = None
         if self.reader.findings or self.rod.check()[0]:
+            return
+        if not self._is_on_rod:
+            expected = f"0 <= start < end <= {self.rod.given_length:g} m, the length of the rod"
+            where, found = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
+            self._findings = [Finding("off-the-rod", where, found, expected, "count from its base")]
             return
         try:
             places, self.wrenches_at_stations = self._stations(self.points)
@@ -276,6 +299,6 @@ class DistributedLoad(Interaction):
         for name, value in values.items():
             field, entry = split_path(name)
             density: Density = getattr(changed, field)
-            setattr(changed, field, value if entry is None else with_entry(density, entry, value))
+            put(changed, field, value if entry is None else with_entry(density, entry, value))
         changed._update()
         return changed

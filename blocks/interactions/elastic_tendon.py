@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import ratio_unit
+from titop.blocks.contract.fields import Field, numbers, put, scalar
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 
 
@@ -31,12 +32,10 @@ class ElasticTendon(Interaction):
     input_units = ("N",)
     parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "displacement": "m", "dissipation": "s/m"}
     path: Any
-
-    def _read_elasticity(self, stiffness: Any, displacement: Any, dissipation: Any, arms: Any) -> None:
-        self.stiffness = self.reader.scalar("stiffness", stiffness)
-        self.displacement = self.reader.scalar("displacement", displacement)
-        self.dissipation = self.reader.scalar("dissipation", dissipation)
-        self.arms = self.reader.numbers("arms", arms)
+    stiffness = Field(scalar)
+    displacement = Field(scalar)
+    dissipation = Field(scalar)
+    arms = Field(numbers)
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
@@ -105,4 +104,4 @@ class ElasticTendon(Interaction):
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
         """Change a number that is none of the path's."""
-        setattr(self, field, replaced(self.arms, int(entry), value) if entry else value)
+        put(self, field, replaced(self.arms, int(entry), value) if entry else value)

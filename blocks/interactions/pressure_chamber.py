@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.dimensions import Dimension, read_dimension
+from titop.blocks.contract.fields import Field, bound, switch
 from titop.blocks.interactions.interaction import TargetMotion
 from titop.blocks.interactions.rod_line import RodLine
 
@@ -58,6 +59,10 @@ class PressureChamber(RodLine):
     needs_lever = False
     _dimension_units: ClassVar[dict[str, str]] = {"y": "m", "z": "m", "area": "m^2"}
 
+    area = Field(lambda chamber, field, value: read_dimension(chamber.reader, field, value, "m^2"))
+    upper = Field(bound, "max_pressure")
+    suction = Field(switch)
+
     def __init__(
         self,
         name: str,
@@ -73,9 +78,7 @@ class PressureChamber(RodLine):
         points: int = 8,
     ) -> None:
         super().__init__(name, rods, y, z, relative, start, end, points)
-        self.area = read_dimension(self.reader, "area", area, "m^2")
-        self.upper = self.reader.bound("max_pressure", max_pressure)
-        self.suction = self.reader.switch("suction", suction)
+        self.area, self.upper, self.suction = area, max_pressure, suction
         self._update()
 
     @property
@@ -104,7 +107,7 @@ class PressureChamber(RodLine):
         """Return what is wrong with the chamber and what is suspicious."""
         errors, warnings = super().check()
         weights = np.concatenate([np.zeros(0), *(np.real(part.weights) for part in self.path.parts)])
-        if not errors and not (weights.min() >= 0 and weights.any()):
+        if not errors and weights.size and not (weights.min() >= 0 and weights.any()):
             found, advice = "a volume that is not positive", "check the sign and the unit"
             errors.append(Finding("bad-area", f"{self.name}.area", found, "areas >= 0, not all of them 0", advice))
         return errors, warnings

@@ -18,9 +18,21 @@ from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters,
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, optional, put, scalar, switch
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 from titop.blocks.interactions.line_findings import routing_findings
 from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts
+
+
+def _read_rods(line: Block, field: str, rods: Any) -> tuple[Rod, ...]:
+    given = [rods] if isinstance(rods, Block) else list(rods) if isinstance(rods, Sequence) else [rods]
+    if not given or not all(isinstance(rod, Rod) for rod in given):
+        line.reader.report("not-a-rod", field, rods, "a tt.Rod, or several in series", "write the rod itself, not its name")
+    return tuple(rod for rod in given if isinstance(rod, Rod))
+
+
+def _read_dimension(line: Block, field: str, value: Any) -> Dimension:
+    return read_dimension(line.reader, field, value)
 
 
 class RodLine(Interaction):
@@ -55,29 +67,30 @@ class RodLine(Interaction):
     #: Fields that may be numbers, tapers or functions of X, and their units.
     _dimension_units: ClassVar[dict[str, str]] = {"y": "m", "z": "m"}
 
+    rods = Field(_read_rods)
+    y = Field(_read_dimension)
+    z = Field(_read_dimension)
+    relative = Field(switch)
+    start = Field(scalar)
+    #: Where the line ends (m), or None for the tip of the last rod.
+    given_end = Field(optional(scalar), "end")
+    points = Field(lambda line, field, value: integer(line.reader, field, value, 1, MAX_POINTS))
+
     def __init__(
         self, name: str, rods: Any, y: Any, z: Any, relative: bool, start: float, end: float | None, points: int
     ) -> None:
         super().__init__(name)
-        reader = self.reader
-        given = [rods] if isinstance(rods, Block) else list(rods) if isinstance(rods, Sequence) else [rods]
-        if not given or not all(isinstance(rod, Rod) for rod in given):
-            reader.report("not-a-rod", "rods", rods, "a tt.Rod, or several in series", "write the rod itself, not its name")
-        self.rods: tuple[Rod, ...] = tuple(rod for rod in given if isinstance(rod, Rod))
-        self.y, self.z = (read_dimension(reader, field, value) for field, value in (("y", y), ("z", z)))
-        self.relative = reader.switch("relative", relative)
-        self.start = reader.scalar("start", start)
-        #: Where the line ends (m), or None for the tip of the last rod.
-        self.given_end = None if end is None else reader.scalar("end", end)
-        self.points = integer(reader, "points", points, 1, MAX_POINTS)
-        if self.rods and not reader.findings and not 0 <= self.start < self.end <= self._reach * (1 + 1e-9):
-            expected = f"0 <= start < end <= {self._reach:g} m, the length of the rods"
-            reader.report("off-the-rod", "start", f"{self.start:g} to {self.end:g} m", expected, "count from the first base")
+        self.rods, self.y, self.z, self.relative, self.start = rods, y, z, relative, start
+        self.given_end, self.points = end, points
 
     @property
     def end(self) -> float:
-        """Abscissa of the line's end (m)."""
+        """Abscissa of the line's end (m); set, it is read as the constructor does."""
         return self._reach if self.given_end is None else self.given_end
+
+    @end.setter
+    def end(self, end: float | None) -> None:
+        self.given_end = end
 
     @property
     def _reach(self) -> float:
@@ -91,7 +104,13 @@ class RodLine(Interaction):
         self._findings: list[Finding] = []
         #: The line's points on every rod.
         self.path = Path([])
+        self._followed: list[Any] = [rod.snapshot() for rod in self.rods]
         if self.reader.findings or any(rod.check()[0] for rod in self.rods):
+            return
+        if not 0 <= self.start < self.end <= self._reach * (1 + 1e-9):
+            where, found = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
+            expected = f"0 <= start < end <= {self._reach:g} m, the length of the rods"
+            self._findings = [Finding("off-the-rod", where, found, expected, "count from the first base")]
             return
         try:
             self.path = self._path_with(self.points)
@@ -118,7 +137,7 @@ class RodLine(Interaction):
         if all(new is old for new, old in zip(rods, self.rods, strict=True)) or not all(isinstance(rod, Rod) for rod in rods):
             return self
         moved = copy.copy(self)
-        moved.rods = rods  # type: ignore[assignment]
+        put(moved, "rods", rods)
         if not self.path.parts or not all(new.is_shaped_like(old) for new, old in zip(moved.rods, self.rods, strict=True)):
             moved._update()
         return moved
@@ -175,6 +194,9 @@ class RodLine(Interaction):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the line and what is suspicious."""
         errors, warnings = super().check()
+        shaped = (rod.is_shaped_like(earlier) for rod, earlier in zip(self.rods, self._followed, strict=True))
+        if not self.path.parts or not all(shaped):
+            self._update()
         errors += self._findings
         if not errors and self.path.size:
             warnings += routing_findings(self.name, self.rods, self._routing(self.points), self._path_with, self.needs_lever)
@@ -195,7 +217,7 @@ class RodLine(Interaction):
         for name, value in values.items():
             field, end = split_path(name)
             if field in self._dimension_units:
-                setattr(changed, field, with_end(getattr(changed, field), end, value))
+                put(changed, field, with_end(getattr(changed, field), end, value))
             else:
                 changed._change(field, end, value)
         changed._update()
@@ -203,4 +225,4 @@ class RodLine(Interaction):
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
         """Change a number that is no dimension."""
-        setattr(self, field, value)
+        put(self, field, value)

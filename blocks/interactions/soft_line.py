@@ -16,6 +16,7 @@ from titop.blocks.bodies.soft.line_programs import LinePrograms, shared_line_pro
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Fixed, put
 from titop.blocks.interactions.interaction import Interaction, TargetMotion
 
 #: What runs a program of that name: on what all points share, and on the points; it returns the totals.
@@ -79,6 +80,14 @@ def _interpreted(programs: LinePrograms, name: str, shared: Array, points: Array
     return program.evaluate(shared, points)[0]
 
 
+def _read_bodies(line: Block, field: str, bodies: Any) -> tuple[SoftBody, ...]:
+    given = [bodies] if isinstance(bodies, Block) else list(bodies) if isinstance(bodies, Sequence) else [bodies]
+    if not given or not all(isinstance(body, SoftBody) for body in given):
+        advice = "write the body itself, not its name"
+        line.reader.report("not-a-soft-body", field, bodies, "a tt.SoftBody, or several", advice)
+    return tuple(body for body in given if isinstance(body, SoftBody))
+
+
 class SoftLine(Interaction):
     """Common part of what runs through deformable bodies and is carried along by their material.
 
@@ -106,25 +115,20 @@ class SoftLine(Interaction):
     own_field = "bodies"
     #: What its measure is, as signals name it.
     measured: ClassVar[str] = "length"
-    #: How users call what lets the input be negative.
-    both_ways_field: ClassVar[str] = "push"
+    both_ways: Any
+
+    bodies = Fixed(_read_bodies)
 
     def __init__(self, name: str, bodies: Any, upper: float, both_ways: bool) -> None:
         super().__init__(name)
-        given = [bodies] if isinstance(bodies, Block) else list(bodies) if isinstance(bodies, Sequence) else [bodies]
-        if not given or not all(isinstance(body, SoftBody) for body in given):
-            advice = "write the body itself, not its name"
-            self.reader.report("not-a-soft-body", "bodies", bodies, "a tt.SoftBody, or several", advice)
-        self.bodies: tuple[SoftBody, ...] = tuple(body for body in given if isinstance(body, SoftBody))
-        self.upper = self.reader.bound(f"max_{self.inputs[0]}", upper)
-        self.both_ways = self.reader.switch(self.both_ways_field, both_ways)
-        self.points: tuple[Array, ...] = ()
+        self.bodies, self.upper, self.both_ways = bodies, upper, both_ways
+        self._measured_at: tuple[Array, ...] = ()
         self.path = SoftPath([], [], False)
 
     def _follow(self) -> None:
         """Measure along the points, if all that was given can be used."""
         if not self.reader.findings and not any(body.check()[0] for body in self.bodies):
-            self.path = SoftPath(self.bodies, self.points, self.measured == "volume")
+            self.path = SoftPath(self.bodies, self._measured_at, self.measured == "volume")
 
     def _each(self, field: str, given: Any, is_one: Any) -> list[Any]:
         """Return what was given for each of the bodies: one for all, or one for each."""
@@ -151,7 +155,7 @@ class SoftLine(Interaction):
         if all(new is old for new, old in zip(bodies, self.bodies, strict=True)):
             return self
         moved = copy.copy(self)
-        moved.bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
+        put(moved, "bodies", tuple(body for body in bodies if isinstance(body, SoftBody)))
         moved._follow()
         return moved
 
@@ -214,7 +218,7 @@ class SoftLine(Interaction):
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
         """Change a number."""
-        setattr(self, field, value)
+        put(self, field, value)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the line and what is suspicious."""

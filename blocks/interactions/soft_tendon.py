@@ -13,6 +13,7 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT
+from titop.blocks.contract.fields import Consumed, Field, bound, switch
 from titop.blocks.interactions.elastic_tendon import ElasticTendon
 from titop.blocks.interactions.interaction import TargetMotion
 from titop.blocks.interactions.soft_line import SoftLine
@@ -58,6 +59,10 @@ class SoftTendon(ElasticTendon, SoftLine):
     coordinates are zero.
     """
 
+    curve, points = Consumed(), Consumed()
+    upper = Field(bound, "max_tension")
+    both_ways = Field(switch, "push")
+
     def __init__(
         self,
         name: str,
@@ -72,17 +77,21 @@ class SoftTendon(ElasticTendon, SoftLine):
         points: int = 4,
     ) -> None:
         super().__init__(name, bodies, max_tension, push)
-        self._read_elasticity(stiffness, displacement, dissipation, arms)
+        self.stiffness, self.displacement, self.dissipation, self.arms = stiffness, displacement, dissipation, arms
         count = integer(self.reader, "points", points, 1, _MAX_POINTS)
         curves = self._each("curve", curve, lambda x: not (isinstance(x, Sequence) and all(map(_is_curve, x))))
         if not self.reader.findings:
-            self.points = tuple(_curve_points(self.reader, given, count) for given in curves)
+            self._measured_at = tuple(_curve_points(self.reader, given, count) for given in curves)
         self._follow()
 
     @property
     def push(self) -> bool:
-        """Whether a negative tension is allowed."""
+        """Whether a negative tension is allowed; set, it is read as the constructor does."""
         return self.both_ways
+
+    @push.setter
+    def push(self, push: bool) -> None:
+        self.both_ways = push
 
     def law_numbers(self) -> Array:
         """Return elasticity, arms, and the bodies' points."""
@@ -117,7 +126,10 @@ class SoftChamber(SoftLine):
     inputs = ("pressure",)
     input_units = ("Pa",)
     measured = "volume"
-    both_ways_field = "suction"
+
+    cavity = Consumed()
+    upper = Field(bound, "max_pressure")
+    both_ways = Field(switch, "suction")
 
     def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
         super().__init__(name, bodies, max_pressure, suction)
@@ -132,13 +144,17 @@ class SoftChamber(SoftLine):
             )
             self.reader.report("no-surface", "cavity", found, "a tt.Domain with a surface", advice)
         elif not self.reader.findings:
-            self.points = tuple(part.surface for part in cavities)
+            self._measured_at = tuple(part.surface for part in cavities)
         self._follow()
 
     @property
     def suction(self) -> bool:
-        """Whether a negative pressure is allowed."""
+        """Whether a negative pressure is allowed; set, it is read as the constructor does."""
         return self.both_ways
+
+    @suction.setter
+    def suction(self, suction: bool) -> None:
+        self.both_ways = suction
 
     def tension(self, motion: TargetMotion) -> Any:
         """Return minus the pressure (Pa)."""

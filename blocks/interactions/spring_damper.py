@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.fields import Field, non_negative, scalar
 from titop.blocks.interactions.interaction import Interaction, opposite_wrenches, relative_rates
 
 
@@ -40,12 +41,13 @@ class SpringDamper(Interaction):
     """
 
     parameter_units: ClassVar = {"stiffness": "N/m", "damping": "N s/m", "length": "m"}
+    stiffness = Field(scalar)
+    damping = Field(scalar)
+    length = Field(non_negative("negative-length"))
 
     def __init__(self, name: str, stiffness: float = 0.0, damping: float = 0.0, length: float = 0.0) -> None:
         super().__init__(name)
-        self.stiffness = self.reader.scalar("stiffness", stiffness)
-        self.damping = self.reader.scalar("damping", damping)
-        self.length = self.reader.non_negative("length", length, "negative-length")
+        self.stiffness, self.damping, self.length = stiffness, damping, length
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
         """Return the wrenches (6) on both ports, each in its port's frame."""

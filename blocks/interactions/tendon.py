@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.fields import Field, bound, switch
 from titop.blocks.interactions.elastic_tendon import ElasticTendon
 from titop.blocks.interactions.rod_line import RodLine
 
@@ -75,6 +76,9 @@ class Tendon(ElasticTendon, RodLine):
     ([0.101859164], 0.101859164)
     """
 
+    upper = Field(bound, "max_tension")
+    push = Field(switch)
+
     def __init__(
         self,
         name: str,
@@ -93,9 +97,8 @@ class Tendon(ElasticTendon, RodLine):
         points: int = 8,
     ) -> None:
         super().__init__(name, rods, y, z, relative, start, end, points)
-        self._read_elasticity(stiffness, displacement, dissipation, arms)
-        self.upper = self.reader.bound("max_tension", max_tension)
-        self.push = self.reader.switch("push", push)
+        self.stiffness, self.displacement, self.dissipation, self.arms = stiffness, displacement, dissipation, arms
+        self.upper, self.push = max_tension, push
         self._update()
 
     @property

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import replaced
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, block_name
+from titop.blocks.contract.fields import Field, without
 from titop.blocks.joints.limits import (
     Limits,
     bounded_sides,
@@ -49,16 +50,22 @@ class CoordinateLimits(Block):
     """
 
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
+    joint = Field(block_name)
 
     def __init__(self, name: str, joint: str | Block, limits: Limits) -> None:
         super().__init__(name)
-        self.joint = joint.name if isinstance(joint, Block) else str(joint)
+        self.joint = joint
         self.limit_numbers = read_limits(self.reader, limits, 1)
 
     @property
     def limits(self) -> tuple[Limits, ...]:
-        """The limits, as those of a joint of one coordinate."""
+        """The limits, as those of a joint of one coordinate; set, they are read as the constructor does."""
         return (Limits(*self.limit_numbers[0].tolist()),)
+
+    @limits.setter
+    def limits(self, limits: Any) -> None:
+        self.reader = without(self.reader, "limits")
+        self.limit_numbers = read_limits(self.reader, limits, 1)
 
     def effort(self, x: Any, rate: Any) -> Any:
         """Return the effort of the stops on the coordinate at `x` with its `rate`."""

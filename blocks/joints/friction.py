@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.basics.user_input import FieldReader, real_array
 
 #: Names of the parameters of one coordinate's friction, in order, with units per unit of effort and rate.
 FRICTION_ENTRIES = ("coulomb", "breakaway", "stribeck_velocity", "smoothing")
@@ -41,7 +41,12 @@ class Friction:
 
 
 def read_friction(reader: FieldReader, value: Any, count: int) -> Array:
-    """Read the friction of `count` coordinates (None, one `Friction` for all, one for each) as an array (count, 4)."""
+    """Read the friction of `count` coordinates (None, one `Friction` for all, one for each) as an array (count, 4).
+
+    Such an array is read again as it is.
+    """
+    if isinstance(value, np.ndarray) and value.shape == (count, 4) and real_array(value) is not None:
+        return reader.array("friction", value, (count, 4))
     single = value is None or isinstance(value, Friction)
     frictions = [value or Friction()] * count if single else list(value) if isinstance(value, Iterable) else [value]
     if len(frictions) != count or not all(isinstance(item, Friction) for item in frictions):

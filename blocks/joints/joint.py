@@ -19,6 +19,7 @@ from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import known_units
 from titop.blocks.basics.user_input import ORTHOGONALITY, is_finite
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, per_coordinate, put, without
 from titop.blocks.contract.overrides import overrides
 from titop.blocks.joints.friction import friction_efforts, read_friction
 from titop.blocks.joints.limits import Limits, bounded_sides, limit_findings, read_limits, stop_efforts, stop_energy
@@ -88,6 +89,12 @@ class Joint(Block):
     #: Where a quaternion stands in the configuration.
     quaternion: ClassVar[slice] = slice(0, 0)
 
+    friction = Field(lambda joint, field, value: read_friction(joint.reader, value, joint.nv))
+    stiffness = Field(per_coordinate)
+    damping = Field(per_coordinate)
+    armature = Field(lambda joint, field, value: joint._read_armature(field, value))
+    rest = Field(lambda joint, field, value: joint.neutral() if value is None else joint.read_configuration(value, field))
+
     def __init__(
         self,
         name: str,
@@ -100,13 +107,9 @@ class Joint(Block):
         limits: Any = None,
     ) -> None:
         super().__init__(name)
-        reader = self.reader
-        self.friction = read_friction(reader, friction, self.nv)
-        self.limit_numbers = read_limits(reader, limits, self.nv)
-        self.stiffness = reader.symmetric("stiffness", stiffness, self.nv)
-        self.damping = reader.symmetric("damping", damping, self.nv)
-        self.armature = reader.array("armature", reader.symmetric("armature", armature, self.nv).diagonal(), (self.nv,))
-        self.rest = self.neutral() if rest is None else self.read_configuration(rest, "rest")
+        self.friction = friction
+        self.limit_numbers = read_limits(self.reader, limits, self.nv)
+        self.stiffness, self.damping, self.armature, self.rest = stiffness, damping, armature, rest
 
     @property
     def coordinate_scales(self) -> Array | None:  # type: ignore[override]
@@ -125,8 +128,16 @@ class Joint(Block):
 
     @property
     def limits(self) -> tuple[Limits, ...]:
-        """Limits of each coordinate."""
+        """Limits of each coordinate; set, they are read as the constructor does."""
         return tuple(Limits(*row) for row in self.limit_numbers.tolist())
+
+    @limits.setter
+    def limits(self, limits: Any) -> None:
+        self.reader = without(self.reader, "limits")
+        self.limit_numbers = read_limits(self.reader, limits, self.nv)
+
+    def _read_armature(self, field: str, value: Any) -> Array:
+        return self.reader.symmetric(field, value, self.nv).diagonal().copy()
 
     @property
     def _has_stops(self) -> bool:
@@ -206,7 +217,7 @@ class Joint(Block):
             array = replaced(getattr(changed, field), index, value)
             if field in ("stiffness", "damping"):
                 array[index[::-1]] = value
-            setattr(changed, field, array)
+            put(changed, field, array)
         return changed
 
     def check(self) -> tuple[list[Finding], list[Finding]]:

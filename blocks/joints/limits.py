@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.units import bracketed, effort_unit
-from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.basics.user_input import LARGEST, FieldReader, out_of_range, real_array
 from titop.blocks.joints.impact import impact_energy, impact_push
 
 #: Columns of the numbers of limits that are parameters: the bounds of the position, and how they stop.
@@ -137,10 +137,13 @@ def limit_findings(joint: str, limits: Array, coordinates: Sequence[str], plain:
             errors.append(Finding("bad-limits", f"{joint}.limits", Limits(*row), expected, advice))
         if stiffness == dissipation == 0:
             continue
+        for entry, bound in (("lower", lower), ("upper", upper)):
+            if LARGEST < abs(bound) < math.inf:
+                errors.append(out_of_range(f"{joint}.{stop_name(coordinates, name, entry)}", bound))
         for entry, value in (("stiffness", stiffness), ("dissipation", dissipation)):
-            if not 0 <= value < math.inf:
+            if not 0 <= value <= LARGEST:
                 where, advice = f"{joint}.{stop_name(coordinates, name, entry)}", "check the sign and the unit"
-                errors.append(Finding("bad-stop", where, value, "a finite number >= 0", advice))
+                errors.append(Finding("bad-stop", where, value, f"a number from 0 to {LARGEST:g}", advice))
         where = f"{joint}.{stop_name(coordinates, name, 'stiffness')}"
         if stiffness > 0 and not plain:
             expected, advice = "0: only plain coordinates have stops", "split the joint into revolute and prismatic ones"

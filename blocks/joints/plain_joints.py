@@ -8,6 +8,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
+from titop.blocks.contract.fields import Field
+from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import ConstantSubspace, Joint, Link, unit_vector
 
 #: Two directions whose unit vectors have a smaller cross product are parallel.
@@ -45,10 +47,11 @@ class AxialJoint(ConstantSubspace):
     """
 
     axis_fields = ("axis",)
+    axis = Field(direction)
 
     def __init__(self, name: str, axis: Any = (0.0, 0.0, 1.0), **passive: Any) -> None:
         super().__init__(name, **passive)
-        self.axis = self.reader.axis("axis", axis)
+        self.axis = axis
 
 
 class Revolute(AxialJoint):
@@ -98,10 +101,11 @@ class Screw(AxialJoint):
     coordinates = ("angle",)
     units = ("rad",)
     chain = (Link("axial", "axis", linear="pitch", angular=1.0),)
+    pitch = Field(lambda joint, field, value: joint.reader.numbers(field, value, 1))
 
     def __init__(self, name: str, axis: Any = (0.0, 0.0, 1.0), pitch: float = 0.0, **passive: Any) -> None:
         super().__init__(name, axis, **passive)
-        self.pitch = self.reader.numbers("pitch", pitch, 1)
+        self.pitch = pitch
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return the rotation by q and the translation by pitch times q."""
@@ -152,11 +156,12 @@ class Universal(Joint):
     units = ("rad", "rad")
     chain = (Link("axial", "axis1", angular=1.0), Link("axial", "axis2", angular=1.0))
     axis_fields = ("axis1", "axis2")
+    axis1 = Field(direction)
+    axis2 = Field(direction)
 
     def __init__(self, name: str, axis1: Any = (1.0, 0.0, 0.0), axis2: Any = (0.0, 1.0, 0.0), **passive: Any) -> None:
         super().__init__(name, **passive)
-        self.axis1 = self.reader.axis("axis1", axis1)
-        self.axis2 = self.reader.axis("axis2", axis2)
+        self.axis1, self.axis2 = axis1, axis2
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the joint and what is suspicious."""

@@ -15,12 +15,16 @@ from titop.graph.network.network import Network
 
 #: Masses further apart leave no digit of the smaller one in their sum.
 _FAR = 1e12
-#: Radii of gyration beyond this many times the largest distance in a system are those of kg mm^2 beside kg.
-_GYRATION = 100.0
+#: Bodies whose radius of gyration is beyond this many times the largest distance in a system, and whose mass in the cube of
+#: that radius is thinner than this (kg/m^3; a thousandth of air), are given in kg mm^2 or g mm^2: booms and sails are denser.
+_GYRATION, _THIN = 3.0, 1e-3
+#: The density of osmium (kg/m^3), the densest matter: of all bodies of a mass a ball of it has the least inertia. Those a
+#: hundredth of that are in a larger unit than kg m^2.
+_DENSEST, _LEAST = 22_600.0, 1e-2
 
 
 def doubtful_units(system: Network) -> Iterator[Finding]:
-    """Yield rotations in degrees, masses that are far apart, inertias that are too large for the system's lengths."""
+    """Yield rotations in degrees, masses that are far apart, inertias that no body of such a mass and size has."""
     for connection in system.connections:
         yield from pose_suspicions(f"{connection.joint.name}.placement", connection.placement)
     blocks: list[Block] = [block for _, block in system.graph.nodes(data="block")]
@@ -31,7 +35,7 @@ def doubtful_units(system: Network) -> Iterator[Finding]:
     places += [body.com for body in bodies]
     with np.errstate(over="ignore"):
         reach = float(np.linalg.norm(np.reshape(places, (-1, 3)), axis=1).max(initial=0.0))
-    yield from _large_inertias(bodies, reach)
+    yield from _impossible_inertias(bodies, reach)
 
 
 def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
@@ -43,13 +47,24 @@ def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
             yield Finding("far-masses", f"{least}.mass", value, expected, advice)
 
 
-def _large_inertias(bodies: list[RigidBody | FlexibleBody], reach: float) -> Iterator[Finding]:
-    """Compare radii of gyration with the largest distance in the system: a wheel's own ports tell nothing of its size."""
-    largest = [max(map(abs, body.inertia.ravel().tolist())) for body in bodies]
+def _impossible_inertias(bodies: list[RigidBody | FlexibleBody], reach: float) -> Iterator[Finding]:
+    """Compare radii of gyration with the largest distance in the system, and with the densest and the thinnest matter.
+
+    A wheel's own ports tell nothing of its size, and an unbalance is no length: what is too large has to be too thin as well.
+    """
+    masses = np.array([body.mass for body in bodies])
+    largest = np.array([max(map(abs, body.inertia.ravel().tolist())) for body in bodies])
     with np.errstate(all="ignore"):  # infinite for numbers out of range
-        radii = np.sqrt(np.array(largest) / np.array([body.mass for body in bodies]))
-    for body, radius in zip(bodies, radii.tolist(), strict=True):
-        if reach > 0 and radius > _GYRATION * reach:
-            value = f"a radius of gyration of {radius:.3g} m, where everything is within {reach:.3g} m"
+        radii = np.sqrt(largest / masses)
+        thin = masses < _THIN * radii**3
+        least = 0.4 * masses * (3.0 * masses / (4.0 * np.pi * _DENSEST)) ** (2.0 / 3.0)
+    for k, body in enumerate(bodies):
+        where = f"{body.name}.inertia"
+        if reach > 0 and radii[k] > _GYRATION * reach and thin[k]:
+            value = f"a radius of gyration of {radii[k]:.3g} m, where everything is within {reach:.3g} m"
             advice = "divide by 1e6 if these are kg mm^2 (g mm^2: by 1e9)"
-            yield Finding("large-inertia", f"{body.name}.inertia", value, "an inertia in kg m^2", advice)
+            yield Finding("large-inertia", where, value, "an inertia in kg m^2", advice)
+        elif 0 < largest[k] < _LEAST * least[k]:
+            value = f"moments up to {largest[k]:.3g} kg m^2, with a mass of {masses[k]:.3g} kg"
+            expected = f"{least[k]:.2g} kg m^2 or more, which a ball of osmium has: no matter is denser"
+            yield Finding("small-inertia", where, value, expected, "check the unit; leave the inertia out for a point mass")

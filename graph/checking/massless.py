@@ -13,11 +13,18 @@ from titop.blocks.devices.actuators import Motor
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.checking.coordinate_names import full_name, moving_blocks
 from titop.graph.checking.tree import tree_of
+from titop.graph.network.kinematic import moves_no_inertia, no_inertia
 from titop.graph.network.network import Network
 
 
-def massless_leaves(system: Network) -> Iterator[Finding]:
-    """Find joints with coordinates whose whole subtree has no inertia at all, unless gears join them to others."""
+def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
+    """Yield what is wrong (True): joints that move nothing with inertia, unless gears join them to others that do.
+
+    A system in which nothing that moves has inertia is suspicious alone: it has no dynamics, but poses and Jacobians.
+    """
+    if moves_no_inertia(system.connections, _driven(system)):
+        yield False, no_inertia(system.name)
+        return
     idle = dict(_idle_joints(system))
     moving, geared = moving_blocks(system), nx.Graph()
     for gear in system.gears:
@@ -26,15 +33,20 @@ def massless_leaves(system: Network) -> Iterator[Finding]:
     heavy = {coordinate for group in groups if group.keys() - idle for coordinate in group.values()}
     for name, joint in idle.items():
         if not {f"{name}.{own}" for own in joint.coordinates} <= heavy:
-            yield massless_joint(name, "its subtree has no inertia")
+            yield True, massless_joint(name, "its subtree has no inertia")
+
+
+def _driven(system: Network) -> set[str]:
+    """Return the names of the joints that motors' rotors give inertia."""
+    motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
+    return {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
 
 
 def _idle_joints(system: Network) -> Iterator[tuple[str, Joint]]:
     """Yield joints with coordinates whose whole subtree has no inertia, and which have none of their own, with their names."""
     tree, blocks_of = tree_of(system), dict(system.graph.nodes(data="block"))
     heavy: set[str] = set()
-    motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
-    driven = {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
+    driven = _driven(system)
     for name in reversed([name for level in nx.bfs_layers(tree, "world") for name in level]):
         block = blocks_of[name]
         known = is_rigid(block) or is_elementary(block)

@@ -11,6 +11,14 @@ from titop.graph.network.network import Network
 _GRAVITY = "gravity"
 
 
+def renamed_blocks(system: Network) -> Iterator[Finding]:
+    """Find blocks that were given other names after they had been connected."""
+    for name, block in system.graph.nodes(data="block"):
+        if block.name != name:
+            expected, advice = f"the name {name!r}, by which it was connected", "name blocks before they are connected"
+            yield Finding("renamed-block", name, block.name, expected, advice)
+
+
 def reserved_names(system: Network) -> Iterator[Finding]:
     """Find blocks whose parameters would go by the names of others."""
     for block in system.blocks:

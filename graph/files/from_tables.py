@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import put
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, BlockType, types_in
 from titop.graph.files.document import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD
 from titop.graph.files.expressions import evaluate_parameters
@@ -167,4 +168,4 @@ def _keep_bits(block: Block, fields: Mapping[str, Field], values: Mapping[str, A
         attribute = field.attribute or name
         made, given = getattr(block, attribute), np.atleast_1d(given)
         if given.shape == made.shape and np.abs(made - given).max(initial=0.0) <= _ROUNDINGS * np.finfo(float).eps:
-            setattr(block, attribute, given)
+            put(block, attribute, given)

@@ -24,6 +24,7 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.kinematic import moves_no_inertia
 from titop.graph.network.network import Network
 
 
@@ -86,6 +87,11 @@ class Assembly:
         refs += [ref for loop in self.loops for ref in loop.ports]
         refs += [block.target for block in (*self.loads, *self.actuators) if isinstance(block, Load | PortActuator)]
         return frozenset(map(str, refs))
+
+    @cached_property
+    def moves_no_inertia(self) -> bool:
+        """Whether there are coordinates, none of which moves any inertia."""
+        return moves_no_inertia(self.connections)
 
     @cached_property
     def blocks_with_coordinates(self) -> tuple[Block, ...]:

@@ -13,6 +13,7 @@ from titop.blocks.basics.spatial import rotation_log
 from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import put
 from titop.graph.network.connections import Connection, Loop
 from titop.graph.network.network import Network
 
@@ -89,7 +90,7 @@ def _copies(other: Network, prefix: str) -> dict[str, Any]:
         copy.reader = FieldReader(copy.name)
         copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
         for field in copy.joint_fields:
-            setattr(copy, field, _renamed(getattr(copy, field), names))
+            put(copy, field, _renamed(getattr(copy, field), names))
     return copies
 
 

@@ -9,13 +9,13 @@ import networkx as nx
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.pose import Pose, read_pose
-from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import Field, Fielded, vector
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
@@ -26,7 +26,7 @@ from titop.blocks.joints.joint import CHILD_PORT, Joint
 from titop.graph.network.connections import Connection, Loop
 
 
-class Network:
+class Network(Fielded):
     """The part of `System` that is built: blocks, and what holds them together.
 
     Parameters
@@ -45,10 +45,12 @@ class Network:
         "sensors": "add_sensor",
     }
 
+    gravity = Field(vector)
+
     def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
         self.reader = FieldReader(name)
-        self.gravity: Array = self.reader.array("gravity", gravity, (3,))
+        self.gravity = gravity
         self.world = World()
         self.connections: list[Connection] = []
         self.loops: list[Loop] = []

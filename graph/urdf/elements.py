@@ -21,7 +21,7 @@ from titop.graph.urdf.vocabulary import REFUSED, UNEXPANDED, VOCABULARY
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-#: Numbers beyond this are typing errors, and products of a few of them leave double precision.
+#: Larger numbers are typing errors: no robot has them.
 LARGEST = 1e40
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
@@ -33,6 +33,8 @@ SHOWN = 80
 _UNIT = 1e-6
 #: Larger angles (rad) are suspected to be degrees; 6.2832 is a turn as people type it.
 _FULL_TURN = 6.29
+#: Advice where `titop.graph.urdf.repair` can help, and the code of what it says.
+REPAIR, REPAIRED = "or from_urdf(..., repair=True) mends it", "repaired"
 
 
 class Report:
@@ -81,10 +83,13 @@ class ElementReader:
     Parameters
     ----------
     report : Report
+    repair : bool
+        Whether leftovers that say nothing are mended.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, repair: bool = False) -> None:
         self.report = report
+        self.repair = repair
 
     # -- elements ------------------------------------------------------------------------------------------------------
 
@@ -92,11 +97,15 @@ class ElementReader:
         """Report attributes and children that are not in the element's vocabulary, and children given twice."""
         known = VOCABULARY[element.tag]
         for name in element.attrib:
-            if name in known.attributes:
+            if name in known.attributes or (name in known.leftovers and self._is_mended(element, name, where)):
                 continue
             if known.strict:
                 path, value = f"{where}.{name[:SHOWN]}", repr(element.attrib[name])
-                advice = did_you_mean(name, known.attributes)
+                advice = (
+                    f"remove it, {REPAIR} where it says nothing"
+                    if name in known.leftovers
+                    else did_you_mean(name, known.attributes)
+                )
                 self.report.error("unknown-attribute", path, value, "an attribute of URDF", advice)
             else:
                 self.report.left_out(f"attribute {name[:SHOWN]!r} of <{element.tag}>", where)
@@ -110,6 +119,30 @@ class ElementReader:
         for tag, count in counts.items():
             if count > 1 and tag in known.children:
                 self.report.error("duplicate-element", f"{where}.{tag}", f"<{tag}> {count} times", "it once", "keep one")
+
+    def _is_mended(self, element: Element, name: str, where: str) -> bool:
+        """Tell whether a leftover says nothing, and is left out, with a word."""
+        numbers, twin = self._plainly(element, name), VOCABULARY[element.tag].leftovers[name]
+        says_nothing = numbers is not None and not any(numbers)
+        if twin and twin in element.attrib:
+            says_nothing = numbers == self._plainly(element, twin)
+        elif twin:  # which stands for the one that is missing
+            says_nothing = numbers is not None
+        if not self.repair or not says_nothing:
+            return False
+        expected = f"{twin} alone" if twin else "no such attribute"
+        self.mended(where, f"{name}={element.get(name)!r} of <{element.tag}>", expected, "left out: it says nothing more")
+        return True
+
+    @staticmethod
+    def _plainly(element: Element, attribute: str) -> list[float] | None:
+        """Return the numbers of an attribute, whatever their count; None if they are none."""
+        words = element.get(attribute, "").split()
+        return _read_numbers(words, False) if words else None
+
+    def mended(self, where: str, found: str, expected: str, taken: str) -> None:
+        """Record what is mended."""
+        self.report.suspect(REPAIRED, where, found, expected, taken)
 
     def _unknown_child(self, child: Element, where: str) -> None:
         path = f"{where}.{child.tag[:SHOWN]}" if where else child.tag[:SHOWN]
@@ -172,7 +205,8 @@ class ElementReader:
         path, expected = f"{where}.{attribute}", f"{count} numbers separated by blanks" if count > 1 else "a number"
         if text is None:
             if default is None:
-                self.report.error("missing-attribute", path, "nothing", expected, f'write {attribute}="..."')
+                mends = f", {REPAIR}" if attribute in VOCABULARY["inertia"].leftovers.values() else ""
+                self.report.error("missing-attribute", path, "nothing", expected, f'write {attribute}="..."{mends}')
         elif len(words) != count:
             self.report.error("wrong-shape", path, repr(text), f"{expected}, not {len(words)}", "check the attribute")
         elif not numbers:

@@ -9,17 +9,17 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
+from titop.graph.urdf.elements import REPAIRED
 from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 
 #: Moments that second moments of mass make: each is the sum of the other two axes'.
 _MOMENTS = np.ones((3, 3)) - np.eye(3)
-_CODE = "repaired"
 
 
-def repair(robot: RobotReader) -> None:
-    """Mend a robot that has been read; what is changed becomes a warning each."""
+def repair(robot: RobotReader, base: str = "fixed") -> None:
+    """Mend a robot on a `base` that has been read; what is changed becomes a warning each."""
     robot.links = [_sound(link, robot) for link in robot.links]
-    idle = {joint.name for joint in massless_joints(robot)}
+    idle = set() if is_kinematic(robot, base) else {joint.name for joint in massless_joints(robot)}
     known = {joint.name for joint in robot.joints}
     robot.joints = [_welded(joint, robot) if joint.name in idle else joint for joint in robot.joints]
     robot.joints = [_released(joint, robot, known, idle) for joint in robot.joints]
@@ -52,6 +52,13 @@ def massless_joints(robot: RobotReader) -> Iterator[UrdfJoint]:
     return (joint for joint in robot.joints if joint.kind != "fixed" and joint.child not in heavy and not joint.armature)
 
 
+def is_kinematic(robot: RobotReader, base: str) -> bool:
+    """Tell whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia."""
+    moving = [joint.name for joint in robot.joints if joint.kind != "fixed"]
+    heavy = base == "free" and any(link.mass or link.inertia.any() for link in robot.links)
+    return bool(moving) and not heavy and len(moving) == len(list(massless_joints(robot)))
+
+
 def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:
     errors: list[object] = []
     check_inertia(link.name, link.inertia, link.mass, errors, errors)  # type: ignore[arg-type]
@@ -60,13 +67,13 @@ def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:
     inertia = nearest_inertia(link.inertia)
     given, taken = (" ".join(f"{x:.6g}" for x in np.linalg.eigvalsh(matrix)) for matrix in (link.inertia, inertia))
     found, expected = f"principal moments {given} of {link.name!r}", "moments >= 0, none above the sum of the others"
-    robot.report.suspect(_CODE, f"{link.name}.inertia", found, expected, f"taken as {taken} about the same axes")
+    robot.report.suspect(REPAIRED, f"{link.name}.inertia", found, expected, f"taken as {taken} about the same axes")
     return replace(link, inertia=inertia)
 
 
 def _welded(joint: UrdfJoint, robot: RobotReader) -> UrdfJoint:
     found, expected = f"a {joint.kind} joint {joint.name!r} that carries no inertia", "inertia to move"
-    robot.report.suspect(_CODE, joint.name, found, expected, "taken as fixed, at zero coordinates")
+    robot.report.suspect(REPAIRED, joint.name, found, expected, "taken as fixed, at zero coordinates")
     return UrdfJoint(joint.name, "fixed", joint.parent, joint.child, joint.origin, joint.axis)
 
 
@@ -75,5 +82,5 @@ def _released(joint: UrdfJoint, robot: RobotReader, known: set[str], idle: set[s
     if not driver or (driver in known and driver not in idle):
         return joint
     found = f"<mimic> of {driver!r}" + (", which carries no inertia" if driver in idle else "")
-    robot.report.suspect(_CODE, f"{joint.name}.mimic", found, "a joint that moves", f"{joint.name!r} moves on its own")
+    robot.report.suspect(REPAIRED, f"{joint.name}.mimic", found, "a joint that moves", f"{joint.name!r} moves on its own")
     return replace(joint, mimic=None)

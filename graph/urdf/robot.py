@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,14 +12,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.graph.urdf.elements import LONGEST_NAME, SHOWN, ElementReader, Report
-from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, GAZEBO_DYNAMICS, KINDS, bare_tag
+from titop.graph.urdf.elements import LONGEST_NAME, REPAIR, SHOWN, ElementReader, Report
+from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, bare_tag
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-#: Advice where `titop.graph.urdf.repair` can help.
-REPAIR = "or from_urdf(..., repair=True) mends it"
 #: Most links and joints: some seconds of reading.
 MAX_PARTS = 20_000
 #: How far an axis' length may be from one: directions are typed with three digits, such as 0.707.
@@ -78,12 +77,21 @@ class UrdfJoint:
     mimic: UrdfMimic | None = None
 
 
+def _plain_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 class RobotReader:
     """Reads the elements of a robot in the order of the file.
 
     Parameters
     ----------
     root : xml.etree.ElementTree.Element
+    repair : bool
+        Whether leftovers that say nothing are mended.
 
     Attributes
     ----------
@@ -98,7 +106,7 @@ class RobotReader:
         If the root is not a robot, or there are too many links and joints.
     """
 
-    def __init__(self, root: Element) -> None:
+    def __init__(self, root: Element, repair: bool = False) -> None:
         bare = {tag: bare_tag(tag) for tag in {element.tag for element in root.iter()}}  # one text for all that share it
         for element in root.iter():
             element.tag = bare[element.tag]
@@ -110,13 +118,15 @@ class RobotReader:
             expected, advice = f"at most {MAX_PARTS} links and joints", "split the robot, and include the parts in one system"
             raise ModelError(Finding("too-large", "root", f"{parts} links and joints", expected, advice))
         self.report = Report((root.get("name") or "robot")[:LONGEST_NAME])
-        self.reader = ElementReader(self.report)
+        self.reader = ElementReader(self.report, repair)
         self.reader.check_vocabulary(root, "")
         self._rotors = dict(self._rotor_inertias(root))
         self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
         self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
         for element in root.findall("gazebo"):
             self._check_gazebo(element)
+        for element in root.findall("ros2_control"):
+            self._check_drives(element)
         for name in self._rotors.keys() - {joint.name for joint in self.joints}:
             self.report.error("unknown-joint", "transmission", name, "the name of a joint", "correct the transmission")
 
@@ -144,11 +154,18 @@ class RobotReader:
 
     def _inertia(self, element: Element, origin: Pose, where: str) -> Array:
         """Return the inertia about the centre of mass, turned from the axes of the inertial origin into the link's."""
-        xx, yy, zz, xy, xz, yz = (
-            self.reader.number(element, entry, where) for entry in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-        )
+        xx, yy, zz = (self.reader.number(element, entry, where) for entry in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (self._product(element, entry, where) for entry in ("ixy", "ixz", "iyz"))
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return origin.rotation @ inertia @ origin.rotation.T if origin.rotation_vector.any() else inertia
+
+    def _product(self, element: Element, entry: str, where: str) -> float:
+        """Return a product of inertia; one that is missing is zero if it may be mended."""
+        twin = entry[0] + entry[:0:-1]
+        if entry in element.attrib or not self.reader.repair:
+            return self.reader.number(element, entry, where)
+        self.reader.mended(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
+        return self.reader.number(element, twin, where, 0.0)
 
     # -- joints --------------------------------------------------------------------------------------------------------
 
@@ -249,6 +266,8 @@ class RobotReader:
                 self._suspect_limit("no <limit>", name)
             return {}
         values = {key: self.reader.number(limit, key, f"{name}.limit") for key in limit.attrib if key in _LIMITS}
+        if self.reader.repair:
+            values = self._mended_limits(values, f"{name}.limit")
         if kind not in AXIAL_KINDS and values:
             self.report.left_out(f"<limit> of a {kind} joint", name, "check limits in Python")
             return {}
@@ -262,6 +281,19 @@ class RobotReader:
             if bounded and key not in values:
                 self._suspect_limit(f"no {key}", name)
         return values if bounded else {key: values[key] for key in ("velocity", "effort") if key in values}
+
+    def _mended_limits(self, values: dict[str, float], where: str) -> dict[str, float]:
+        """Return limits without those that real files have where there are none."""
+        kept = dict(values)
+        for key in ("velocity", "effort"):
+            if values.get(key, 0.0) < 0.0:
+                self.reader.mended(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
+                kept[key] = math.inf
+        lower, upper = values.get("lower", 0.0), values.get("upper", 0.0)
+        if lower > upper:
+            self.reader.mended(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
+            kept |= {"lower": -math.inf, "upper": math.inf}
+        return kept
 
     def _suspect_limit(self, value: str, name: str) -> None:
         expected = "limits, which URDF asks for at revolute and prismatic joints"
@@ -277,6 +309,7 @@ class RobotReader:
             joints = [joint.get("name", "") for joint in transmission.findall("joint")]
             if rotor is None:
                 self._check_other_rotor(transmission)
+                self._check_drives(transmission)
                 continue
             inertia = self.reader.non_negative(rotor, "value", "transmission.rotor_inertia")
             ratio = 1.0 if gear is None else self.reader.number(gear, "value", "transmission.gear_ratio")
@@ -291,6 +324,16 @@ class RobotReader:
         if other is not None:
             advice = 'if it is Drake\'s, write xmlns:drake="http://drake.mit.edu" and <drake:rotor_inertia>'
             self.report.left_out(f"element <{other.tag[:SHOWN]}>", "transmission", advice)
+
+    def _check_drives(self, transmission: Element) -> None:
+        """Report reductions and rotors as ROS has them: no armature is made of them, since few files mean one."""
+        for element in transmission.iter():
+            if element.tag in DRIVES and (text := (element.text or "").strip()):
+                numbers = _plain_number(text)
+                if numbers is None or numbers != DRIVES[element.tag]:
+                    advice = "if the rotor matters, give the joint the armature motorInertia * mechanicalReduction^2"
+                    where = transmission.get("name") or "transmission"
+                    self.report.left_out(f"<{element.tag}>{text[:SHOWN]}", where, advice)
 
     def _check_gazebo(self, element: Element) -> None:
         for child in element:

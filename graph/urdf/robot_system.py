@@ -33,12 +33,13 @@ from titop.blocks.joints.joint import Joint, unit_vector
 from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Planar, Prismatic, Revolute, Weld
 from titop.blocks.joints.quaternion_joints import Free
+from titop.graph.network.kinematic import no_inertia
 from titop.graph.system import System
-from titop.graph.urdf.elements import Report
+from titop.graph.urdf.elements import REPAIR, Report
 from titop.graph.urdf.meshes import check_meshes
-from titop.graph.urdf.repair import massless_joints
+from titop.graph.urdf.repair import is_kinematic, massless_joints
 from titop.graph.urdf.repair import repair as mend
-from titop.graph.urdf.robot import REPAIR, RobotReader, UrdfJoint, UrdfLink
+from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 from titop.graph.urdf.tree import check_tree
 from titop.graph.urdf.xml_gate import folder_of, read_xml
 
@@ -47,6 +48,8 @@ ROOT_JOINT = "root_joint"
 _AXIAL = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic}
 #: Port of a child of a planar joint, whose z axis is the plane's normal.
 _PLANAR_PORT = "plane"
+#: What blocks find wrong that repair mends.
+_MENDED = ("negative-inertia", "bad-limits")
 
 
 def from_urdf(
@@ -66,7 +69,9 @@ def from_urdf(
     gravity : array_like (3,), m/s^2
     repair : bool
         Mend what real files have wrong, each with a warning: inertias of no distribution of mass become the nearest sound
-        ones; joints that carry no inertia become fixed; joints that mimic unknown or such joints move on their own.
+        ones; products of inertia that are missing become zero; joints that carry no inertia become fixed; joints that mimic
+        unknown or such joints move on their own; negative limits of effort and velocity, and a lower limit above the upper,
+        limit nothing; attributes that URDF does not have are left out where they are zero or repeat another.
 
     Returns
     -------
@@ -83,7 +88,8 @@ def from_urdf(
     -----
     ModelWarning
         For elements and attributes that are left out although they might matter, missing limits and axes, angles beyond a
-        turn, meshes that are not where the file says, renamed blocks, and what is repaired.
+        turn, meshes that are not where the file says, renamed blocks, what is repaired, and robots in which nothing that moves
+        has inertia: these have poses and Jacobians, but no dynamics.
 
     Notes
     -----
@@ -114,16 +120,20 @@ def from_urdf(
     check_switch("repair", repair)
     with collection_paused():
         root_element, folder = read_xml(path_or_text), folder_of(path_or_text)
-        robot = RobotReader(root_element)
+        robot = RobotReader(root_element, repair)
         report = robot.report
         if folder is not None:
             check_meshes(root_element, folder, report)
         if repair:
-            mend(robot)
+            mend(robot, base)
         robot.check_mimics()
-        for idle in massless_joints(robot):
-            advice = f"give it mass or an armature before resolve(), {REPAIR}"
-            report.suspect("massless-joint", idle.name, "a joint that carries no inertia", "inertia to move", advice)
+        if is_kinematic(robot, base):
+            nothing = no_inertia("")
+            report.suspect(nothing.code, "", nothing.value, nothing.expected, nothing.advice)
+        else:
+            for idle in massless_joints(robot):
+                advice = f"give it mass or an armature before resolve(), {REPAIR}"
+                report.suspect("massless-joint", idle.name, "a joint that carries no inertia", "inertia to move", advice)
         if base not in ("fixed", "free"):
             report.findings.append(Finding("bad-base", "base", base, "'fixed' or 'free'", "choose one of the two"))
         root = check_tree(robot)
@@ -156,7 +166,7 @@ def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:
     for block in blocks:
         errors, _ = block.check()
         for finding in errors:
-            advice = f"{finding.advice}, {REPAIR}" if finding.code == "negative-inertia" else finding.advice
+            advice = f"{finding.advice}, {REPAIR}" if finding.code in _MENDED else finding.advice
             report.error(finding.code, finding.where, finding.value, finding.expected, advice)
 
 

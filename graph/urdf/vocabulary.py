@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 #: Kinds of joint with one coordinate, and all kinds.
 AXIAL_KINDS = ("revolute", "continuous", "prismatic")
@@ -26,12 +27,15 @@ class Vocabulary:
         Children that say nothing about the dynamics of the robot.
     strict : bool
         Whether an unknown attribute is an error: where it surely changes the dynamics.
+    leftovers : mapping of attribute to attribute
+        Attributes that real files have though URDF has none, and which say nothing if they are zero, or repeat another.
     """
 
     attributes: tuple[str, ...]
     children: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     strict: bool = False
+    leftovers: Mapping[str, str] = field(default_factory=dict)
 
 
 VOCABULARY = {
@@ -41,7 +45,9 @@ VOCABULARY = {
     "link": Vocabulary(("name",), ("inertial",), ("visual", "collision", "contact", "material")),
     "inertial": Vocabulary((), ("mass", "inertia", "origin")),
     "mass": Vocabulary(("value",), strict=True),
-    "inertia": Vocabulary(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), strict=True),
+    "inertia": Vocabulary(
+        ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), strict=True, leftovers={"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
+    ),
     "origin": Vocabulary(("xyz", "rpy", "quat_xyzw"), strict=True),
     "joint": Vocabulary(
         ("name", "type"),
@@ -50,7 +56,7 @@ VOCABULARY = {
     ),
     "parent": Vocabulary(("link",), strict=True),
     "child": Vocabulary(("link",), strict=True),
-    "axis": Vocabulary(("xyz",), strict=True),
+    "axis": Vocabulary(("xyz",), strict=True, leftovers={"rpy": ""}),
     "limit": Vocabulary(("lower", "upper", "velocity", "effort")),
     "dynamics": Vocabulary(("damping", "friction", "armature")),
     "mimic": Vocabulary(("joint", "multiplier", "offset"), strict=True),
@@ -78,4 +84,7 @@ REFUSED = {
 }
 
 #: Children of `gazebo` elements that change the dynamics.
-GAZEBO_DYNAMICS = ("springStiffness", "springReference", "turnGravityOff", "gravity")
+GAZEBO_DYNAMICS = ("springStiffness", "springReference", "turnGravityOff", "gravity", "dampingFactor")
+
+#: Elements inside of transmissions, with the value that says nothing: with both, a rotor adds to a joint's inertia.
+DRIVES = {"mechanicalReduction": 1.0, "mechanical_reduction": 1.0, "motorInertia": 0.0}

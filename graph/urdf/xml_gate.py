@@ -6,6 +6,7 @@ cost memory; nothing but the one given file is ever opened.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
@@ -29,6 +30,8 @@ MAX_DEPTH = 100
 _NETWORK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\\\\|//")
 _UNBOUND_PREFIX = codes[XML_ERROR_UNBOUND_PREFIX]
 _BLANKS = "\ufeff \t\r\n"
+#: The same in bytes, in UTF-8.
+_PADDING = re.compile(rb"(?:\xef\xbb\xbf|[ \t\r\n])*")
 
 
 def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
@@ -53,7 +56,7 @@ def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
         _refuse("too-large", source, f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES} bytes", "keep meshes in other files")
     parser = DefusedXMLParser(target=_BoundedBuilder(source), forbid_dtd=True)
     try:
-        parser.feed(text)
+        parser.feed(_unpadded(text))
         root: Element = parser.close()
     except DefusedXmlException as error:
         _refuse("forbidden-xml", source, error, "no DTD, entities or external references", "remove the DOCTYPE declaration")
@@ -62,6 +65,13 @@ def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
             raise
         _refuse("malformed-xml", source, error, "well-formed XML", _cure(error))
     return root
+
+
+def _unpadded(text: str | bytes) -> str | bytes:
+    """Return a text without blanks before it, which XML forbids before a declaration, and real files have."""
+    if isinstance(text, bytes) and text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = text.decode("utf-16")
+    return text.lstrip(_BLANKS) if isinstance(text, str) else _PADDING.sub(b"", text, count=1)
 
 
 def _cure(error: Exception) -> str:
@@ -84,7 +94,7 @@ def _is_text(path_or_text: Any) -> TypeGuard[str | bytes]:
 def _text(path_or_text: Any) -> tuple[str | bytes, str]:
     """Return the XML and what to call it in messages."""
     if _is_text(path_or_text):
-        return path_or_text if isinstance(path_or_text, bytes) else path_or_text.lstrip(_BLANKS), "text"
+        return path_or_text, "text"
     if not isinstance(path_or_text, str | os.PathLike):
         _refuse("wrong-type", "path_or_text", repr(path_or_text), "a path or XML text", "pass a str, bytes or pathlib.Path")
     path = os.fspath(path_or_text)

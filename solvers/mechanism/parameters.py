@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import sys
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
+from titop.blocks.basics.user_input import LARGEST, out_of_range
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.devices.actuators import Motor
@@ -51,8 +52,8 @@ def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
 
 
 def is_float(value: Any) -> bool:
-    """Whether a number is finite, and not an integer larger than all floats."""
-    return bool(abs(value) <= sys.float_info.max)
+    """Whether a number is finite, and not absurd."""
+    return bool(abs(value) <= LARGEST)
 
 
 def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Collection[str]) -> Assembly:
@@ -73,6 +74,8 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
             )
         if not isinstance(value, Real):
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
+        if LARGEST < abs(value) < math.inf:
+            raise ModelError(out_of_range(name, value))
         if not is_float(value):
             raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
     return known_changed(assembly, values)

@@ -79,7 +79,7 @@ class Changes(Identification):
             Naming the joint.
         """
         findings, doubtful = [], self.engine.doubtful_pivots(self.probes)
-        if not doubtful:
+        if not doubtful or self._assembly.moves_no_inertia:  # which checking the system has told
             return []
         try:
             self._accelerations_at_rest(self.probes[0])

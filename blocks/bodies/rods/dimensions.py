@@ -28,8 +28,8 @@ def read_dimension(reader: FieldReader, field: str, value: Any, unit: str = "m")
         check_function(f"{reader.owner}.{field}", value, "X")
         return value
     given = real_array(value)
-    if given is not None and given.shape == (2,):
-        return tuple(reader.array(field, given, (2,)).tolist())
+    if given is not None and given.shape in ((1,), (2,)):
+        return tuple(reader.array(field, given, given.shape).tolist())
     if given is not None and given.shape:
         advice = "for anything but a linear taper give a function of X"
         reader.report("wrong-shape", field, value, f"a number ({unit}), or two: at base and tip", advice)

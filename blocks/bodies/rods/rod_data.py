@@ -22,6 +22,7 @@ from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, refuse_change, scalar
 
 #: The scalar parameters, and their units; of the last two one is given, and of the fluid only where there is one.
 _SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "fluid_density": "kg/m^3"}
@@ -30,10 +31,34 @@ _SCALARS |= {"poisson": "1", "shear_modulus": "Pa"}
 _UNIT_MATERIAL, _UNIT_RADIUS = RodMaterial(1.0, 0.5, 1.0, 0.0), 0.1
 
 
+def _read_section(rod: Block, field: str, value: Any) -> Section:
+    if isinstance(value, Section):
+        return value
+    rod.reader.report("wrong-type", field, value, "a tt.Section", "write tt.Section.circle(radius=0.01)")
+    return Section.circle(_UNIT_RADIUS)
+
+
 class RodData(Block):
     """The part of `Rod` that is data."""
 
     has_sections = True
+
+    length = Field(scalar)
+    young = Field(scalar)
+    density = Field(scalar)
+    damping = Field(scalar)
+    #: Poisson's ratio, or None where the shear modulus was given.
+    poisson = Kept(optional(scalar))
+    #: The shear modulus (Pa), or None where Poisson's ratio was given.
+    given_shear_modulus = Kept(optional(scalar), "shear_modulus")
+    #: The density of what surrounds the rod (kg/m^3), or None where nothing does.
+    fluid_density = Kept(optional(scalar))
+    section = Field(_read_section)
+    reference_strain = Field(lambda rod, field, value: read_reference(rod.reader, value))
+    #: The basis of every free component of the strain, by name.
+    strains = Fixed[dict[str, StrainBasis]](lambda rod, field, value: value)
+    basis = Consumed()
+    points = Fixed(lambda rod, field, value: integer(rod.reader, field, value, 1, MAX_POINTS))
 
     def __init__(
         self,
@@ -54,27 +79,15 @@ class RodData(Block):
     ) -> None:
         super().__init__(name)
         reader = self.reader
-        self.length, self.young = reader.scalar("length", length), reader.scalar("young", young)
-        self.density, self.damping = reader.scalar("density", density), reader.scalar("damping", damping)
+        self.length, self.young, self.density, self.damping = length, young, density, damping
         if poisson is not None and shear_modulus is not None:
             reader.report("poisson-or-shear", "poisson", "both", "poisson or shear_modulus", "give one of the two")
         if shear_modulus is None and poisson is None:
             poisson = 0.3
-        #: Poisson's ratio, or None where the shear modulus was given.
-        self.poisson = None if poisson is None else reader.scalar("poisson", poisson)
-        #: The shear modulus (Pa), or None where Poisson's ratio was given.
-        self.given_shear_modulus = None if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
-        #: The density of what surrounds the rod (kg/m^3), or None where nothing does.
-        self.fluid_density = None if fluid_density is None else reader.scalar("fluid_density", fluid_density)
-        if not isinstance(section, Section):
-            advice = "write tt.Section.circle(radius=0.01)"
-            reader.report("wrong-type", "section", section, "a tt.Section", advice)
-            section = Section.circle(_UNIT_RADIUS)
-        self.section = section
-        self.reference_strain = read_reference(reader, reference_strain)
-        #: The basis of every free component of the strain, by name.
-        self.strains: dict[str, StrainBasis] = read_strains(reader, strains, basis)
-        self.points = integer(reader, "points", points, 1, MAX_POINTS)
+        self.poisson, self.given_shear_modulus, self.fluid_density = poisson, shear_modulus, fluid_density
+        self.section, self.reference_strain = section, reference_strain
+        self.strains = read_strains(reader, strains, basis)
+        self.points = points
         #: The length (m) with which the rod was made: with it functions of X are called, whatever the length becomes.
         self.given_length = self.length if 0 < self.length < math.inf else 1.0
         #: The ports by name.
@@ -189,6 +202,10 @@ class RodData(Block):
         """Names of the child ports."""
         return tuple(self.rod_ports)
 
+    @ports.setter
+    def ports(self, ports: Any) -> None:
+        refuse_change(self, "ports", ports)
+
     @property
     def named_ports(self) -> dict[str, RodPort]:
         """The ports that the rod would not have without being told, where they are now that its length may have changed."""
@@ -198,11 +215,15 @@ class RodData(Block):
 
     @property
     def shear_modulus(self) -> Any:
-        """The shear modulus (Pa), given or by Poisson's ratio."""
+        """The shear modulus (Pa), given or by Poisson's ratio; set, it is read as the constructor does."""
         if self.given_shear_modulus is not None:
             return self.given_shear_modulus
         assert self.poisson is not None
         return self.young / (2.0 * (1.0 + self.poisson))
+
+    @shear_modulus.setter
+    def shear_modulus(self, shear_modulus: Any) -> None:
+        self.given_shear_modulus = shear_modulus
 
     @property
     def mass(self) -> Any:
@@ -263,11 +284,11 @@ class RodData(Block):
         for name, value in values.items():
             head, entry = owner_of(name), entry_of(name)
             if not entry:
-                setattr(changed, "given_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
+                put(changed, "given_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
             elif head == "section":
-                changed.section = changed.section.with_parameter(entry, value)
+                put(changed, head, changed.section.with_parameter(entry, value))
             elif head == "reference_strain":
-                changed.reference_strain = replaced(changed.reference_strain, COMPONENTS.index(entry), value)
+                put(changed, head, replaced(changed.reference_strain, COMPONENTS.index(entry), value))
             else:
                 port = changed.rod_ports[head]
                 changed.rod_ports[head] = port._replace(pose=moved_pose(port.pose, entry, value))

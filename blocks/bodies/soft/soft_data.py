@@ -25,6 +25,7 @@ from titop.blocks.bodies.soft.soft_fields import (
 )
 from titop.blocks.bodies.soft.soft_ports import SoftPort, read_soft_ports
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Consumed, Field, Fixed, put
 
 #: How far from 1 det F may be for materials that keep their volume.
 _KEEPS_VOLUME = 1e-8
@@ -32,10 +33,26 @@ _KEEPS_VOLUME = 1e-8
 _ORTHONORMAL = 1e-6
 
 
+def _read_density(body: Any, field: str, value: Any) -> float:
+    density, body._densities = read_density(body.reader, value, body.domain.points)
+    vars(body).pop("points", None)  # which are computed of it
+    return density
+
+
 class SoftData(Block):
     """The part of `SoftBody` that is data."""
 
     can_fold = True
+
+    _densities: Array
+    kinematics = Fixed[Any](lambda body, field, value: value)
+    domain = Fixed[Domain](lambda body, field, value: value)
+    material = Fixed[Material | None](lambda body, field, value: value)
+    density = Field(_read_density)
+    coordinates = Fixed(lambda body, field, value: read_names(body.reader, value, body.kinematics))  # type: ignore[assignment]
+    units = Fixed(lambda body, field, value: read_units(body.reader, value, len(body.coordinates)))  # type: ignore[assignment]
+    scales, energy, dissipation = Consumed(), Consumed(), Consumed()
+    ports = Fixed[tuple[str, ...]](lambda body, field, value: value)  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -54,7 +71,7 @@ class SoftData(Block):
     ) -> None:
         super().__init__(name)
         reader = self.reader
-        self.kinematics, self.material = kinematics, material
+        self.kinematics = kinematics
         if not callable(kinematics):
             advice = "write def f(x, q): return [...], the place of the point x"
             reader.report("wrong-type", "kinematics", kinematics, "a function f(x, q)", advice)
@@ -65,12 +82,11 @@ class SoftData(Block):
         if material is not None and not isinstance(material, Material):
             advice = "write tt.Material.neo_hookean(young=1e5, poisson=0.4)"
             reader.report("wrong-type", "material", material, "a tt.Material", advice)
-            self.material = None
-        self.domain = domain
-        self.density, self._densities = read_density(reader, density, domain.points)
-        self.coordinates = read_names(reader, coordinates, kinematics)
+            material = None
+        self.domain, self.material, self.density = domain, material, density
+        self.coordinates = coordinates
         n = len(self.coordinates)
-        self.units = read_units(reader, getattr(kinematics, "units", None) if units is None else units, n)
+        self.units = getattr(kinematics, "units", None) if units is None else units
         scales = getattr(kinematics, "scales", None) if scales is None else scales
         #: How far each coordinate (n, in its unit) goes until the kinematics bend; 1 by default.
         self.coordinate_scales = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
@@ -245,7 +261,7 @@ class SoftData(Block):
         vars(changed).pop("points", None)
         for name, value in values.items():
             if name == "density":
-                changed.density = value
+                put(changed, name, value)
             else:
                 changed._values[name] = value
         return changed

@@ -135,6 +135,11 @@ def test_inertias_are_judged_alike_in_any_unit(size: float) -> None:
     assert found(1.0, 1.0, -1e-3) == ["negative-inertia"]
     assert found(1.0, 1.0, 2.01) == ["triangle-inequality"]
     assert not found(1.0, 1.0, 2.0)
+    # a thin disc with products of inertia of an unbalance beside its moments, of second order; and the excess in digits
+    assert not found(1.0, 1.0, 2.0 + 1e-7)
+    with_products = tt.RigidBody("body", mass, inertia=unit * np.array([[1.0, 0, 1e-3], [0, 1.0, 0], [1e-3, 0, 2.0 + 1e-5]]))
+    (finding,) = with_products.check()[1]
+    assert f"above the sum of the others (by {1.2e-5 * unit:.1e})" in finding.expected
     # a point mass whose inertia was moved from the reference frame: its rounding
     assert not found(9e-16, -9e-16, 18e-16)
 

@@ -65,7 +65,7 @@ def test_rotors_add_gear_squared_to_the_mass_matrix(model):
         (tt.Motor("m", "elbow"), "several-coordinates"),
         (tt.Motor("m", "elbow.third"), "unknown-coordinate"),
         (tt.Motor("m", "elbow.first", rotor_inertia=-1), "negative-inertia"),
-        (tt.Motor("m", "elbow.first", gear=10, rotor_inertia=1e307), "not-finite"),
+        (tt.Motor("m", "elbow.first", gear=10, rotor_inertia=1e307), "out-of-range"),
         (tt.Thruster("t", tt.RigidBody("stranger", 1)), "foreign-target"),
         (tt.Thruster("t", "hub"), "not-a-port"),
         (tt.Force("f", tt.RigidBody("other", 1), frame="moon"), "bad-frame"),

@@ -108,7 +108,7 @@ def test_mimics_that_are_sound_stay() -> None:
         (two_joints(), ("inner",)),
         (two_joints(second='<mimic joint="inner"/>'), ("inner",)),
         (two_joints(first='<mimic joint="outer"/>'), ("inner",)),
-        (two_joints().replace(inertial(), ""), ()),
+        (two_joints().replace(inertial(), ""), ("inner", "outer")),
         (two_joints(second='<dynamics armature="1"/>').replace(inertial(), ""), ("outer",)),
         (two_joints(tip=inertial()).replace(inertial(), "", 1), ("inner", "outer")),
     ],
@@ -128,3 +128,59 @@ def test_what_cannot_be_mended_is_refused_all_the_same() -> None:
             from_urdf(GOOD.replace(old, new), repair=True)
     with pytest.raises(tt.ModelError, match="another joint"):
         from_urdf(two_joints(first='<mimic joint="inner"/>', tip=inertial()), repair=True)
+
+
+# -- leftovers that say nothing ------------------------------------------------------------------------------------------
+
+LEFTOVERS = [
+    ('axis xyz="0 1 0"', 'axis xyz="0 1 0" rpy="0 0 0"', "rpy='0 0 0' of <axis>"),
+    ('ixy="0"', 'ixy="0" iyx="0"', "iyx='0' of <inertia>"),
+    ('ixy="0"', 'ixy="0.01" iyx="1e-2"', "iyx='1e-2' of <inertia>"),
+    (' ixz="0"', "", "no ixz; expected all products of inertia; taken as 0"),
+    ('effort="4"', 'effort="-1"', "effort -1; expected a value >= 0; taken as unlimited"),
+    ('velocity="3"', 'velocity="-1"', "velocity -1; expected a value >= 0; taken as unlimited"),
+    ('lower="-1" upper="2"', 'lower="1" upper="0"', "lower 1 above upper 0; expected lower <= upper; taken as unlimited"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "word"), LEFTOVERS)
+def test_leftovers_are_mended_with_a_word(old: str, new: str, word: str) -> None:
+    text = GOOD.replace(old, new)
+    assert text != GOOD
+    with pytest.raises(tt.ModelError, match="repair=True"):
+        from_urdf(text)
+    system, said = repaired(text)
+    assert len(said) == 1
+    assert word in said[0]
+    assert said[0].endswith("[repaired]")
+    changed = "ixy" in old and "0.01" in new
+    expected = from_urdf(GOOD)["bob"].inertia + (0.01 * (np.eye(3)[[1, 0, 2]] - np.diag([0, 0, 1])) if changed else 0.0)
+    np.testing.assert_array_equal(system["bob"].inertia, expected)
+
+
+def test_limits_that_are_none_limit_nothing() -> None:
+    text = GOOD.replace('lower="-1" upper="2" velocity="3" effort="4"', 'lower="1" upper="0" velocity="-1" effort="-1"')
+    system, said = repaired(text)
+    assert len(said) == 3
+    assert system["joint"].limits == (tt.Limits(),)
+
+
+def test_a_product_given_the_other_way_round_is_taken() -> None:
+    system, said = repaired(GOOD.replace('ixy="0"', 'iyx="0.01"'))
+    assert system["bob"].inertia[0, 1] == 0.01
+    assert any("taken as 0.01" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ('axis xyz="0 1 0"', 'axis xyz="0 1 0" rpy="0 0 1"', "r.joint.axis.rpy"),
+        ('ixy="0"', 'ixy="0.01" iyx="0"', "r.bob.inertial.inertia.iyx"),
+        ('ixy="0"', 'ixy="0" iyx="zero"', "r.bob.inertial.inertia.iyx"),
+    ],
+)
+def test_leftovers_that_say_something_are_refused(old: str, new: str, where: str) -> None:
+    """The negative control: an axis that is turned, an inertia that is not symmetric."""
+    with pytest.raises(tt.ModelError) as caught:
+        from_urdf(GOOD.replace(old, new), repair=True)
+    assert (caught.value.code, caught.value.where) == ("unknown-attribute", where)

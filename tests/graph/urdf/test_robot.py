@@ -156,3 +156,25 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     for old, new, _, _ in (WRONG[0], WRONG[10], WRONG[12], WRONG[17], WRONG[20], WRONG[28]):
         text = text.replace(old, new)
     assert len(findings(text)) >= 5
+
+
+@pytest.mark.parametrize(
+    ("tag", "inside"),
+    [
+        ("transmission", "<actuator name='m'><mechanicalReduction>50</mechanicalReduction></actuator>"),
+        ("transmission", "<mechanicalReduction>50</mechanicalReduction>"),
+        ("transmission", "<actuator name='m'><motorInertia>1e-5</motorInertia></actuator>"),
+        ("ros2_control", "<transmission><mechanical_reduction>50</mechanical_reduction></transmission>"),
+    ],
+)
+def test_drives_are_not_left_out_without_a_word(tag: str, inside: str) -> None:
+    drive = f"<{tag} name='drive'>{inside}</{tag}>"
+    said = warned(one_joint("continuous").replace("</robot>", drive + "</robot>"))
+    assert "r.drive: got <m" in said
+    assert "armature motorInertia * mechanicalReduction^2" in said
+
+
+@pytest.mark.parametrize("inside", ["<mechanicalReduction>1</mechanicalReduction>", "<motorInertia> 0.0 </motorInertia>"])
+def test_drives_that_change_nothing_need_no_word(inside: str) -> None:
+    drive = f"<transmission name='drive'><actuator name='m'>{inside}</actuator></transmission>"
+    load(one_joint("continuous").replace("</robot>", drive + "</robot>"))

@@ -157,3 +157,24 @@ def test_nothing_but_the_given_file_is_opened(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(name, lambda file, *args, real=real, **kwargs: (opened.append(file), real(file, *args))[1])
     from_urdf(path)
     assert [str(file) for file in opened] == [str(path)]
+
+
+DECLARED = '<?xml version="1.0"?>\n<robot name="r"><link name="a"/></robot>'
+
+
+@pytest.mark.parametrize("padding", ["", "\n", " \t\r\n\n", "\ufeff", "\ufeff\n", "\n\ufeff"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_blanks_before_a_declaration_are_read_alike(tmp_path: Path, padding: str, encoding: str) -> None:
+    """XML forbids them; urdfdom, which other programs read robots by, does not mind."""
+    mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""  # by which readers know these
+    data = (mark + padding + DECLARED).encode(encoding)
+    path = tmp_path / "r.urdf"
+    path.write_bytes(data)
+    for source in (padding + DECLARED, data, path):
+        assert read_xml(source).get("name") == "r"
+
+
+def test_blanks_within_are_no_padding() -> None:
+    """The negative control: a declaration behind anything else stays where XML forbids it."""
+    for source in ("<!-- robot -->" + DECLARED, b"<!-- robot -->" + DECLARED.encode()):
+        assert code_of(source) == "malformed-xml"
