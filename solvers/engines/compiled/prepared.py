@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
@@ -152,6 +153,25 @@ class CompiledPreparedDynamics(PreparedDynamics):
         status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self._system.raise_for(status)
         return a, tau
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int, int, Array]]:
+        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, and no inputs."""
+        ints, row, places = self._ints, int(self._ints[0, layout.FIRST_INTERACTION]), []
+        for loop in self.model.interactions:
+            p, n = int(ints[row, layout.ACT_PORTS]), int(ints[row, layout.ACT_COORDINATES])
+            places.append((int(ints[row, layout.LAW]), p, n, np.zeros(len(loop.closure.inputs))))
+            row += 1 + p + n
+        return places
+
+    def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
+        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        told, size = self._law[0].copy(), layout.MOTION_SIZE
+        motions = []
+        for o, p, n, u in self._places:
+            ports, own = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
+            motions.append(TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u))
+        return motions
 
     @cached_property
     def _forward(self) -> Any:
