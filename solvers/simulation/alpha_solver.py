@@ -95,6 +95,9 @@ class AlphaSolver:
         self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - 1e-12))
         self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest
 
+    #: Whether nothing switched: that has to be looked at.
+    is_clear = False
+
     # -- what the loop asks for ----------------------------------------------------------------------------------------
 
     @property

@@ -52,6 +52,10 @@ class Stepper(Protocol):
     def begin(self) -> float:
         """Where the last step began (s)."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that is guarded switched in the last steps: nobody has to look at them for that."""
+
     def step(self, watch: float) -> OnClosures:
         """Make a step, or raise a `ConvergenceError`; return the state on the closures at its end.
 
@@ -103,7 +107,7 @@ def integrate_steps(
         Whether it is told after every step.
     switching : Switching, optional
     """
-    every = every or bool(events) or switching is not None
+    every = every or bool(events) or (switching is not None and not switching.is_guarded)
     for event, found in zip(events, reached.found, strict=True):
         if found.seen is None:
             found.seen = Seen(event(*reached.last), reached.last[0], 0)
@@ -113,8 +117,8 @@ def integrate_steps(
         closed = follow_branch(plant, solver.t, closed)
         step = _Step(plant, solver.begin, solver, closed.y)
         switched = False
-        if switching is not None:
-            step, closed, switched = _settled(step, closed, switching, reached.last[1])
+        if switching is not None and not (switching.is_guarded and solver.is_clear):
+            step, closed, switched = _settled(step, closed, switching)
         if events or watch <= solver.t:
             end = step.find(events, times, reached.found)
             last = solver.t if end is None else end
@@ -131,14 +135,16 @@ def integrate_steps(
     return False
 
 
-def _settled(step: _Step, closed: OnClosures, switching: Switching, before: Array) -> tuple[_Step, OnClosures, bool]:
-    """Let a step from the state `before` end where something switches; return it, its end, and whether it does there."""
+def _settled(step: _Step, closed: OnClosures, switching: Switching) -> tuple[_Step, OnClosures, bool]:
+    """Let a step end where something switches; return it, its end, and whether it does there."""
     plant, solver = step.plant, step.solver
+    before = step.state(step.before)
     for tried in range(_TRIES + 1):
         within = Within(plant, step.before, step.after, step.states)
         first, switched = switching.first(within, before, closed.y)
         if first >= step.after - within.exact or tried == _TRIES:
             break
+        switching.go_back()
         closed = solver.end_at(first)
         closed = follow_branch(plant, solver.t, closed)
         step = _Step(plant, solver.begin, solver, closed.y)

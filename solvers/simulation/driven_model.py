@@ -17,7 +17,7 @@ from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.engines.compiled.engine import CompiledEngine
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import Place, PortPush, Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed, PreparedDynamics
@@ -99,6 +99,14 @@ class DrivenModel:
     def gaps(self) -> Gaps:
         """What blocks, joints and interactions say is zero where they switch."""
         return Gaps(self.model, self._dynamics.target_motions)
+
+    @cached_property
+    def guards(self) -> Array:
+        """Rows that guard all gaps in compiled code, none where that does not know them."""
+        dynamics, guarded, rows = self._dynamics, self.gaps.guarded, None
+        if isinstance(dynamics, CompiledPreparedDynamics) and guarded is not None:
+            rows = dynamics.guards(*guarded)
+        return NO_GUARDS if rows is None else rows
 
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""
@@ -324,7 +332,7 @@ class DrivenModel:
         dynamics = self._dynamics
         if not self.has_stages or not isinstance(dynamics, CompiledPreparedDynamics):
             return None
-        return CompiledStages(self, dynamics, self._feedback, method)
+        return CompiledStages(self, dynamics, self._feedback, method, self.guards)
 
     def closed(self, t: float, y: Array, precision: float) -> Closed:
         """Return the state on the closures next to a given one, prescribed motions imposed; see `PreparedDynamics.closed`."""

@@ -15,7 +15,6 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, motion_among
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.limits import stop_gaps
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.model.model import Model
 
@@ -42,6 +41,8 @@ class Gaps:
     def __init__(self, model: Model, target_motions: Callable[[Array, Array], list[TargetMotion]]) -> None:
         self._model, self._target_motions = model, target_motions
         q, v = model.neutral(), np.zeros(model.nv)
+        #: What kernels can guard: stops, as rows of places in q and v, sign and bound, and interactions; None if there is more.
+        self.guarded: tuple[Array, list[tuple[int, Interaction]]] | None = np.zeros((0, 4)), []
         self._parts = list(self._all_parts(q, v))
         self.count = len(self.at(q, v))
         self.follow_rates = not np.array_equal(self.at(q, v), self.at(q, v + 1.0))
@@ -67,6 +68,7 @@ class Gaps:
             if own and not isinstance(block, Interaction | CoordinateLimits):
                 part = self._of_block(block)
                 if len(part(q, v)):
+                    self.guarded = None
                     yield part
         closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
@@ -74,21 +76,27 @@ class Gaps:
             motions = self._target_motions(q, v)
             switching = [(k, closure) for k, closure in switching if len(_read(closure, motions[k]))]
         if switching:
+            self.guarded = self.guarded and (self.guarded[0], switching)
             yield self._of_interactions(switching)
 
     def _stops(self) -> _Part:
         """Return the gaps of all stops, those of joints with gaps of their own apart."""
-        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[int]()
+        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
                 numbers.append(block.limit_numbers)
-                places += range(first := assembly.q_slices[block.name].start, first + block.nv)
+                in_q, in_v = assembly.q_slices[block.name].start, assembly.v_slices[block.name].start
+                places += [(in_q + k, in_v + k) for k in range(block.nv)]
         for limits in assembly.limits:
             numbers.append(limits.limit_numbers)
-            places.append(assembly.place(limits.joint)[0])
-        stopped = (rows := np.vstack(numbers))[:, 4] != 0
-        rows, where = rows[stopped], np.array(places, dtype=int)[stopped]
-        return lambda q, v: stop_gaps(rows, q[where])
+            places.append(assembly.place(limits.joint))
+        rows, where = np.vstack(numbers), np.array(places, dtype=int).reshape(-1, 2)
+        lower, upper = (np.flatnonzero((rows[:, 4] != 0) & np.isfinite(rows[:, side])) for side in (0, 1))
+        bounds = np.concatenate([rows[lower, 0], rows[upper, 1]])
+        signs, where = np.repeat([1.0, -1.0], [len(lower), len(upper)]), where[np.concatenate([lower, upper])]
+        self.guarded = np.column_stack([where, signs, bounds]), []
+        in_q = where[:, 0]
+        return lambda q, v: signs * (q[in_q] - bounds)
 
     def _of_interactions(self, switching: list[tuple[int, Interaction]]) -> _Part:
         def gaps(q: Array, v: Array) -> Array:

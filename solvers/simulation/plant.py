@@ -35,6 +35,10 @@ class Plant(Protocol):
         """What blocks, joints and interactions say is zero where they switch."""
 
     @property
+    def guards(self) -> Array:
+        """Rows that guard all gaps in compiled code, none where that does not know them."""
+
+    @property
     def has_plain_states(self) -> bool:
         """Whether states are q and v as they are: nothing is to be normalised or imposed."""
 

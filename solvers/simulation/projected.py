@@ -65,6 +65,10 @@ class Integrator(Protocol):
     def end(self) -> float:
         """Time (s) to which it goes."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that is guarded switched in the last steps."""
+
     def step(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch`.
 
@@ -124,6 +128,11 @@ class Stepping:
     def status(self) -> str:
         """``"running"`` until the end is reached."""
         return "running" if self._solver.t < self._solver.end else "finished"
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that is guarded switched in the last steps."""
+        return self._solver.is_clear
 
     def step(self, watch: float) -> OnClosures:
         """Make a step, or several until one reaches the time `watch`; return the state at the end.

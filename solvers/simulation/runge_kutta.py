@@ -71,8 +71,11 @@ class RungeKutta:
     begin : float, s
         Where the last step began.
     end : float, s
+    is_clear : bool
+        Whether compiled code saw that nothing that it guards switched in the last steps.
     """
 
+    is_clear = False
     t: float
     begin: float
     end: float
@@ -125,7 +128,9 @@ class RungeKutta:
         clock, reached = self._clock, None
         if self._stages is not None and not self._is_near():
             reached = self._stages.steps(watch)
+            self.is_clear = reached is not None
         else:
+            self.is_clear = False
             self._step()
         self._look()
         if self.t < self.end and clock[LENGTH] <= 0.0:

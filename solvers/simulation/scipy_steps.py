@@ -18,6 +18,9 @@ class ScipySteps:
     solver : scipy.integrate.OdeSolver
     """
 
+    #: Whether nothing switched: that has to be looked at.
+    is_clear = False
+
     def __init__(self, solver: OdeSolver) -> None:
         self._solver, self._steps, self.name = solver, 0, type(solver).__name__
         self._begin = vars(solver).copy()

@@ -52,7 +52,7 @@ def integrate_stepwise(
     """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
     begin, end = float(times[0]), float(times[-1])
     reached, acts_until, anew = Reached(begin, y0, len(events)), begin, True
-    switching = Switching(plant, begin, y0) if plant.gaps.count else None
+    switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
     kinks = [*plant.kinks[(plant.kinks > begin) & (plant.kinks < end)].tolist(), end]
     solver: Stepper | None = None
     watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0

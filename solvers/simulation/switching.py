@@ -15,13 +15,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.kernels.ports.guards import NEARNESS, RATE, SIDE, VALUE
 from titop.solvers.simulation.plant import Plant
 
 #: Into how many parts a step is split where something may switch within: the longest are about a quarter of a period.
 PARTS = 8
-#: Gaps whose curve comes nearer to zero than this part of what they change by in a step are looked at within it; the curve is
-#: off by some hundredths in the longest steps.
-_NEAR = 0.25
 #: How exactly a step ends where something switches, and over which part of a step rates are differences.
 _EXACT, _RATE = 1e-6, 1e-4
 #: Gaps that come beyond zero by less than this part of what they change by only touch it.
@@ -84,21 +82,37 @@ class Switching:
     Parameters
     ----------
     plant : Plant
-    t : float, s
+    span : (float, float), s
+        From when to when it is followed.
     y : array
-        State from which it is followed.
+        State at the beginning.
+
+    Attributes
+    ----------
+    is_guarded : bool
+        Whether compiled code looks at all gaps itself, and tells where to look closer.
     """
 
-    def __init__(self, plant: Plant, t: float, y: Array) -> None:
-        self._plant, self._at = plant, math.nan
-        self._gaps = plant.gaps.at(*plant.split(t, y))
-        self._rates, self._sides = np.zeros(len(self._gaps)), np.sign(self._gaps)
+    def __init__(self, plant: Plant, span: tuple[float, float], y: Array) -> None:
+        self._plant, self._at, (q, v) = plant, math.nan, plant.split(span[0], y)
+        self._gaps = plant.gaps.at(q, v)
+        self._rates = plant.gaps.rates(q, v, self._gaps, _EXACT * (span[1] - span[0]))
+        self._sides = np.sign(self._gaps)
+        self._guards = plant.guards
+        self.is_guarded = bool(len(self._guards))
+        self.go_back()
+
+    def go_back(self) -> None:
+        """Let compiled code, if it guards the gaps, know them at the beginning of a step that is made next."""
+        if self.is_guarded:
+            self._guards[:, SIDE], self._guards[:, VALUE], self._guards[:, RATE] = self._sides, self._gaps, self._rates
 
     def first(self, within: Within, before: Array, after: Array) -> tuple[float, Array]:
         """Return when (s) something switches first in a step between two states, endless if nothing does, and what (mask)."""
         begin, end = within.begin, within.end
         if self._at != begin:
-            self._at, self._rates = begin, within.end_rates(begin, before, self._gaps)
+            self._at, self._gaps = begin, within.gaps_at(begin, before)
+            self._rates = within.end_rates(begin, before, self._gaps)
             self._sides = np.where(self._sides == 0, np.sign(self._rates), self._sides)
         self._after = within.gaps_at(end, after)
         self._after_rates = within.end_rates(end, after, self._after)
@@ -116,7 +130,7 @@ class Switching:
         begin, end, out, into = sides * self._gaps, sides * self._after, h / 3 * self._rates, h / 3 * self._after_rates
         least = np.minimum(np.minimum(begin, begin + sides * out), np.minimum(end, end - sides * into))
         size = np.maximum(change, 3 * np.maximum(np.abs(out), np.abs(into)))
-        return np.flatnonzero(~(least > _NEAR * size) | (sides == 0))
+        return np.flatnonzero(~(least > NEARNESS * size) | (sides == 0))
 
     def _look(self, within: Within, near: Array) -> dict[int, float]:
         """Return when gaps that come `near` to zero in a step switch first, of those that do."""
@@ -146,6 +160,7 @@ class Switching:
         beyond = np.abs(self._gaps) > within.exact * np.abs(self._rates)
         moved = np.where(self._rates == 0, -self._sides, np.sign(self._rates))
         self._sides = np.where(beyond, np.sign(self._gaps), np.where(switched, moved, self._sides))
+        self.go_back()
 
 
 class _Curve:
