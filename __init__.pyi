@@ -25,6 +25,7 @@ from .blocks.contract.block import Block as Block
 from .blocks.contract.block import PortRef as PortRef
 from .blocks.contract.law import Law as Law
 from .blocks.contract.law import LawTerms as LawTerms
+from .blocks.contract.target_motion import TargetMotion as TargetMotion
 from .blocks.devices.actuators import Force as Force
 from .blocks.devices.actuators import Motor as Motor
 from .blocks.devices.actuators import Thruster as Thruster
@@ -46,7 +47,6 @@ from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
-from .blocks.interactions.interaction import TargetMotion as TargetMotion
 from .blocks.interactions.pressure_chamber import PressureChamber as PressureChamber
 from .blocks.interactions.soft_tendon import SoftChamber as SoftChamber
 from .blocks.interactions.soft_tendon import SoftTendon as SoftTendon

@@ -17,7 +17,8 @@ from titop.blocks.contract.applied import Place, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, displaced, random_motion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
 
 #: Relative error of a matrix's symmetry or definiteness that rounding explains.
 _ROUNDING = 1e-9

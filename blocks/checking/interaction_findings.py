@@ -15,7 +15,8 @@ from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.user_input import is_name
 from titop.blocks.checking.block_findings import own_law_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, displaced, random_motion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
 
 #: Of the sizes of what is compared: rounding, and differences of sixth order.
 _ROUNDING, _DIFFERENCES = 1e-9, 1e-6

@@ -4,5 +4,6 @@
   what acts on it because of its motion and pose; `block_law`: what it defines, and what follows from that;
 - `fields`: the gate through which all that users give to a block comes in;
 - `law`: the law of a block at a state, and laws that titop compiles; `applied`: surroundings as the law feels them;
+- `target_motion`: what is told of the motion of ports and coordinates;
 - `overrides`: what a class redefines of titop's own.
 """

@@ -15,6 +15,7 @@ from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.fields import Fielded, put
+from titop.blocks.contract.target_motion import TargetMotion
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"
@@ -115,6 +116,20 @@ class Block(BlockLaw, Fielded):
         if self.inputs and self.nv:
             raise NotImplementedError(f"block {self.name!r} does not say what its inputs do")
         return np.zeros((self.nv, len(self.inputs)))
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return numbers (any fixed count; m, rad or of any unit) that are zero where what the block does switches.
+
+        As a contact's distance from what it touches, or how far a cable is from being taut: smooth functions, of another sign
+        at each side. None by default. Simulations watch them, and nothing else does.
+
+        Parameters
+        ----------
+        motion : TargetMotion
+            Of the targets, for an interaction; for a body of the world's port and its parent port, in inertial axes, and its
+            own coordinates; for a joint of its coordinates alone, without ports. Inputs are zero: gaps do not depend on them.
+        """
+        return np.zeros(0)
 
     @property
     def input_names(self) -> tuple[str, ...]:

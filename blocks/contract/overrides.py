@@ -15,6 +15,7 @@ _FREE = {
     "complex_safe",
     "configuration_units",
     "coordinate_scales",
+    "gaps",
     "input_matrix",
     "input_names",
     "input_ranges",

@@ -15,7 +15,8 @@ from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, bound, non_negative, numbers, put, scalar
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 
 
 class Cable(Interaction):
@@ -114,6 +115,10 @@ class Cable(Interaction):
         """Return the stored energy (J)."""
         stretch = self._way(motion)[0] - self.length
         return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return by how much (1, m) an elastic cable is stretched."""
+        return np.array([self._way(motion)[0] - self.length]) if self.stiffness else np.zeros(0)
 
     def _way(self, motion: TargetMotion) -> tuple[Any, list[Array]]:
         """Return the length of the way, and the direction from each port to the next."""

@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.contract.fields import Field, axis, non_negative, scalar
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, opposite_wrenches, relative_rates
 from titop.blocks.joints.impact import impact_energy, impact_push
 
@@ -104,6 +105,10 @@ class Contact(Interaction):
     def energy(self, R: Array, r: Array) -> Any:
         """Return the stored energy (J) at the relative pose ``(R, r)``."""
         return impact_energy(self.radius - self._unit_normal @ r, self.stiffness)
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return the distance (1, m) of the sphere from the plane."""
+        return np.array([self._unit_normal @ motion.r[1] - self.radius])
 
     def law_numbers(self) -> Array:
         """Return normal, radius, stiffness, dissipation, friction coefficient and slip velocity."""

@@ -19,8 +19,9 @@ from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, optional, put, scalar, switch
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions import load_density
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.load_density import Density, density_parameters, read_density, with_entry
 
 #: Frames in which loads along a rod can be given.

@@ -11,7 +11,8 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.fields import Field, numbers, put, scalar
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 
 
 class ElasticTendon(Interaction):
@@ -56,6 +57,10 @@ class ElasticTendon(Interaction):
         """Return the stored energy (J)."""
         stretch = self.stretch(motion.q)
         return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return by how much (1, m) an elastic tendon is stretched."""
+        return np.array([self.stretch(motion.q)]) if self.stiffness else np.zeros(0)
 
     @property
     def _drawn_in(self) -> Any:

@@ -12,31 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
-
-
-class TargetMotion(NamedTuple):
-    """What an interaction on p ports and n coordinates, with m inputs, is told.
-
-    Attributes
-    ----------
-    R : (p, 3, 3) array
-        Attitude of each port in the first one.
-    r : (p, 3) array, m
-        Position of each port in the first one.
-    V : (p, 6) array, m/s and rad/s
-        Twist of each port, in its own frame, linear part first.
-    q, v : (n,) arrays
-        Coordinates (rad or m) and their rates.
-    u : (m,) array
-        Inputs, in `input_units`.
-    """
-
-    R: Array
-    r: Array
-    V: Array
-    q: Array
-    v: Array
-    u: Array
+from titop.blocks.contract.target_motion import TargetMotion
 
 
 class TargetLoads(NamedTuple):

@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.dimensions import Dimension, read_dimension
 from titop.blocks.contract.fields import Field, bound, switch
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.rod_line import RodLine
 
 

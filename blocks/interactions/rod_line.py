@@ -19,7 +19,8 @@ from titop.blocks.bodies.rods.quadrature import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, optional, put, scalar, switch
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.line_findings import routing_findings
 from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts
 

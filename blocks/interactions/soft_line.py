@@ -17,7 +17,8 @@ from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Fixed, put
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 
 #: What runs a program of that name: on what all points share, and on the points; it returns the totals.
 Run = Callable[[LinePrograms, str, Array, Array], Array]

@@ -14,8 +14,8 @@ from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT
 from titop.blocks.contract.fields import Consumed, Field, bound, switch
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.elastic_tendon import ElasticTendon
-from titop.blocks.interactions.interaction import TargetMotion
 from titop.blocks.interactions.soft_line import SoftLine
 
 _MAX_POINTS = 64

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import replaced
+from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.contract.block import Block, block_name
 from titop.blocks.contract.fields import Field, without
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.joints.limits import (
     Limits,
     bounded_sides,
@@ -18,6 +19,7 @@ from titop.blocks.joints.limits import (
     stop_efforts,
     stop_energy,
     stop_entries,
+    stop_gaps,
     stop_unit,
 )
 
@@ -74,6 +76,10 @@ class CoordinateLimits(Block):
     def energy(self, x: Any) -> Any:
         """Return the energy (J) that the stops store at `x`."""
         return stop_energy(self.limit_numbers, x)
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return the distances (m, rad) of the coordinate from the stops."""
+        return stop_gaps(self.limit_numbers, motion.q)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return what the limits stop at, and how."""

@@ -21,8 +21,17 @@ from titop.blocks.basics.user_input import ORTHOGONALITY, is_finite
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, per_coordinate, put, without
 from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.joints.friction import friction_efforts, read_friction
-from titop.blocks.joints.limits import Limits, bounded_sides, limit_findings, read_limits, stop_efforts, stop_energy
+from titop.blocks.joints.limits import (
+    Limits,
+    bounded_sides,
+    limit_findings,
+    read_limits,
+    stop_efforts,
+    stop_energy,
+    stop_gaps,
+)
 from titop.blocks.joints.parameters import joint_fields
 
 #: Name of a joint's only child port.
@@ -188,6 +197,10 @@ class Joint(Block):
         if not self._has_stops:
             return efforts
         return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return the distances (m, rad) from the stops."""
+        return stop_gaps(self.limit_numbers, motion.q) if self._has_stops else np.zeros(0)
 
     def difference_jacobian(self, delta: Array) -> Array:
         """Return ``d difference(rest, q) / d v`` (n x n)."""

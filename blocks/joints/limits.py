@@ -90,6 +90,13 @@ def stop_energy(limits: Array, q: Array) -> Any:
     return impact_energy(_depth(limits, q)[0], limits[:, 4]).sum()
 
 
+def stop_gaps(limits: Array, q: Array) -> Array:
+    """Return how far the positions q (n) are from each stop of limits (n, 6): those with a stiffness and a finite bound."""
+    stops = limits[:, 4] != 0
+    lower, upper = (stops & np.isfinite(limits[:, side]) for side in (0, 1))
+    return np.concatenate([(q - limits[:, 0])[lower], (limits[:, 1] - q)[upper]])
+
+
 def _depth(limits: Array, q: Array) -> tuple[Array, Array]:
     """Return how deep the positions are in their stops, and on which side these stand: -1 below, 1 above."""
     lower, upper = limits[:, 0], limits[:, 1]

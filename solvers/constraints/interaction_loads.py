@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.interactions.interaction import TargetMotion, motion_among
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import motion_among
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs

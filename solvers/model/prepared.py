@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
+from titop.solvers.constraints.interaction_loads import target_motion
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.constraints.multipliers import independence, independent_rows
 from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push
@@ -103,6 +105,10 @@ class PreparedDynamics:
                 self.drive_interactions(u[k])
             found[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
         return found[0], found[1]
+
+    def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
+        """Return the motion of the targets of all interactions, in their order; inputs are zero."""
+        return [target_motion(self.model, loop, q, v) for loop in self.model.interactions]
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
         """Return the state on the closures next to a nearly closed one, imposed coordinates held.

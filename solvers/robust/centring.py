@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure

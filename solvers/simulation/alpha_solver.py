@@ -72,19 +72,31 @@ class AlphaSolver:
         self.end, self.rtol, self.atol, self.span = end, rtol, atol, end - start
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
-        self._derivatives: Derivatives | None = None
-        self._holds_for = 0.0
-        q, v = plant.split(start, y0)
-        control = self._first_answer(start, y0)
-        a, _ = plant.dynamics(start, q, v)
-        self.node = self.before = Node(start, q, v, v, a, a, 0.0, None, control)
-        self._reach, self._alike = np.zeros((2, self.model.nv)), list(_alike(self.model))
+        self._derivatives: Derivatives | None
+        self._reach, self._alike, self._max_step = np.zeros((2, self.model.nv)), list(_alike(self.model)), max_step
+        self._begin_anew(start, y0)
+
+    def _begin_anew(self, t: float, y: Array) -> None:
+        """Begin at a state, knowing nothing of steps before, towards the end."""
+        q, v = self.plant.split(t, y)
+        control = self._first_answer(t, y)
+        a, _ = self.plant.dynamics(t, q, v)
+        self.node = self.before = self._earlier = Node(t, q, v, v, a, a, 0.0, None, control)
+        self._derivatives, self._holds_for = None, 0.0
         self._look()
-        self.longest = max_step if scheme.step is None else self.span / math.ceil(self.span / scheme.step * (1 - 1e-12))
+        self._set_out()
         self.h = min(self.longest, self.span)
-        self.smallest = _SMALLEST * self.span if scheme.step is None else _SHORTER * self.longest
-        if scheme.step is None:
+        if self.scheme.step is None:
             self.h = min(self.h, self._first_step())
+
+    def _set_out(self) -> None:
+        """Let steps be of lengths that suit the way to the end."""
+        step, self.span = self.scheme.step, self.end - self.t
+        self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - 1e-12))
+        self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest
+
+    #: Whether nothing switched: that has to be looked at.
+    is_clear = False
 
     # -- what the loop asks for ----------------------------------------------------------------------------------------
 
@@ -134,9 +146,25 @@ class AlphaSolver:
 
         return lambda times: np.array([state(t) for t in times])
 
-    def go_to(self, end: float) -> bool:
-        """Tell that it goes to no other end than the one it knows."""
-        return False
+    def end_at(self, t: float) -> OnClosures:
+        """Make the last step again, up to a time (s) within it, or before; return the state on the closures there."""
+        end, self.node, self.before = self.end, self.before, self._earlier
+        self.end, self.h = t, t - self.node.t
+        self.counts["steps"] -= 1
+        try:
+            return self.step(-math.inf)
+        finally:
+            self.end = end
+
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s), from a state alone where it begins `anew`: accelerations before say nothing."""
+        self.end = end
+        if anew:
+            self._begin_anew(self.t, self.y)
+        else:
+            self._set_out()
+            self.h = min(self.h if self.scheme.step is None else self.longest, self.longest)
+        return True
 
     def step(self, watch: float) -> OnClosures:
         """Make one step, of a length with which its error is small and Newton's method converges, whatever to `watch` for.
@@ -147,9 +175,8 @@ class AlphaSolver:
             If there is none.
         """
         grow, adaptive = True, self.scheme.step is None
-        longest = self.plant.longest_from(self.t) if adaptive else math.inf
         while True:
-            h, t = self._until_end(min(self.h, longest))
+            h, t = self._until_end(self.h)
             if h < min(self.smallest, self.end - self.t):
                 raise self._gave_up(h)
             step = Step(self, h, t)
@@ -163,12 +190,12 @@ class AlphaSolver:
                 break
             self.h, grow = h * min(factor, _SAFETY), False
             self.counts["rejected"] += 1
-        self.before, self.node = self.node, step.node()
+        self._earlier, self.before, self.node = self.before, self.node, step.node()
         if step.has_renewed:
             self._holds_for = 0.0
         self.counts["steps"] += 1
         if grow and not 1 <= factor < _WORTH_A_CHANGE and (adaptive or self.h < self.longest):
-            self.h = min(max(self.h, h * factor) if h >= longest else self.h * factor, self.longest)
+            self.h = min(self.h * factor, self.longest)
         return project(self.plant, self.t, self.y)
 
     # -- for the steps -------------------------------------------------------------------------------------------------

@@ -49,10 +49,17 @@ class CompiledStages:
     feedback : LinearFeedback or None
         A continuous controller.
     method : Tableau
+    guards : (n, k) array
+        Gaps near which steps are looked at closely: see `titop.solvers.kernels.ports.guards`.
     """
 
     def __init__(
-        self, plant: HeldPlant, dynamics: CompiledPreparedDynamics, feedback: LinearFeedback | None, method: Tableau
+        self,
+        plant: HeldPlant,
+        dynamics: CompiledPreparedDynamics,
+        feedback: LinearFeedback | None,
+        method: Tableau,
+        guards: Array,
     ) -> None:
         model, rows = plant.model, len(method.nodes)
         self._plant, self._dynamics, self._method = plant, dynamics, method
@@ -60,7 +67,7 @@ class CompiledStages:
         self._feedback = feedback if feedback is not None and feedback.varies else None
         control = no_control(model.nv, rows) if feedback is None else feedback.tables(rows)
         self._precision = np.array([PRECISION, 0.0, NEAR])  # errors that count as closed follow from the first state
-        self._kernel, self._same = dynamics.steps(plant.motion.moved, control, self._tau, self._precision)
+        self._kernel, self._same = dynamics.steps(plant.motion.moved, control, guards, self._tau, self._precision)
         self._offsets, self._clock = control[1], np.zeros(CLOCK_COLUMNS)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
         self._asked = not plant.is_held
@@ -87,8 +94,8 @@ class CompiledStages:
     def steps(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch` (s), or there were many.
 
-        The last of a system with closures may have to be put on them with care: None is returned then, and where steps became
-        too short to count.
+        In the last one something may have switched, or it may have to be put on the closures with care: None is returned then,
+        and where steps became too short to count.
         """
         method, clock = self._method, self._run
         first, reached = clock.item(STEPS), min(watch, clock.item(END))

@@ -19,12 +19,11 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project_rows
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.reached import Found, Reached, Seen
+from titop.solvers.simulation.switching import PARTS, Switching, Within
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.
 Watched = Callable[[float, Array], float]
 
-#: Into how many parts a step is split where events are looked for: the longest are about a quarter of a period.
-_PARTS = 8
 #: How long a function has to be zero, in parts of the whole time, for the end of that to count: more than rounding makes of
 #: what leaves zero with a horizontal tangent.
 _LASTING = 1e-5
@@ -32,6 +31,8 @@ _LASTING = 1e-5
 _EXACT = 4 * np.finfo(float).eps
 #: Evaluations to find one: multiple zeros want several times as many as bisection.
 _MOST = 1000
+#: How often a step is made anew until it ends where something switches.
+_TRIES = 6
 
 
 class Stepper(Protocol):
@@ -51,6 +52,10 @@ class Stepper(Protocol):
     def begin(self) -> float:
         """Where the last step began (s)."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that is guarded switched in the last steps: nobody has to look at them for that."""
+
     def step(self, watch: float) -> OnClosures:
         """Make a step, or raise a `ConvergenceError`; return the state on the closures at its end.
 
@@ -60,11 +65,17 @@ class Stepper(Protocol):
     def dense_output(self) -> Callable[[Array], Array]:
         """Return the states (m, n) within the last step as a function of times (m)."""
 
+    def end_at(self, t: float) -> OnClosures:
+        """Let the last step end at a time (s) within it, or before; return the state on the closures there."""
+
     def go_on(self, closed: OnClosures) -> None:
         """Go on from the state on the closures that belongs to y."""
 
-    def go_to(self, end: float) -> bool:
-        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s); tell whether that can be done.
+
+        From now on what acts bends in another way; where that is to begin `anew`, it is another.
+        """
 
     def statistics(self) -> dict[str, float]:
         """Return what was counted; see `Trajectory`."""
@@ -78,8 +89,9 @@ def integrate_steps(
     advance: Callable[[float, Array], None],
     reached: Reached,
     every: bool,
-) -> None:
-    """Integrate to the end of a solver, or a terminal event.
+    switching: Switching | None = None,
+) -> bool:
+    """Integrate to the end of a solver, to where something switches, or to a terminal event; tell whether something switched.
 
     Parameters
     ----------
@@ -93,16 +105,21 @@ def integrate_steps(
         Its last state is on the closures; gets the states at the output times, and those at events.
     every : bool
         Whether it is told after every step.
+    switching : Switching, optional
     """
-    every = every or bool(events)
+    every = every or bool(events) or (switching is not None and not switching.is_guarded)
     for event, found in zip(events, reached.found, strict=True):
         if found.seen is None:
             found.seen = Seen(event(*reached.last), reached.last[0], 0)
     while solver.status == "running":
         watch = times[len(reached.outputs)] if len(reached.outputs) < len(times) else math.inf
-        closed = follow_branch(plant, solver.t, solver.step(-math.inf if every else watch))
+        closed = solver.step(-math.inf if every else watch)
+        closed = follow_branch(plant, solver.t, closed)
+        step = _Step(plant, solver.begin, solver, closed.y)
+        switched = False
+        if switching is not None and not (switching.is_guarded and solver.is_clear):
+            step, closed, switched = _settled(step, closed, switching)
         if events or watch <= solver.t:
-            step = _Step(plant, solver.begin, solver, closed.y)
             end = step.find(events, times, reached.found)
             last = solver.t if end is None else end
             due = times[len(reached.outputs) : np.searchsorted(times, last, "right")]
@@ -113,6 +130,26 @@ def integrate_steps(
         reached.last = solver.t, closed.y
         solver.go_on(closed)
         advance(*reached.last)
+        if switched:
+            return True
+    return False
+
+
+def _settled(step: _Step, closed: OnClosures, switching: Switching) -> tuple[_Step, OnClosures, bool]:
+    """Let a step end where something switches; return it, its end, and whether it does there."""
+    plant, solver = step.plant, step.solver
+    before = step.state(step.before)
+    for tried in range(_TRIES + 1):
+        within = Within(plant, step.before, step.after, step.states)
+        first, switched = switching.first(within, before, closed.y)
+        if first >= step.after - within.exact or tried == _TRIES:
+            break
+        switching.go_back()
+        closed = solver.end_at(first)
+        closed = follow_branch(plant, solver.t, closed)
+        step = _Step(plant, solver.begin, solver, closed.y)
+    switching.go_on(within, switched)
+    return step, closed, bool(switched.any())
 
 
 class _Step:
@@ -153,7 +190,7 @@ class _Step:
 
     def _split(self) -> list[float]:
         """Return the times that split the step into equal parts."""
-        return [self.before + k / _PARTS * (self.after - self.before) for k in range(1, _PARTS)]
+        return [self.before + k / PARTS * (self.after - self.before) for k in range(1, PARTS)]
 
     def _between(
         self, events: Sequence[Watched], found: list[Found], span: tuple[float, float], lasting: float

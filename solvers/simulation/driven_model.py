@@ -17,7 +17,7 @@ from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.control.measurements import Measurements
 from titop.solvers.engines.compiled.engine import CompiledEngine
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import Place, PortPush, Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed, PreparedDynamics
@@ -31,9 +31,9 @@ from titop.solvers.simulation.acting import (
     read_wrench_function,
 )
 from titop.solvers.simulation.compiled_stages import CompiledStages
+from titop.solvers.simulation.gaps import Gaps
 from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
-from titop.solvers.support.interpolated import Interpolated
 
 if TYPE_CHECKING:
     from titop.solvers.simulation.tableaus import Tableau
@@ -88,33 +88,25 @@ class DrivenModel:
         self.counted: dict[str, float] = {}
 
     @cached_property
-    def _tables_of(self) -> dict[str, list[Interpolated]]:
-        """Samples and splines that act, by argument, if integrators could step over something of them."""
-        acting = {"tau": self._efforts, "u": self._inputs}
-        found = {name: [acts.samples] for name, acts in acting.items() if isinstance(acts, Sampled)}
+    def kinks(self) -> Array:
+        """The times (s) at which samples and splines that act bend; what functions say is not known."""
+        tables = [acts.samples for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)]
         if self.loop is not None and not self.loop.sampled:
-            found["reference"] = self.loop.references.tables
-        found["prescribed"] = self.motion.tables
-        return {name: [table for table in tables if table.resolution < math.inf] for name, tables in found.items()}
+            tables += self.loop.references.tables
+        return np.unique(np.concatenate([np.zeros(0), *(table.kinks for table in tables), *self.motion.kinks]))
 
     @cached_property
-    def tables(self) -> list[Interpolated]:
-        """All of these samples and splines."""
-        return [table for tables in self._tables_of.values() for table in tables]
+    def gaps(self) -> Gaps:
+        """What blocks, joints and interactions say is zero where they switch."""
+        return Gaps(self.model, self._dynamics.target_motions)
 
-    @property
-    def resolutions(self) -> dict[str, float]:
-        """The longest steps (s) that step over nothing of samples and splines that act, by argument."""
-        return {name: min(table.resolution for table in tables) for name, tables in self._tables_of.items() if tables}
-
-    @property
-    def resolution(self) -> float:
-        """The longest step (s) that steps over nothing of all these, wherever it is."""
-        return min(self.resolutions.values(), default=math.inf)
-
-    def longest_from(self, t: float) -> float:
-        """Return the longest step (s) from time t (s) on that steps over nothing of samples and splines that act."""
-        return min((table.longest_from(t) for table in self.tables), default=math.inf)
+    @cached_property
+    def guards(self) -> Array:
+        """Rows that guard all gaps in compiled code, none where that does not know them."""
+        dynamics, guarded, rows = self._dynamics, self.gaps.guarded, None
+        if isinstance(dynamics, CompiledPreparedDynamics) and guarded is not None:
+            rows = dynamics.guards(*guarded)
+        return NO_GUARDS if rows is None else rows
 
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""
@@ -340,7 +332,7 @@ class DrivenModel:
         dynamics = self._dynamics
         if not self.has_stages or not isinstance(dynamics, CompiledPreparedDynamics):
             return None
-        return CompiledStages(self, dynamics, self._feedback, method)
+        return CompiledStages(self, dynamics, self._feedback, method, self.guards)
 
     def closed(self, t: float, y: Array, precision: float) -> Closed:
         """Return the state on the closures next to a given one, prescribed motions imposed; see `PreparedDynamics.closed`."""

@@ -16,14 +16,13 @@ Mechanism and Machine Theory 48 (2012) 121; key M, section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.user_input import real_array
 
 
@@ -78,34 +77,16 @@ class GeneralizedAlpha:
         if step is None or step.shape != () or not 0 < step < np.inf:
             raise ModelError(Finding("bad-step", "step", self.step, "a positive number (s) or None", "None adapts the step"))
 
-    def check_step(self, longest: float, resolutions: Mapping[str, float]) -> None:
-        """Refuse a fixed step that is longer than the longest that is allowed (s), and warn of one that misses what acts.
-
-        Parameters
-        ----------
-        longest : float, s
-        resolutions : mapping of argument to float, s
-            After which times to look again without missing anything of them.
+    def check_step(self, longest: float) -> None:
+        """Refuse a fixed step that is longer than the longest that is allowed (s).
 
         Raises
         ------
         ModelError
-
-        Warns
-        -----
-        ModelWarning
-            Naming the argument, and a step that would do.
         """
-        if self.step is None:
-            return
-        if self.step > longest:
+        if self.step is not None and self.step > longest:
             expected, advice = f"no more than max_step, {longest:g} s", "shorten the fixed step, or leave max_step out"
             raise ModelError(Finding("bad-step", "step", self.step, expected, advice))
-        missed = [(name, resolution) for name, resolution in resolutions.items() if self.step > (1 + 1e-9) * resolution]
-        for name, resolution in missed:
-            found, expected = f"{self.step:g} s, in which {name} does what no step sees", f"no more than {resolution:.2g} s"
-            advice = f"take tt.GeneralizedAlpha(step={0.9 * resolution:.2g}), or no fixed step"
-            warn([Finding("long-step", "step", found, expected, advice)], stacklevel=4)
 
     @cached_property
     def coefficients(self) -> Coefficients:

@@ -69,8 +69,8 @@ def integrate(
                 bar.update(t - times[0] - bar.n)
 
         looked_at = not plant.model.is_constrained and not plant.has_stages
-        goes_through = not events and not plant.tables and (plant.loop is None or not plant.loop.sampled)
-        if method in _EXPLICIT and goes_through and (plant.is_plain or looked_at):
+        ends_within = events or plant.gaps.count or len(plant.kinks) or (plant.loop is not None and plant.loop.sampled)
+        if method in _EXPLICIT and not ends_within and (plant.is_plain or looked_at):
             return _explicit(plant, times, y0, method, tolerances, advance)
         from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 

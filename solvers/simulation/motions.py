@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from math import factorial, isfinite
+from math import comb, factorial, isfinite
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.support.interpolated import Interpolated
 
 #: Numbers that need no conversion.
 _FLOATS = (float, np.float64)
@@ -25,6 +24,8 @@ _FLOATS = (float, np.float64)
 _JUMP = 1e-6
 #: Where else than at knots splines are looked at, in parts of the way to the next.
 _BETWEEN = 0.3, 0.7
+#: Terms of a piece and of the next one, at the knot between them, that differ by less than this part of all are the same.
+_ROUNDING = 1e-10
 #: How many times are kept: those of some steps.
 _KEPT = 64
 
@@ -58,7 +59,7 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
     if pieces is not None:
         return PiecewiseMotion(pieces, where, sizes)
     rate, second = function.derivative(1), function.derivative(2)
-    return AskedMotion(lambda t: (function(t), rate(t), second(t)), where, sizes)
+    return AskedMotion(lambda t: (function(t), rate(t), second(t)), where, sizes, _knots(function))
 
 
 class Motion(ABC):
@@ -90,10 +91,9 @@ class Motion(ABC):
             raise self._refusal(tuple(wrong[part] for part in self._parts) if len(wrong) > 3 else tuple(wrong.tolist()))
         return rows
 
-    @property
-    def table(self) -> Interpolated | None:
-        """What is known of the motion, as samples; None of functions."""
-        return None
+    def kinks(self) -> Array:
+        """Return the times (s) at which it may not be smooth, if they are known."""
+        return np.zeros(0)
 
     def jumps(self) -> Array:
         """Return the times (s) at which a velocity is known to jump."""
@@ -117,12 +117,19 @@ class AskedMotion(Motion):
     function : callable ``f(t)``
     where, sizes
         See `read_motion`.
+    knots : array, optional
+        Times (s) at which it may not be smooth.
     """
 
-    def __init__(self, function: Callable[[float], Any], where: str, sizes: tuple[int, int]) -> None:
+    def __init__(self, function: Callable[[float], Any], where: str, sizes: tuple[int, int], knots: Any = None) -> None:
         super().__init__(where, sizes)
+        self._knots = np.zeros(0) if knots is None else np.asarray(knots, dtype=float)
         self._function, self._is_single = function, self._shapes[0] == (1,)
         self._known: dict[float, Any] = {}
+
+    def kinks(self) -> Array:
+        """Return the knots (s), if it has any."""
+        return self._knots
 
     def _rows(self, times: Sequence[float]) -> Array:
         known, said = self._known, list[float]()
@@ -170,12 +177,15 @@ class PiecewiseMotion(Motion):
             c[orders - len(slopes) :, :, order] = slopes
         self._all = type(function)(c, function.x)
 
-    @property
-    def table(self) -> Interpolated:
-        """Velocities and accelerations at knots and between them, not where accelerations are zero by symmetry."""
-        knots = self._all.x
-        times = np.sort(np.concatenate([knots, *(knots[:-1] + part * np.diff(knots) for part in _BETWEEN)]))
-        return Interpolated(times, self._rows(times.tolist())[:, self._parts[1].start :])
+    def kinks(self) -> Array:
+        """Return the knots (s) at which a derivative of any order jumps."""
+        x, c = self._all.x, self._all.c[::-1, :, 0].reshape(*self._all.c.shape[:2], -1)  # the constant first
+        lengths, orders = np.diff(x)[:, None], range(len(c))
+        ends = np.array([sum(comb(p, o) * lengths[:-1] ** (p - o) * c[p, :-1] for p in orders[o:]) for o in orders])
+        scales = np.array([np.minimum(lengths[:-1], lengths[1:]) ** o for o in orders])
+        jumps, size = np.abs(scales * (c[:, 1:] - ends)), (scales * (np.abs(c[:, 1:]) + np.abs(ends))).sum(axis=0)
+        knots: Array = x[1:-1][(jumps > _ROUNDING * size).any(axis=(0, 2))]
+        return knots
 
     def jumps(self) -> Array:
         """Return the knots (s) at which a velocity jumps."""
@@ -192,12 +202,19 @@ class PiecewiseMotion(Motion):
 
 def check_knots(where: str, function: Any, span: tuple[float, float]) -> None:
     """Refuse a spline whose knots do not cover the times `span`: it would be extrapolated."""
-    knots = getattr(function, "x", None)
-    if knots is None and hasattr(function, "k"):
-        knots = function.t[function.k : len(function.t) - function.k]
+    knots = _knots(function)
     if knots is not None and (span[0] < knots[0] or span[1] > knots[-1]):
         expected, found = f"knots from {span[0]:g} to {span[1]:g} s", f"knots from {knots[0]:g} to {knots[-1]:g} s"
         raise ModelError(Finding("short-spline", where, found, expected, "give knots for all times"))
+
+
+def _knots(function: Any) -> Any:
+    """Return the knots of a spline of scipy's, from its begin to its end; None if it does not tell."""
+    if hasattr(function, "get_knots"):
+        return function.get_knots()
+    if hasattr(function, "k") and hasattr(function, "t"):
+        return function.t[function.k : len(function.t) - function.k]
+    return getattr(function, "x", None)
 
 
 def _pieces(function: Any) -> Any:

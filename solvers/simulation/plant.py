@@ -12,7 +12,7 @@ from titop.solvers.control.measurements import Measurements
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed
-from titop.solvers.support.interpolated import Interpolated
+from titop.solvers.simulation.gaps import Gaps
 
 
 class Plant(Protocol):
@@ -31,19 +31,16 @@ class Plant(Protocol):
     answer: Callable[[float, Array, Array], Command] | None
 
     @property
+    def gaps(self) -> Gaps:
+        """What blocks, joints and interactions say is zero where they switch."""
+
+    @property
+    def guards(self) -> Array:
+        """Rows that guard all gaps in compiled code, none where that does not know them."""
+
+    @property
     def has_plain_states(self) -> bool:
         """Whether states are q and v as they are: nothing is to be normalised or imposed."""
-
-    @property
-    def tables(self) -> list[Interpolated]:
-        """Samples and splines that act, if integrators could step over something of them."""
-
-    @property
-    def resolution(self) -> float:
-        """The longest step (s) that steps over nothing of them, wherever it is."""
-
-    def longest_from(self, t: float) -> float:
-        """Return the longest step (s) from time t (s) on that steps over nothing of them."""
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q and v, prescribed motions imposed."""

@@ -13,7 +13,6 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import QUATERNION_TOLERANCE, coordinate_mask
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.motions import Motion, read_motion
-from titop.solvers.support.interpolated import Interpolated
 
 #: Where in its time a motion is looked at, and by how much of that time to both sides.
 _LOOKED_AT, _PART = np.array([0.11, 0.29, 0.53, 0.71, 0.89]), 1e-5
@@ -75,9 +74,9 @@ class PrescribedMotion:
         warn([*self._jumps(span), *self._contradictions(model, span)])
 
     @property
-    def tables(self) -> list[Interpolated]:
-        """What is known of the motions, as samples."""
-        return [table for motion, _ in self._parts if (table := motion.table) is not None]
+    def kinks(self) -> list[Array]:
+        """The times (s) at which each motion is known not to be smooth."""
+        return [motion.kinks() for motion, _ in self._parts]
 
     def _jumps(self, span: tuple[float, float]) -> Iterator[Finding]:
         """Yield motions whose velocities jump: by an impulse, which nothing else of the system feels."""

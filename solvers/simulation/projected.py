@@ -65,6 +65,10 @@ class Integrator(Protocol):
     def end(self) -> float:
         """Time (s) to which it goes."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that is guarded switched in the last steps."""
+
     def step(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch`.
 
@@ -74,11 +78,17 @@ class Integrator(Protocol):
     def again(self, length: float) -> None:
         """Go back to where the last step began, to make one of another length (s)."""
 
+    def cut(self, t: float) -> bool:
+        """Let the last step end at a time (s) within it, by what is known between its ends.
+
+        Tell whether that was done: those that go on from its end as well as from another make a step `again`.
+        """
+
     def move(self, y: Array) -> None:
         """Go on from another state."""
 
-    def go_to(self, end: float) -> bool:
-        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s), see `Stepper`; tell whether that can be done."""
 
     def dense_output(self) -> Callable[[Array], Array]:
         """Return the states (m, n) within the last step as a function of times (m)."""
@@ -119,6 +129,11 @@ class Stepping:
         """``"running"`` until the end is reached."""
         return "running" if self._solver.t < self._solver.end else "finished"
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing that is guarded switched in the last steps."""
+        return self._solver.is_clear
+
     def step(self, watch: float) -> OnClosures:
         """Make a step, or several until one reaches the time `watch`; return the state at the end.
 
@@ -149,9 +164,16 @@ class Stepping:
     def go_on(self, closed: OnClosures) -> None:
         """Go on as if nothing had been: states need no projection."""
 
-    def go_to(self, end: float) -> bool:
-        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
-        return self._solver.go_to(end)
+    def end_at(self, t: float) -> OnClosures:
+        """Let the last step end at a time (s) within it, or before; return the state on the closures there."""
+        if self._solver.cut(t):
+            return project(self._plant, self.t, self.y)
+        self._solver.again(t - self.begin)
+        return self.step(-math.inf)
+
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s), see `Stepper`; tell whether that can be done."""
+        return self._solver.go_to(end, anew)
 
     def statistics(self) -> dict[str, float]:
         """Return what was counted."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -61,8 +60,6 @@ class RungeKutta:
         None for `fun`, one by one.
     is_near : callable
         Tells whether `fun` has to be used for the next step in any case.
-    longest_from : callable ``f(t)`` or None
-        The longest step (s) from a time on, if that is not always `max_step`.
     rtol, atol, max_step : float
 
     Attributes
@@ -74,8 +71,11 @@ class RungeKutta:
     begin : float, s
         Where the last step began.
     end : float, s
+    is_clear : bool
+        Whether compiled code saw that nothing that it guards switched in the last steps.
     """
 
+    is_clear = False
     t: float
     begin: float
     end: float
@@ -89,14 +89,12 @@ class RungeKutta:
         method: Tableau,
         stages: Stages | None,
         is_near: Callable[[], bool],
-        longest_from: Callable[[float], float] | None,
         rtol: float,
         atol: float,
         max_step: float,
     ) -> None:
         self.name, self.y = method.kind.__name__, np.array(y0, dtype=float)
         self._fun, self._method, self._stages, self._is_near = fun, method, stages, is_near
-        self._longest_from, self._longest = longest_from, max_step
         shape = len(method.nodes), len(y0)
         self._states, self._rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(CLOCK_COLUMNS)
         if stages is not None:
@@ -128,14 +126,11 @@ class RungeKutta:
             If steps become too short to count.
         """
         clock, reached = self._clock, None
-        if self._longest_from is not None:
-            watch, longest = -math.inf, min(self._longest, self._longest_from(self.t))
-            if clock[LONGEST] != longest:
-                clock[LONGEST] = longest
-                self._set_out(clock)
         if self._stages is not None and not self._is_near():
             reached = self._stages.steps(watch)
+            self.is_clear = reached is not None
         else:
+            self.is_clear = False
             self._step()
         self._look()
         if self.t < self.end and clock[LENGTH] <= 0.0:
@@ -178,8 +173,12 @@ class RungeKutta:
         """Go on from another state."""
         self.y[:] = y
 
-    def go_to(self, end: float) -> bool:
-        """Go on to a later end (s), what acts being another from now on; tell whether that can be done."""
+    def cut(self, t: float) -> bool:
+        """Tell that it makes a step again."""
+        return False
+
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s); what acts is asked for anew in any case."""
         self._clock[END] = end
         self._set_out(self._clock)
         self._look()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.integrate import OdeSolver
+from scipy.integrate import LSODA, OdeSolver, Radau
 
 from titop.blocks.basics.spatial import Array
 
@@ -16,14 +16,16 @@ class ScipySteps:
     Parameters
     ----------
     solver : scipy.integrate.OdeSolver
-    longest_from : callable ``f(t)``, optional
-        The longest step (s) from a time on, if that is not always the solver's own.
     """
 
-    def __init__(self, solver: OdeSolver, longest_from: Callable[[float], float] | None = None) -> None:
+    #: Whether nothing switched: that has to be looked at.
+    is_clear = False
+
+    def __init__(self, solver: OdeSolver) -> None:
         self._solver, self._steps, self.name = solver, 0, type(solver).__name__
-        self._longest_from, self._longest = longest_from, getattr(solver, "max_step", np.inf)
         self._begin = vars(solver).copy()
+        self._is_one_step = isinstance(solver, Radau)
+        self._dense: Callable[[Array], Array] | None = None
 
     @property
     def t(self) -> float:
@@ -53,9 +55,7 @@ class ScipySteps:
         ArithmeticError
             If the integrator gives up.
         """
-        if self._longest_from is not None:
-            self._solver.max_step = min(self._longest, self._longest_from(self.t))
-        self._begin = vars(self._solver).copy()
+        self._begin, self._dense = vars(self._solver).copy(), None
         message = self._solver.step()
         if self._solver.status == "failed":
             raise ArithmeticError(message)
@@ -72,14 +72,26 @@ class ScipySteps:
         self._solver.y = y
         self._solver.f = self._solver.fun(self.t, y)  # implicit integrators keep it for the next step
 
-    def go_to(self, end: float) -> bool:
-        """Tell that it goes to no other end than the one it knows."""
-        return False
+    def cut(self, t: float) -> bool:
+        """Let the last step end at a time (s) within it, if the method is one of several steps: others make it again."""
+        if not self._is_one_step:
+            dense = self.dense_output()
+            self._solver.y, self._solver.t = dense(np.array([t]))[0], t
+        return not self._is_one_step
+
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s), unless something begins `anew`; LSODA's Fortran does not know of any."""
+        if anew or isinstance(self._solver, LSODA):
+            return False
+        self._solver.t_bound, self._solver.status = end, "running"
+        return True
 
     def dense_output(self) -> Callable[[Array], Array]:
         """Return the states (m, n) within the last step as a function of times (m)."""
-        dense = self._solver.dense_output()
-        return lambda times: dense(times).T
+        if self._dense is None:
+            dense = self._solver.dense_output()
+            self._dense = lambda times: dense(times).T
+        return self._dense
 
     def counted(self) -> dict[str, int]:
         """Return what was counted; see `Trajectory`."""

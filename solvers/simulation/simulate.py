@@ -186,7 +186,7 @@ def simulate(
         raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
     solution = SimpleNamespace(t=times[:1], y=y0[:, None], t_events=[[]] * len(watched), y_events=[[]] * len(watched))
     if isinstance(scheme, GeneralizedAlpha):
-        scheme.check_step(max_step, plant.resolutions)
+        scheme.check_step(max_step)
     begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
     try:
         if model.nv == 0 and watched:

@@ -6,6 +6,7 @@ stage. Implicit ones get the exact Jacobian of what is integrated; see `rate_jac
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from titop.solvers.simulation.reached import Reached
 from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.scipy_steps import ScipySteps
 from titop.solvers.simulation.stiffness_watch import StiffnessWatch
+from titop.solvers.simulation.switching import Switching
 from titop.solvers.simulation.tableaus import tableau
 from titop.solvers.simulation.trial_states import told, went_too_far
 
@@ -49,9 +51,11 @@ def integrate_stepwise(
 ) -> Any:
     """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
     begin, end = float(times[0]), float(times[-1])
-    reached = Reached(begin, y0, len(events))
+    reached, acts_until, anew = Reached(begin, y0, len(events)), begin, True
+    switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
+    kinks = [*plant.kinks[(plant.kinks > begin) & (plant.kinks < end)].tolist(), end]
     solver: Stepper | None = None
-    watch, pieces = StiffnessWatch(plant, str(method), begin, min(tolerances["max_step"], plant.resolution)), 0
+    watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
 
     def look(t: float, y: Array) -> None:
         advance(t, y)
@@ -59,17 +63,17 @@ def integrate_stepwise(
             watch.look(t, y, int(solver.statistics()["steps"]), pieces)
 
     try:
-        while True:
+        while not reached.ended:
             t, y = reached.last
-            until, pieces = min(plant.act(t, y), end), pieces + 1
+            if t >= acts_until:
+                acts_until, anew = plant.act(t, y), True
             if t == end:
                 break
-            if solver is None or not solver.go_to(until):
+            until, pieces = min(acts_until, kinks[bisect_right(kinks, t)]), pieces + 1
+            if solver is None or not solver.go_to(until, anew):
                 _count(plant, solver)
                 solver = _solver(plant, method, (t, until), y, tolerances)
-            integrate_steps(plant, times, events, solver, look, reached, plant.half_turns.any)
-            if reached.ended:
-                break
+            anew = integrate_steps(plant, times, events, solver, look, reached, plant.half_turns.any, switching)
     except KeyboardInterrupt:
         raise stopped(reached.last, end, reached.solution(times)) from None
     _count(plant, solver)
@@ -93,11 +97,11 @@ def _solver(
 
 
 def _explicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
-    table, longest_from = tableau(method), plant.longest_from if plant.tables else None
+    table = tableau(method)
     stages = plant.stages(table)
 
     def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> RungeKutta:
-        return RungeKutta(fun, start, y0, end, table, stages, is_near, longest_from, **options)
+        return RungeKutta(fun, start, y0, end, table, stages, is_near, **options)
 
     return integrator
 
@@ -106,12 +110,10 @@ def _implicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
     factors = NewtonFactors(plant.model)
 
     def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> ScipySteps:
-        follows = plant.tables and method != "LSODA"  # which takes but one longest step
-        options["max_step"] = options["max_step"] if follows else min(options["max_step"], plant.resolution)
         solver = _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant, is_near), **options)
         if hasattr(solver, "solve_lu"):
             solver.lu, solver.solve_lu = factors.factor, factors.solve
-        return ScipySteps(solver, plant.longest_from if follows else None)
+        return ScipySteps(solver)
 
     return integrator
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: Lines between few of the samples may be so far off the others, in parts of each column's range.
-_SHOWN = 0.05
+#: What rounding makes of samples, in parts of the largest.
+_ROUNDING = 8 * np.finfo(float).eps
 
 
 class Interpolated:
@@ -29,46 +28,17 @@ class Interpolated:
         self._times, self._samples = times.tolist(), samples
         self._slopes = np.diff(samples, axis=0) / np.diff(times).reshape(-1, *(1,) * (samples.ndim - 1))
 
-    @cached_property
-    def _pieces(self) -> tuple[list[float], list[float]]:
-        """Return when pieces of the time begin (s), and the longest time (s) after which to look again within each.
-
-        Lines between every other sample, every fourth and so on are compared with all samples: what is under the shortest that
-        is off bends in its middle, and is looked at again after no more than the half that is begun.
-        """
-        times, count = np.array(self._times), len(self._times)
-        samples = self._samples.reshape(count, -1)
-        sizes = _SHOWN * np.ptp(samples, axis=0)
-        stride, every, longest = 1, np.arange(count), np.full(count, math.inf)
-        while stride < count - 1:
-            block = every - every % (2 * stride)
-            before, behind = np.minimum(block, count - 2), np.minimum(block + 2 * stride, count - 1)
-            part = ((times - times[before]) / (times[behind] - times[before]))[:, None]
-            off = (np.abs(samples[before] + part * (samples[behind] - samples[before]) - samples) > sizes).any(axis=1)
-            is_off = np.zeros(count, dtype=bool)
-            is_off[block[off]] = True
-            middle = np.minimum(block + stride, count - 1)
-            halves = np.where(every < middle, times[middle] - times[block], times[behind] - times[middle])
-            longest[is_off[block]] = np.minimum(longest, halves)[is_off[block]]
-            stride *= 2
-        longest[-1] = math.inf
-        begins = np.flatnonzero(np.concatenate([[True], longest[1:] != longest[:-1]]))
-        return times[begins].tolist(), longest[begins].tolist()
-
     @property
-    def resolution(self) -> float:
-        """The longest time (s) after which to look again without missing anything; endless for straight lines."""
-        return min(self._pieces[1])
-
-    def longest_from(self, t: float) -> float:
-        """Return the longest time (s) after which to look again from time t (s) on: until the lines bend, or as they do."""
-        begins, longest = self._pieces
-        k = bisect_right(begins, t)
-        most = longest[k - 1] if k else math.inf
-        while k < len(begins) and begins[k] - t < most:
-            most = min(most, max(begins[k] - t, longest[k]))
-            k += 1
-        return most
+    def kinks(self) -> Array:
+        """Return the times (k, s) at which the lines bend, rounding aside, the ends included."""
+        times, samples = np.array(self._times), self._samples.reshape(len(self._times), -1)
+        slopes = self._slopes.reshape(len(times) - 1, -1)
+        bends = np.abs(np.diff(slopes, axis=0, prepend=0.0, append=0.0))
+        steps = np.diff(times)
+        nearest = np.minimum(np.append(steps, math.inf), np.insert(steps, 0, math.inf))
+        rounding = _ROUNDING * np.abs(samples).max(axis=0, initial=0.0) / nearest[:, None]
+        found: Array = times[(bends > rounding).any(axis=1)]
+        return found
 
     def rows(self, t: Array) -> Array:
         """Return the values (n, ...) at times t (n, s)."""

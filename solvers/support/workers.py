@@ -182,7 +182,8 @@ def _answer(function: Callable[[Any], Any], task: Any) -> bytes:
     try:
         return pickle.dumps((True, result))
     except Exception as error:
-        found, expected = f"a result of type {type(result).__name__} that does not pickle: {error}", "what processes can send back"
+        found = f"a result of type {type(result).__name__} that does not pickle: {error}"
+        expected = "what processes can send back"
         advice = "return numbers, arrays or what titop returns, or use workers=1"
         return _packed(ModelError(Finding("worker-result", "workers", found, expected, advice)))
 

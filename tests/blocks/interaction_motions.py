@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, random_motion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, random_motion
 
 
 def motion(cable: Interaction, seed: int, ports: int = 3, tension: float = 0.0) -> TargetMotion:

@@ -16,7 +16,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.overrides import built_in, overrides
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.engines.compiled.law_kinds import interaction_of_kind, law_of_kind
 from titop.solvers.engines.compiled.program_codes import line_codes, program_codes
@@ -79,6 +80,8 @@ class Stages:
             kind = compiled_interaction(block) or python
             slopes = kind.slopes if block.complex_safe else python.slopes
             stages = {layout.ACT: kind.act, layout.ACT_SLOPES: slopes, layout.STORED: kind.stored or python.stored}
+            if (gap := gap_stage(block)) is not None:
+                stages[layout.GAP] = gap
             self._put(row, block, stages)
             self._put_table(row, acting.block)
 
@@ -166,6 +169,12 @@ def compiled_interaction(interaction: Interaction) -> CompiledInteraction | Inte
         return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
     kind = interaction_of_kind(interaction)
     return None if kind is None or overrides(interaction) else kind
+
+
+def gap_stage(interaction: Interaction) -> Stage | None:
+    """Return what writes the one gap of an interaction compiled, None if it says gaps in Python, or has none."""
+    kind = compiled_interaction(interaction)
+    return None if kind is None or redefines(interaction, "gaps", built_in(type(interaction))) else kind.gap
 
 
 def has_own_numbers(interaction: Interaction) -> bool:

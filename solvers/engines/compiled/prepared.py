@@ -10,20 +10,26 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.hybrid import HybridKernels
+from titop.solvers.engines.compiled.law_tables import gap_stage
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise
 from titop.solvers.kernels.entries import closure_entries, dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports.guards import BOUND, GUARD_COLUMNS, IN_Q, ROW
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
 #: A step of no length: of one stage, which is its beginning.
 _AT_ONCE = np.zeros((1, 1))
+#: No gaps.
+NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 
 
 class CompiledPreparedDynamics(PreparedDynamics):
@@ -94,7 +100,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
 
     def steps(
-        self, moved: Array, control: tuple[Array, ...], tau: Array, precision: Array
+        self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
     ) -> tuple[Callable[..., int], tuple[Array, ...]]:
         """Return compiled steps, and what they take behind what changes between them; before each, callers `hold_rank`.
 
@@ -104,6 +110,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
             Entries of q that are imposed.
         control : tuple of array
             As `no_control` returns it.
+        guards : (n, k) array
+            As `titop.solvers.kernels.ports.guards` has it.
         tau : (nv,) array
         precision : (3,) array
             As `closed_steps` has it.
@@ -115,7 +123,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
             see `stepping_entries`.
         same : tuple of array
         """
-        return self._kernel, (moved, self.imposed, *control, tau, *self._closures_for_steps(precision), *self._tables)
+        return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
 
     @cached_property
     def _one(self) -> Any:
@@ -123,7 +131,14 @@ class CompiledPreparedDynamics(PreparedDynamics):
         nq, nv = self.model.nq, self.model.nv
         state, rate, motion, tau = np.empty((1, nq + nv)), np.empty((1, nq + nv)), np.empty((1, nq + 2 * nv)), np.empty(nv)
         begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), _AT_ONCE, _AT_ONCE, state[0], state, rate, motion
-        same = np.zeros(nq, dtype=bool), self.imposed, *no_control(nv, 1), tau, *self._closures_for_steps(np.zeros(3))
+        same = (
+            np.zeros(nq, dtype=bool),
+            self.imposed,
+            *no_control(nv, 1),
+            NO_GUARDS,
+            tau,
+            *self._closures_for_steps(np.zeros(3)),
+        )
         return partial(self._kernel, *begin, *same, *self._tables), state[0], motion[0], tau, rate[0]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
@@ -152,6 +167,49 @@ class CompiledPreparedDynamics(PreparedDynamics):
         status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self._system.raise_for(status)
         return a, tau
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int, int, Array]]:
+        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, and no inputs."""
+        places = []
+        for row, loop in zip(self.interaction_rows, self.model.interactions, strict=True):
+            o, p, n = self._ints[row, [layout.LAW, layout.ACT_PORTS, layout.ACT_COORDINATES]].tolist()
+            places.append((o, p, n, np.zeros(len(loop.closure.inputs))))
+        return places
+
+    @cached_property
+    def interaction_rows(self) -> list[int]:
+        """The row of every interaction."""
+        rows, row = [], int(self._ints[0, layout.FIRST_INTERACTION])
+        for _ in self.model.interactions:
+            rows.append(row)
+            row += 1 + int(self._ints[row, layout.ACT_PORTS] + self._ints[row, layout.ACT_COORDINATES])
+        return rows
+
+    def guards(self, stops: Array, closures: Sequence[tuple[int, Interaction]]) -> Array | None:
+        """Return rows that guard the gaps of stops and interactions; None where some cannot be guarded by compiled code.
+
+        Parameters
+        ----------
+        stops : (n, 4) array
+            Where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
+        closures : sequence of (int, Interaction)
+            Which interactions have gaps.
+        """
+        rows = np.zeros((len(stops) + len(closures), GUARD_COLUMNS))
+        rows[: len(stops), ROW] = -1.0
+        rows[: len(stops), IN_Q : BOUND + 1] = stops
+        rows[len(stops) :, ROW] = [self.interaction_rows[k] for k, _ in closures]
+        return rows if all(gap_stage(closure) is not None for _, closure in closures) else None
+
+    def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
+        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        told, size = self._law[0].copy(), layout.MOTION_SIZE
+        motions = []
+        for o, p, n, u in self._places:
+            ports, own = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
+            motions.append(TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u))
+        return motions
 
     @cached_property
     def _forward(self) -> Any:

@@ -11,7 +11,8 @@ from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import is_titops_own
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_derivatives
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, load_derivatives
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
 from titop.solvers.kernels.laws import term_stages

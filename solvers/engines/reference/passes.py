@@ -26,7 +26,8 @@ from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import port_terms
-from titop.blocks.interactions.interaction import TargetMotion, motion_among
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import motion_among
 from titop.graph.checking.massless import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop

@@ -7,6 +7,7 @@ As in `entries`, each returns a status. What `open_steps` and `closed_steps` tak
 - `first`, `last`, `end`: the first stage, the one behind those that the error needs, the one whose state is that at the end;
 - `watch`: a time (s); the first step that reaches it is the last one;
 - `clock`: see `step_control`; `estimators` of the error; `coefficients`, rows of stages: how states follow from rates before;
+- `guards`: gaps that are guarded, see `titop.solvers.kernels.ports.guards`;
 - `y`: the state that is reached; `states` and `rates`: rows of stages, of the last step or try; see `stepping` for the rest.
 """
 
@@ -18,7 +19,7 @@ from titop.solvers.kernels.closures.closed_passes import constrained, constraine
 from titop.solvers.kernels.closures.closing import close, closing_step
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.entries.runge_kutta import combine, control, take_state
-from titop.solvers.kernels.entries.step_control import BEGUN, END, EVALUATIONS, LENGTH, TIME, choose_length, take_or_leave
+from titop.solvers.kernels.entries.step_control import BEGUN, END, EVALUATIONS, LAST, LENGTH, TIME, choose_length, take_or_leave
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, sizes_fit, status_of, world_rows
 from titop.solvers.kernels.interface.layout import (
     ELEMENTS,
@@ -30,6 +31,7 @@ from titop.solvers.kernels.interface.layout import (
     RANK,
     WRONG_SIZE,
 )
+from titop.solvers.kernels.ports.guards import cleared
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
@@ -40,7 +42,8 @@ from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, MASK, R
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
 LAWS = True
 
-#: Further status codes: steps became too short to count; a step is made whose state has to be put on the closures with care.
+#: Further status codes: steps became too short to count; a step is made whose state has to be put on the closures with care, or
+#: in which something may have switched.
 TOO_SHORT = -7
 LOOK_CLOSER = -8
 
@@ -60,6 +63,7 @@ LOOK_CLOSER = -8
     FLOATS,
     MASK,
     MASK,
+    FLOATS,
     FLOATS,
     FLOATS,
     FLOATS,
@@ -91,6 +95,7 @@ def open_steps(
     limits,
     motors,
     thrust,
+    guards,
     tau,
     ints,
     floats,
@@ -139,6 +144,11 @@ def open_steps(
             return status
         if is_step:
             copy(states[end], y)
+            if guards.shape[0] > 0:
+                take_state(ints, y, motions[end], moved, imposed, q, v, a)
+                status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+                if status != OK or cleared(ints, numbers, stages, law, q, v, clock[LAST : LAST + 1], guards) != OK:
+                    return LOOK_CLOSER
             if clock[TIME] >= min(watch, clock[END]):
                 break
     return OK
@@ -159,6 +169,7 @@ def open_steps(
     FLOATS,
     MASK,
     MASK,
+    FLOATS,
     FLOATS,
     FLOATS,
     FLOATS,
@@ -196,6 +207,7 @@ def closed_steps(
     limits,
     motors,
     thrust,
+    guards,
     tau,
     precision,
     sizes,
@@ -277,6 +289,10 @@ def closed_steps(
             told[3] = max(told[3], told[1])
             copy(q, y[:nq])
             copy(closed, y[nq : nq + nv])
+            if guards.shape[0] > 0:
+                status = outward_whole(ints, floats, numbers, stages, law, q, closed, work, world)
+                if status != OK or cleared(ints, numbers, stages, law, q, closed, clock[LAST : LAST + 1], guards) != OK:
+                    return LOOK_CLOSER
             if clock[TIME] >= min(watch, clock[END]):
                 break
     return OK

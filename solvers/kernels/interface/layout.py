@@ -221,7 +221,8 @@ APPLY_SLOPES = 5  # and its derivatives
 ENERGY = 6
 ACT = 0  # of interactions: what they do
 ACT_SLOPES = 1  # its derivatives
-STORED = 2  # and their energy
+STORED = 2  # their energy
+GAP = 3  # and what is zero where they switch
 PROGRAMS = 7  # a block's own programs, in an order that its kind knows; of interactions, the address of a table of them
 STAGE_COLUMNS = 16
 

@@ -28,7 +28,7 @@ Blocks on which something acts, given the pose of their parent port (rotation 9,
 ``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
-Interactions have three stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
+Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
 the address of their row of stages, and the part of `law` with the motion of their targets (see `layout`):
 
 ``act(ports, coordinates, inputs, count, stages, numbers, motion, loads)``
@@ -37,6 +37,8 @@ the address of their row of stages, and the part of `law` with the motion of the
     writes their derivatives into the interaction's part of `slopes`.
 ``stored(ports, coordinates, inputs, count, stages, numbers, motion, energy)``
     writes the stored energy.
+``gap(ports, coordinates, inputs, count, stages, numbers, motion, gap)``
+    writes the one number that is zero where the interaction switches, and its rate; of kinds that do, if they say.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ class InteractionStages(NamedTuple):
     act: Stage
     slopes: Stage
     stored: Stage | None
+    gap: Stage | None = None
 
 
 class CompiledInteraction:
@@ -39,9 +40,13 @@ class CompiledInteraction:
     write_slopes : helper, optional
         Likewise, the derivatives of the loads in place of these, row by row, and a row of the loads' size to work in; never
         complex.
+    write_gap : helper, optional
+        Likewise, the one gap and its rate in place of the loads; never complex.
     """
 
-    def __init__(self, name: str, write: Any, write_energy: Any = None, write_slopes: Any = None) -> None:
+    def __init__(
+        self, name: str, write: Any, write_energy: Any = None, write_slopes: Any = None, write_gap: Any = None
+    ) -> None:
         def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
             write(ports, coordinates, inputs, row_at(numbers, count), told, row_at(loads, 6 * ports + coordinates))
@@ -84,8 +89,14 @@ class CompiledInteraction:
             write_energy(ports, coordinates, inputs, row_at(numbers, count), told, row_at(energy, 1))
             return OK
 
+        def gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
+            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            write_gap(ports, coordinates, inputs, row_at(numbers, count), told, row_at(gap, 2))
+            return OK
+
         self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
         self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
+        self.gap = None if write_gap is None else Stage(f"{name}_gap", gap, INTERACTION_ARGUMENTS)
         self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
 
 

@@ -159,6 +159,13 @@ def contact_energy(ports, coordinates, inputs, numbers, motion, energy):
     energy[0, 0] = impact_energy(max(depth, 0.0), numbers[0, 4])
 
 
+@helper
+def contact_gap(ports, coordinates, inputs, numbers, motion, gap):
+    """The distance from the plane."""
+    n, (rate, _) = (numbers[0, 0], numbers[0, 1], numbers[0, 2]), _rates(motion)
+    gap[0, 0], gap[0, 1] = dot3(n, _position(motion)) - numbers[0, 3], dot3(n, rate)
+
+
 # -- a cable over ports and pulleys --------------------------------------------------------------------------------------
 
 
@@ -181,8 +188,8 @@ def _segment(motion, k):
 
 
 @helper
-def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
-    """One tension along the way; `numbers` are stiffness, length, dissipation, arms and the input."""
+def _stretch(ports, coordinates, numbers, motion):
+    """Return by how much the cable is longer than slack, and the rate of that."""
     o = MOTION_SIZE * ports
     stretch, rate = 0.0 * motion[0, 0] - numbers[0, 1], 0.0 * motion[0, 0]
     for k in range(coordinates):
@@ -192,6 +199,13 @@ def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
         _, distance, speed = _segment(motion, k)
         stretch += distance
         rate += speed
+    return stretch, rate
+
+
+@helper
+def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """One tension along the way; `numbers` are stiffness, length, dissipation, arms and the input."""
+    stretch, rate = _stretch(ports, coordinates, numbers, motion)
     share = 1.0 + numbers[0, 2] * rate
     tension = 0.0 * stretch + numbers[0, 3 + coordinates]
     if stretch.real > 0.0 and share.real > 0.0:
@@ -221,7 +235,13 @@ def cable_energy(ports, coordinates, inputs, numbers, motion, energy):
     energy[0, 0] = 0.5 * numbers[0, 0] * max(stretch, 0.0) ** 2
 
 
+@helper
+def cable_gap(ports, coordinates, inputs, numbers, motion, gap):
+    """By how much it is stretched."""
+    gap[0, 0], gap[0, 1] = _stretch(ports, coordinates, numbers, motion)
+
+
 COMPLIANT = CompiledInteraction("compliant", compliant_loads, compliant_energy)
 SPRING = CompiledInteraction("spring", spring_loads, spring_energy)
-CONTACT = CompiledInteraction("contact", contact_loads, contact_energy)
-CABLE = CompiledInteraction("cable", cable_loads, cable_energy)
+CONTACT = CompiledInteraction("contact", contact_loads, contact_energy, write_gap=contact_gap)
+CABLE = CompiledInteraction("cable", cable_loads, cable_energy, write_gap=cable_gap)

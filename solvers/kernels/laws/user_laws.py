@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.contract.law import Law, LawTerms
-from titop.blocks.interactions.interaction import TargetLoads, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import TargetLoads
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of

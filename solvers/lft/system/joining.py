@@ -17,7 +17,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.contract.overrides import is_titops_own
-from titop.blocks.interactions.interaction import Interaction, TargetMotion, load_derivatives
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, load_derivatives
 from titop.graph.network.connections import Loop as Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows

@@ -9,7 +9,8 @@ import pytest
 
 import titop as tt
 from tests.refusals import ENGINES
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 
 
 class Lifting(tt.Interaction):

@@ -8,7 +8,7 @@ import numpy as np
 
 import titop as tt
 from tests.blocks.bodies.rods.manipulator import LENGTH, TIP, manipulator
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.rod_line import RodLine
 
 TURNS = 4 * np.pi / LENGTH

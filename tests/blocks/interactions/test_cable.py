@@ -10,7 +10,8 @@ import pytest
 import titop as tt
 from tests.blocks.interaction_motions import motion
 from titop.blocks.checking.interaction_findings import moved, resultant
-from titop.blocks.interactions.interaction import Interaction, TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction
 
 
 @pytest.mark.parametrize("ports", [2, 3, 5])

@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from tests.blocks.bodies.rods.manipulator import manipulator
 from tests.blocks.interactions.rod_lines import motion_at
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 
 
 def test_an_elastic_tendon_is_slack_up_to_its_length_at_rest() -> None:

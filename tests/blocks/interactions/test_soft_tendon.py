@@ -14,7 +14,7 @@ from tests.blocks.interactions.rod_lines import motion_at
 from tests.blocks.interactions.test_soft_line import ARM, LENGTH, STRAIGHT, arm, body
 from tests.refusals import ENGINES
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 
 STIFFNESS, DISSIPATION, DRUM = 200.0, 0.3, 0.02
 

@@ -12,7 +12,7 @@ from tests.closed_systems import bricard, four_bar, geared_hand, random_closed_t
 from tests.solvers.linear.nonlinear_systems import Array
 from tests.systems import random_tree
 from titop.blocks.basics.complex_steps import complex_step
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 
 
 def test_reactions_of_a_closed_chain() -> None:

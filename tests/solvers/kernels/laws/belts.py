@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import titop as tt
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 
 
 def belt_law(numbers: Any, motion: Any, loads: Any) -> None:

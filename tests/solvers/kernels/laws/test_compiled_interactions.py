@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from tests.flexible import unit_beam
 from tests.solvers.kernels.laws.belts import CompiledBelt, PythonBelt, RealBelt, belt_law
-from titop.blocks.interactions.interaction import TargetMotion
+from titop.blocks.contract.target_motion import TargetMotion
 
 STEP = 1e-6
 

@@ -1,0 +1,90 @@
+"""Gaps of stops and interactions, guarded step by step: whether one may have come to zero within a step.
+
+A row of ``guards`` for each gap, of these columns. A step is cleared if none comes near: the cubic through a gap and its rates
+at both ends stays above its four control points (see `titop.solvers.simulation.switching`, which looks at others closely).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import (
+    GAP,
+    INT_COLUMNS,
+    LAW_SIZE,
+    NQ,
+    NV,
+    OK,
+    STAGE_COLUMNS,
+)
+from titop.solvers.kernels.interface.stages import (
+    address_of,
+    address_or_zero,
+    call_interaction,
+    floats_at,
+    ints_at,
+    row_at,
+    vector_at,
+)
+from titop.solvers.native.kernel import feature, helper
+
+ROW = 0  # of an interaction, -1 for a stop
+IN_Q = 1  # of a stop: where its coordinate stands,
+IN_V = 2
+SIGN = 3  # on which side of the bound the gap is positive,
+BOUND = 4  # and the bound
+SIDE = 5  # on which the gap is: 1 or -1
+VALUE = 6  # of the gap (m, rad) when it was looked at last,
+RATE = 7  # and its rate
+GUARD_COLUMNS = 8
+
+#: A status: a gap may have come to zero.
+NEAR = -10
+#: Gaps whose control points come nearer to zero than this part of what they change by may do so: the cubic is off by some
+#: hundredths of that in the longest steps.
+NEARNESS = 0.25
+
+
+@helper
+def cleared(ints, numbers, stages, law, q, v, length, guards):
+    """Look at all gaps at the end of a step of a `length` (s), targets' motions in `law`; return OK if none comes near zero."""
+    given = address_of(ints, 0), ints.shape[0], address_or_zero(law), address_of(numbers, 0), numbers.shape[1]
+    return gaps_guarded(
+        (
+            *given,
+            address_of(stages, 0),
+            stages.shape[0],
+            address_of(q, 0),
+            address_of(v, 0),
+            address_of(length, 0),
+            address_of(guards, 0),
+            guards.shape[0],
+        )
+    )
+
+
+@feature(12)
+def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, length, guards, count):
+    """See `cleared`."""
+    table, given = ints_at(ints, rows, INT_COLUMNS), floats_at(guards, count, GUARD_COLUMNS)
+    state, rates, h = vector_at(q, table[0, NQ]), vector_at(v, table[0, NV]), vector_at(length, 1)[0]
+    answer, result = np.zeros(2), OK
+    for k in range(count):
+        row = np.int64(given[k, ROW])
+        if row >= 0:
+            addresses, record = ints_at(stages, kinds, STAGE_COLUMNS), row_at(law, table[0, LAW_SIZE])
+            told = row_at(numbers, number_count)
+            status = call_interaction(table, told, addresses, record, row, GAP, address_of(answer, 0))
+            if status != OK:
+                return status
+        else:
+            answer[0] = given[k, SIGN] * (state[np.int64(given[k, IN_Q])] - given[k, BOUND])
+            answer[1] = given[k, SIGN] * rates[np.int64(given[k, IN_V])]
+        side, begin, end = given[k, SIDE], given[k, VALUE], answer[0]
+        out, into = h / 3.0 * given[k, RATE], h / 3.0 * answer[1]
+        least = min(min(side * begin, side * (begin + out)), min(side * end, side * (end - into)))
+        size = max(abs(end - begin), 3.0 * max(abs(out), abs(into)))
+        if not least > NEARNESS * size or side == 0.0:
+            result = NEAR
+        given[k, VALUE], given[k, RATE] = answer[0], answer[1]
+    return result

@@ -1,0 +1,140 @@
+"""Gaps: what blocks, joints and interactions say is zero where they switch, as one function of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, motion_among
+from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.joint import Joint
+from titop.solvers.arguments.reading import all_finite
+from titop.solvers.model.model import Model
+
+#: A part of the gaps (n), as a function of q and v.
+_Part = Callable[[Array, Array], Array]
+
+
+class Gaps:
+    """The gaps of all that switches.
+
+    Parameters
+    ----------
+    model : Model
+    target_motions : callable ``f(q, v)``
+        The motions of the targets of all interactions.
+
+    Attributes
+    ----------
+    count : int
+    follow_rates : bool
+        Whether some depend on rates, not on positions alone.
+    """
+
+    def __init__(self, model: Model, target_motions: Callable[[Array, Array], list[TargetMotion]]) -> None:
+        self._model, self._target_motions = model, target_motions
+        q, v = model.neutral(), np.zeros(model.nv)
+        #: What kernels can guard: stops, as rows of places in q and v, sign and bound, and interactions; None if there is more.
+        self.guarded: tuple[Array, list[tuple[int, Interaction]]] | None = np.zeros((0, 4)), []
+        self._parts = list(self._all_parts(q, v))
+        self.count = len(self.at(q, v))
+        self.follow_rates = not np.array_equal(self.at(q, v), self.at(q, v + 1.0))
+
+    def at(self, q: Array, v: Array) -> Array:
+        """Return the gaps (n) at a state with unit quaternions."""
+        parts = [part(q, v) for part in self._parts]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+
+    def rates(self, q: Array, v: Array, gaps: Array, step: float) -> Array:
+        """Return the rates (n) of `gaps` at a state, as far as they follow positions, by differences over a `step` (s)."""
+        rates: Array = (self.at(self._model.moved(q, step * v), v) - gaps) / step
+        return rates
+
+    # -- whose they are ------------------------------------------------------------------------------------------------
+
+    def _all_parts(self, q: Array, v: Array) -> Iterator[_Part]:
+        """Yield all parts; the state is one to look at how many gaps each has."""
+        if len((stops := self._stops())(q, v)):
+            yield stops
+        for block in self._model.assembly.blocks.values():
+            own = redefines(block, "gaps", Joint) if isinstance(block, Joint) else redefines(block, "gaps", Block)
+            if own and not isinstance(block, Interaction | CoordinateLimits):
+                part = self._of_block(block)
+                if len(part(q, v)):
+                    self.guarded = None
+                    yield part
+        closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
+        switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
+        if switching:
+            motions = self._target_motions(q, v)
+            switching = [(k, closure) for k, closure in switching if len(_read(closure, motions[k]))]
+        if switching:
+            self.guarded = self.guarded and (self.guarded[0], switching)
+            yield self._of_interactions(switching)
+
+    def _stops(self) -> _Part:
+        """Return the gaps of all stops, those of joints with gaps of their own apart."""
+        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int]]()
+        for block in assembly.blocks_with_coordinates:
+            if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
+                numbers.append(block.limit_numbers)
+                in_q, in_v = assembly.q_slices[block.name].start, assembly.v_slices[block.name].start
+                places += [(in_q + k, in_v + k) for k in range(block.nv)]
+        for limits in assembly.limits:
+            numbers.append(limits.limit_numbers)
+            places.append(assembly.place(limits.joint))
+        rows, where = np.vstack(numbers), np.array(places, dtype=int).reshape(-1, 2)
+        lower, upper = (np.flatnonzero((rows[:, 4] != 0) & np.isfinite(rows[:, side])) for side in (0, 1))
+        bounds = np.concatenate([rows[lower, 0], rows[upper, 1]])
+        signs, where = np.repeat([1.0, -1.0], [len(lower), len(upper)]), where[np.concatenate([lower, upper])]
+        self.guarded = np.column_stack([where, signs, bounds]), []
+        in_q = where[:, 0]
+        return lambda q, v: signs * (q[in_q] - bounds)
+
+    def _of_interactions(self, switching: list[tuple[int, Interaction]]) -> _Part:
+        def gaps(q: Array, v: Array) -> Array:
+            motions = self._target_motions(q, v)
+            return np.concatenate([_read(closure, motions[k]) for k, closure in switching])
+
+        return gaps
+
+    def _of_block(self, block: Block) -> _Part:
+        """Return the gaps of a block or joint that says them itself."""
+        model, assembly = self._model, self._model.assembly
+        nowhere, still = slice(0, 0), np.zeros(model.nv)
+        in_q, in_v = assembly.q_slices.get(block.name, nowhere), assembly.v_slices.get(block.name, nowhere)
+        u = np.zeros(len(block.inputs))
+        at_world, world = (np.eye(3), np.zeros(3)), np.zeros(6)
+
+        def gaps(q: Array, v: Array) -> Array:
+            poses, twists = [], []
+            if not isinstance(block, Joint):
+                at = model.engine.observations.port_motion(block.name, q, v, still)
+                poses, twists = [at_world, (at.rotation, at.position)], [world, at.twist]
+            return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u))
+
+        return gaps
+
+
+def _read(block: Block, motion: TargetMotion) -> Array:
+    """Return the gaps of a block.
+
+    Raises
+    ------
+    ModelError
+        If they are no vector of finite numbers.
+    """
+    given = block.gaps(motion)
+    is_ready = type(given) is np.ndarray and given.dtype == float
+    gaps = given if is_ready else real_array(given)
+    if gaps is None or gaps.ndim != 1 or not all_finite(gaps):
+        expected, advice = "a vector of finite numbers", "return an array, of a number for each place where the block switches"
+        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
+    return gaps
