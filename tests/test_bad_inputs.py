@@ -334,6 +334,7 @@ def found(call: Callable[[], Any]) -> list[tuple[str, str, str]]:
     """Return code, place and message of all that a call refuses or warns of; other exceptions and warnings pass."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", "Setting the shape", DeprecationWarning)  # python-control 0.10 with NumPy 2.5
         try:
             call()
         except tt.ModelError as error:

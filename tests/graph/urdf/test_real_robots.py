@@ -497,9 +497,9 @@ def test_mutants_are_refused_or_finite(name: str, mutate: Callable[[bytes, rando
     outcomes = []
     for seed in range(how_many(MUTANTS_OF_A_KIND, 3 * len(SMALL))):
         mutant = mutate(text, random.Random(f"{name} {mutate.__name__} {seed}"))
-        start = time.perf_counter()
+        start = time.process_time()
         outcomes.append(outcome(mutant, ("fixed", "free")[seed % 2], seed))
-        assert time.perf_counter() - start < HANG
+        assert time.process_time() - start < HANG
     assert {"refused", "finite"} == set(outcomes), "mutants that are all alike test nothing"
 
 

@@ -106,9 +106,9 @@ def test_it_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
         looked = getattr(module, name)
 
         def timed(*arguments: Any, looked: Any = looked) -> None:
-            start = time.perf_counter()
+            start = time.process_time()
             looked(*arguments)
-            spent.append(time.perf_counter() - start)
+            spent.append(time.process_time() - start)
 
         monkeypatch.setattr(module, name, timed)
     m = satellite()
