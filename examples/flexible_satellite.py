@@ -98,7 +98,7 @@ def shown(run: tt.Trajectory, name: str) -> dict[str, Array]:
         f"hub angle [deg], {name}": hub_angle(run),
         f"left tip across the panel [mm], {name}": 1e3 * coordinate(run, "left_panel.C_z"),
         f"left tip in its plane [mm], {name}": 1e3 * coordinate(run, "left_panel.C_y"),
-        f"second mode across, {name}": coordinate(run, "left_panel.mode_z2"),
+        f"second mode across, {name}": coordinate(run, "left_panel.mode_z1"),
         f"panels [deg], {name}": np.rad2deg(coordinate(run, "left_drive")),
         f"drive torque [N m], {name}": run.tau[:, run.model.coordinate_names.index("left_drive")],
     }

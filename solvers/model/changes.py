@@ -31,8 +31,8 @@ class Changes(Identification):
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         """Return a model of the same structure with some parameters changed.
 
-        Takes microseconds for parameters of rigid bodies and joints, some 50 for springs and dampers, and milliseconds for those of
-        flexible bodies, rods and blocks of one's own: the system is then put together anew, though not compiled.
+        Takes microseconds for parameters of rigid bodies and joints, tens of them for springs and dampers, and milliseconds for
+        those of flexible bodies, rods and blocks of one's own: the system is then put together anew, though not compiled.
 
         What the changed values make suspicious gives a `ModelWarning`, as when a system is resolved.
 

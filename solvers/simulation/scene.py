@@ -153,6 +153,8 @@ class Scene:
                 if body.name not in self.visuals:
                     parts.append(self._solid(body, k))
                 parts.append(self._bars(connection, k))
+            elif isinstance(body, FlexibleBody) and not body.ports:
+                parts.append(self._undeformed(body, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
         parts.append(self._dots())
@@ -235,6 +237,8 @@ class Scene:
 
     def _size(self, connection: Connection) -> float:
         body = connection.child.block
+        if isinstance(body, FlexibleBody) and not body.ports:
+            return float(max([np.linalg.norm(body.com), *_semi_axes(body)]))
         if not isinstance(body, RigidBody):
             return max((float(np.linalg.norm(neutral_chord(body, port))) for port in body.ports), default=0.0)
         start = body.pose(connection.child.name)[1]
@@ -281,7 +285,15 @@ class Scene:
             place = Anchor(name, visual.rotation, visual.position)
             yield self._shape("visual", name, visual.kind, visual.size, place, own if visual.color is None else visual.color)
 
-    def _solid(self, body: RigidBody, k: int) -> Iterator[dict[str, Any]]:
+    def _undeformed(self, body: FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
+        """A flexible body without ports to show how it bends: a bar to its centre of mass, and its inertia."""
+        start = Anchor(body.name, np.eye(3), np.zeros(3))
+        if np.linalg.norm(body.com) > 1e-6 * self.detail:
+            yield self._bar("rod", body.name, start, body.com, _ROD * self.detail, k)
+        if body.name not in self.visuals and body.inertia.any():
+            yield from self._solid(body, k)
+
+    def _solid(self, body: RigidBody | FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
         if body.mass <= 0:
             return
         if not body.inertia.any():
@@ -368,7 +380,7 @@ def neutral_chord(block: Block, port: str) -> Array:
     return position if np.isfinite(position).all() else np.zeros(3)
 
 
-def _semi_axes(body: RigidBody) -> Array:
+def _semi_axes(body: RigidBody | FlexibleBody) -> Array:
     return ellipsoid(body.mass, body.inertia)[0] if body.mass > 0 and body.inertia.any() else np.zeros(0)
 
 

@@ -82,6 +82,19 @@ def test_a_pendulum_is_a_ball_on_a_rod_with_a_pin(tmp_path: Path) -> None:
     assert data["up"] == [0, 0, 1]
 
 
+def test_flexible_bodies_without_ports_are_seen(tmp_path: Path) -> None:
+    """A thin panel of 2 m by 1 m, given by frequencies and participation: a bar to its centre of mass, and an ellipsoid."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    fields: dict[str, Any] = {"frequencies": [3.0], "participation": [0, 0, 0.4, 0, 0, 0]}
+    panel = tt.FlexibleBody("panel", 3.0, [1.0, 0, 0], [3 / 12, 3 * 4 / 12, 3 * 5 / 12], **fields)
+    s.connect("world", panel, tt.Revolute("hinge", axis=[1, 0, 0]))
+    write_animation(motion(s.resolve()), tmp_path / "x.html")
+    (bar,), (solid,) = (shapes_of(read(tmp_path / "x.html"), "panel", role) for role in ("rod", "ellipsoid"))
+    assert (bar["size"][2], bar["position"]) == (pytest.approx(1.0), pytest.approx([0.5, 0, 0]))
+    assert solid["position"] == pytest.approx([1.0, 0, 0])
+    assert sorted(solid["size"])[1:] == pytest.approx(np.sqrt(5 / 12) * np.array([1.0, 2.0]), rel=1e-5)
+
+
 def test_a_rail_is_as_long_as_the_motion(tmp_path: Path) -> None:
     s = tt.System("slide", gravity=[0, -9.81, 0])
     s.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[0, 3, 0]))
