@@ -2,13 +2,13 @@
 
     python -m pytest -p tests.margins -o enable_assertion_pass_hook=true --margins margins.tsv tests/...
 
-The file (one for each process of ``-n``) has a line for each place that compares: the largest part of what is allowed that was
-taken (1 is a failure, below 0.1 a margin of ten; far above 1 where a difference is what is asserted), how often it compared, the
-place, the test that came nearest, and what it compared. Seen are `np.testing.assert_allclose`, `np.allclose` and
+The file (one for each process of ``-n``) has a line for each place that compares: the largest part of what is allowed that
+was taken (1 is a failure, below 0.1 a margin of ten; far above 1 where a difference is what is asserted), how often it
+compared, the place, the test that came nearest, and what it compared. Seen are `np.testing.assert_allclose`, `np.allclose` and
 `pytest.approx`, and of plain `assert` those that compare two numbers by order where either is written with an exponent or
 below `SMALL`: others count or compare sizes, not errors.
 
-What rests on rounding differs between ``OPENBLAS_CORETYPE=Haswell`` and ``SkylakeX``; what is truncation does not. Compare both.
+What rests on rounding differs between ``OPENBLAS_CORETYPE=Haswell`` and ``SkylakeX``; what is truncation does not.
 """
 
 from __future__ import annotations
