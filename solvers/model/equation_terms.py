@@ -106,7 +106,7 @@ class EquationTerms(Resolved):
         The error is a bound, on every processor and in either engine: of accelerations as a whole, their sizes measured by
         kinetic energy, beside those that efforts and gravity give alone; and, against ``|mass_matrix| |a|``, of
         ``inverse_dynamics(forward_dynamics(tau)) - tau``. A system whose inertia loses much gives a `ModelWarning` when it is
-        resolved. Costs some 0.3 ms a block.
+        resolved. Costs some 0.2 ms a block.
 
         Examples
         --------

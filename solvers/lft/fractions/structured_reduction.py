@@ -17,8 +17,8 @@ from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
-#: second times the vector that had it; near these the widest gap decides. The first pair is taken that changes the response by
-#: less than `_EXACT` of its largest entry, or the next if that has as few states and repetitions, and `_ROUNDED` is not met yet.
+#: second times the vector that had it; near these the widest gap decides. The first pair is taken that changes the response
+#: by less than `_EXACT` of its largest entry, or the next if that has as few states and repetitions, and `_ROUNDED` is not met.
 _NEW = (
     (1e3, 1e-7),
     (10.0, 1e-8),

@@ -347,7 +347,7 @@ def test_a_singular_configuration_is_refused(engine: str) -> None:
     model = four_bar(lengths=(1.0, 0.4, 1.0, 0.4)).resolve(engine)
     assert model.closure_rank(model.assemble([0.5, -0.5, -np.pi + 0.5])) == 2
     in_line = np.array([0.0, 0.0, -np.pi])
-    assert np.abs(model.closure_error(in_line)).max() < 1e-15
+    assert np.abs(model.closure_error(in_line)).max() < 1e-14  # sums of a few metres, turned by a rounded pi
     with pytest.raises(tt.ModelError, match=r"pin: got 1 independent constraints at q1 0, .*singular-closure") as caught:
         model.forward_dynamics(in_line, np.zeros(3), np.zeros(3))
     assert caught.value.where == "pin"

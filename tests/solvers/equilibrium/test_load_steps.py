@@ -203,7 +203,8 @@ class TestTensions:
         tensions = np.random.default_rng(1).uniform(0.0, 100.0, 5)
         found = tt.trim(manipulator, u=tensions).q
         least = minimize(lambda q: potential(manipulator, q, tensions), 0.9 * found, method="BFGS")
-        assert potential(manipulator, found, tensions) <= least.fun + 1e-12 * abs(least.fun)
+        # rounding of energies, sums of some hundred terms
+        assert potential(manipulator, found, tensions) <= least.fun + 1e-11 * abs(least.fun)
         tips = [manipulator.pose("rod.tip", q)[1] for q in (found, least.x)]
         np.testing.assert_allclose(tips[0], tips[1], atol=1e-5)  # m; differences of an energy of 100 J end at 1e-6 J/rad
 

@@ -81,7 +81,7 @@ def family(turns: Array, grid: bool, names: tuple[str, ...] = ("z",)) -> tt.LPVM
 def error(found: tt.LPVModel, turn: Array, names: tuple[str, ...] = ("z",)) -> float:
     """Return by what angle (rad) the interpolated attitude is wrong."""
     q = found.trim_at({f"push.torque.{name}": STIFFNESS * x for name, x in zip(names, turn, strict=True)})["q"]
-    assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-15)
+    assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-14)  # four squares, a root and a quotient, here and there
     vector = dict(zip(names, turn, strict=True))
     exact = Rotation.from_rotvec([vector.get(name, 0.0) for name in "xyz"])
     return float((exact.inv() * Rotation.from_quat(q)).magnitude())

@@ -58,7 +58,7 @@ def test_each_keeps_the_volume_everywhere(name: str) -> None:
     made = body(kinematics)
     np.testing.assert_allclose(made.volume_ratios(q), 1.0, rtol=0, atol=KEPT)
     assert np.abs(made.positions(q) - TUBE.points).max() > 1e-4
-    np.testing.assert_allclose(made.positions(0 * q), TUBE.points, rtol=0, atol=1e-16)
+    np.testing.assert_allclose(made.positions(0 * q), TUBE.points, rtol=0, atol=1e-15)  # some last digits of 0.1 m
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -105,7 +105,7 @@ class TestForms:
         expected = [1 / k - (1 / k - r) * np.cos(k * z), y, (1 / k - r) * np.sin(k * z)]
         np.testing.assert_allclose(self.found(K.planar_bending(lambda z: 1.0), k), expected, atol=1e-15)
         straight = self.found(K.planar_bending(lambda z: 1.0), 0.0)
-        np.testing.assert_allclose(straight, self.X, rtol=1e-15)
+        np.testing.assert_allclose(straight, self.X, rtol=1e-14)  # some last digits
 
     def test_bending_about_x_moves_the_tip_towards_minus_y(self) -> None:
         assert self.found(K.planar_bending(lambda z: 1.0, about="x"), 3.0)[1] < self.X[1]

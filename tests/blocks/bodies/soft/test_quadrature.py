@@ -13,11 +13,11 @@ ANGLES = [1e-6, 0.5, 2.0, np.pi, 5.0, 2 * np.pi]
 def rounding(count: int, degree: int) -> float:
     """Return what rounding may do to a sum of ones with `count` points, of a function of a degree.
 
-    Points are eigenvalues of a matrix of as many rows, which moves each by as many units in the last place; the function turns
+    Points are eigenvalues of a matrix of as many rows, which moves each by so many units in the last place; the function turns
     them into `degree` times that. Weights are squares of its eigenvectors, which are turned by the same over how far the points
     are apart: a power of `count`. Eight is for the arc's way there and back, in whatever order sums are taken.
     """
-    return 8 * np.finfo(float).eps * count * (count + degree)
+    return 8 * np.finfo(float).eps * (count + 1) * (count + degree + 1)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])

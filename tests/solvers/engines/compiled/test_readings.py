@@ -13,7 +13,7 @@ from tests.actuated_systems import satellite
 from tests.closed_systems import accelerating, closed_four_bar, geared_hand
 from tests.solvers.engines.compiled.instrumented import KINDS, instrumented
 from tests.systems import random_state, random_tree
-from tests.tolerances import ROUNDING_OF_MANY
+from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -90,7 +90,7 @@ def test_stacked_states_are_read_row_by_row(models, given) -> None:
             for row in range(3):
                 state, own, driven = at(given, row)
                 rows.append(call(state, own if loads is wrenches else loads, driven if inputs is u else inputs))
-            np.testing.assert_allclose(found, rows, rtol=1e-13, atol=1e-13)
+            np.testing.assert_allclose(found, rows, **ROUNDING)
             assert not np.allclose(found[0], found[1])
 
 

@@ -134,8 +134,9 @@ def test_mixed_trees(seed: int) -> None:
     """Rigid bodies, rods, beams, panels, users' blocks, springs and tendons: as the matrices say; not so with other loads.
 
     The matrices of inverse dynamics come of products of all pairs of coordinates; what is left of the sums of their some 50
-    products is rounding, 1e-14. Those of forward dynamics satisfy the same equations; what they are themselves the mass matrix'
-    condition of 1e10 leaves open by some 1e-6: 1.6e-6 for the signs that beams' modes have at one seed.
+    products is rounding, 1e-14. Those of forward dynamics satisfy the same equations, but for what elimination rounds from
+    joint to joint, 1e-12 of what the innermost carries. What they are themselves the mass matrix' condition of 1e10 leaves open
+    by some 1e-6: 1.6e-6 for the signs that beams' modes have at one seed.
     """
     model, (q, v, tau), (dq, dv, dtau), weights, loads = mixed(seed)
     for acting in ({}, loads):
@@ -144,11 +145,11 @@ def test_mixed_trees(seed: int) -> None:
         changes = (np.eye(model.nv), dtau), (-by_q, dq), (-by_v, dv)
         found = model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau, **acting)
         pulled = model.forward_dynamics_adjoint(q, v, tau, weights, **acting)
-        assert left(mass, found, *changes) < 1e-12
-        assert left(mass, pulled[2], (np.eye(model.nv), weights)) < 1e-12
+        assert left(mass, found, *changes) < 1e-11
+        assert left(mass, pulled[2], (np.eye(model.nv), weights)) < 1e-11
         assert left(np.eye(model.nv), pulled[0], (-by_q.T, pulled[2])) < 1e-12
         assert left(np.eye(model.nv), pulled[1], (-by_v.T, pulled[2])) < 1e-12
-        assert left(mass, slopes[0] @ dq + slopes[1] @ dv + slopes[2] @ dtau, *changes) < 1e-12
+        assert left(mass, slopes[0] @ dq + slopes[1] @ dv + slopes[2] @ dtau, *changes) < 1e-11
         for by, slope in zip(pulled, slopes, strict=True):
             assert error(by, weights @ slope) < 3e-6
     assert left(mass, model.forward_dynamics_tangent(q, v, tau, dq, dv, dtau), *changes) > 1e-9

@@ -133,7 +133,7 @@ def wheels(interaction: tt.Interaction) -> tt.System:
 
 def test_interactions_need_no_ports() -> None:
     m = wheels(Wheels("belt")).resolve()
-    np.testing.assert_allclose(m.forward_dynamics([0, 0.4], [0, 0]), [0.6, -0.6], rtol=1e-15)
+    np.testing.assert_allclose(m.forward_dynamics([0, 0.4], [0, 0]), [0.6, -0.6], rtol=1e-14)
     slopes = m.forward_dynamics_derivatives([0.0, 0.4], [0.0, 0.0])[0]
     np.testing.assert_allclose(slopes, [[-1.5, 1.5], [1.5, -1.5]], rtol=1e-14)
 
