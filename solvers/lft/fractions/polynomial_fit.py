@@ -59,9 +59,7 @@ def fitted(deltas: tuple[str, ...], points: Array, values: Array, degree: int, t
     return Polynomial(deltas, tuple(exponents), tuple(np.array([[x]]) for x in coefficients))
 
 
-def fitted_quotient(
-    deltas: tuple[str, ...], points: Array, values: Array, degree: int, tolerance: float
-) -> Polynomial | None:
+def fitted_quotient(deltas: tuple[str, ...], points: Array, values: Array, degree: int, tolerance: float) -> Polynomial | None:
     """Return the row of a quotient of a degree that meets values (k) at points (k, n) well; None where it may be infinite.
 
     By linear equations ``N - y D = y``, weighed by the denominator (Sanathanan, Koerner 1963).

@@ -90,7 +90,7 @@ def law_of(
         raise ModelError(not_rational(path, whole.misfit, whole.delta in uncertainty.fits))
     if isinstance(whole, LengthLaw):
         if spins:
-            expected, advice = f"a beam of certain length on what spins, not {block.name}", "keep one of them fixed, or use tt.lpv"
+            expected, advice = f"a certain length of {block.name}, which spins", "keep one of them fixed, or use tt.lpv"
             raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
         return whole
     law: BlockLaw = SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)

@@ -98,7 +98,8 @@ def spun_law(law: BlockLaw, law_at: LawAt, middle: Array, deltas: Sequence[str],
     step, columns = np.random.default_rng(6).uniform(-1.0, 1.0, 6) * _size(middle), np.concatenate([linear, quadratic])
     powers = np.concatenate([step, [step[i] * step[j] for i, j in _PAIRS]])
     right = law_at(middle + step, {})
-    why = "" if _alike(law_at(middle, {}) + np.tensordot(powers, columns, 1), right) else "is no quadratic function of its twist"
+    found = law_at(middle, {}) + np.tensordot(powers, columns, 1)
+    why = "" if _alike(found, right) else "is no quadratic function of its twist"
     for delta in deltas:
         other = np.concatenate(_coefficients(law_at, middle, {delta: 0.7}))
         if not _alike(np.tensordot(powers, other, 1), np.tensordot(powers, columns, 1)):
