@@ -72,8 +72,8 @@ def lft(
     under thrust, keeps its accelerations for all values, by efforts that nothing may give. Or they are those of an equilibrium
     that depends on the parameters: what of it moves and matters is a further delta each. Fitted, it follows the parameters by a
     quotient of polynomials, of as few repetitions of these as were found to do: the model is exact in the equilibrium, and that
-    to the error that ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what is
-    proved for it is guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
+    to the error that ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what
+    is proved for it is guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
 
     The model holds for constant parameters; of parameters that change with time, see `lyapunov_stability`.
 

@@ -1,8 +1,8 @@
 """Ranges centred: uncertain numbers counted from the middle of their ranges, so that bounds do not depend on nominal values.
 
 A parameter whose nominal value is off the middle is a fraction of its δ, ``value = nominal + a δ / (1 + b δ)``, infinite at
-``δ = -1 / b``: a loop may be singular there whatever it is, and the nearer the nominal value is to an end of the range, the nearer
-that comes. With d from the middle on, ``value = middle + half d``, the same values have
+``δ = -1 / b``: a loop may be singular there whatever it is, and the nearer the nominal value is to an end of the range, the
+nearer that comes. With d from the middle on, ``value = middle + half d``, the same values have
 
     δ = (d - b) / (1 - b d) = -b + (1 - b²) d / (1 - b d),
 
