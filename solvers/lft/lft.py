@@ -71,9 +71,9 @@ def lft(
     hold it there (so they are of gravity, of springs that are bent at the point). A point that accelerates, such as of a rocket
     under thrust, keeps its accelerations for all values, by efforts that nothing may give. Or they are those of an equilibrium
     that depends on the parameters: what of it moves and matters is a further delta each. Fitted, it follows the parameters by a
-    polynomial, which costs repetitions of these: the model is exact in the equilibrium, and that to the error that ``.moving``
-    states. Independent, the deltas stay: their box holds more than the equilibria, so that what is proved for it is guaranteed,
-    and conservative. Parameters that act through the equilibrium alone have no block there.
+    quotient of polynomials, of as few repetitions of these as were found to do: the model is exact in the equilibrium, and that
+    to the error that ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what
+    is proved for it is guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
 
     The model holds for constant parameters; of parameters that change with time, see `lyapunov_stability`.
 
@@ -83,7 +83,7 @@ def lft(
     point : OperatingPoint, (q, v, tau), (q, v) or q
         What `trim` returns, or any state.
     parameters : mapping of name, or tuple of names, to range
-        ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle. Names are those of
+        ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle or at an end. Names are those of
         ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, thrusts at the point
         ``"jet.u"``, and gains ``"motor.gain"`` of inputs or outputs (nominal 1): what is called as a signal is the gain of that
         signal alone, another name that of a vector's entries, or of all signals of an owner. Of flexible bodies by frequencies
@@ -141,7 +141,7 @@ def lft(
     ModelError
         For unknown names and unusable ranges; parameters that are not rational, or that nothing depends on; ranges in which a
         block refuses values, or masses lose their definiteness; equilibria that move closures, attitudes or ports of bent
-        bodies, or that no polynomial meets.
+        bodies, or that no quotient of polynomials meets.
     ConvergenceError
         Where the function finds no equilibrium, naming the values.
 
@@ -164,7 +164,7 @@ def lft(
     >>> m = s.resolve()
     >>> arm = tt.lft(m, tt.trim(m), {"arm.mass": (1.5, 2.5)}, ["hinge"], ["hinge.q"], equilibrium=tt.trim)
     >>> [(own.name, own.degree, f"{own.error:.0e}") for own in arm.moving]
-    [('hinge.q', 2, '4e-05')]
+    [('hinge.q', 1, '7e-05')]
     """
     at, how = read_point(model, point), read_how(moving)
     quarters = (quarters,) if isinstance(quarters, str) else quarters

@@ -1,7 +1,7 @@
 """Ranges centred: uncertain numbers counted from the middle of their ranges, so that bounds do not depend on nominal values.
 
-A parameter whose nominal value is off the middle is a fraction of its δ, ``value = nominal + a δ / (1 + b δ)``, which is infinite
-at ``δ = -1 / b``: a loop may be singular there whatever it is, and the nearer the nominal value is to an end of the range, the
+A parameter whose nominal value is off the middle is a fraction of its δ, ``value = nominal + a δ / (1 + b δ)``, infinite at
+``δ = -1 / b``: a loop may be singular there whatever it is, and the nearer the nominal value is to an end of the range, the
 nearer that comes. With d from the middle on, ``value = middle + half d``, the same values have
 
     δ = (d - b) / (1 - b d) = -b + (1 - b²) d / (1 - b d),
@@ -39,7 +39,7 @@ def centred_system(system: Matrices, structure: Structure) -> tuple[Matrices, St
     offsets = [_offset(block) for block in structure.blocks]
     if not any(offsets):
         return system, structure
-    w, z = structure.shape
+    w = structure.shape[0]
     own = np.concatenate([np.full(b.repetitions, k) for b, k in zip(structure.blocks, offsets, strict=True)])
     try:
         moved = system.closed(structure.only({k: -offset for k, offset in enumerate(offsets) if offset}))

@@ -30,7 +30,7 @@ def _through(block: DeltaBlock, q: float, x: Array, along: Array) -> Array:
 
 
 def iterated(M: Array, structure: Structure, rng: np.random.Generator, held: Sequence[float] | None = None) -> list[Any]:
-    """Return the blocks at which the power iteration ends from a random start; numbers of real ones (one a block) may be held."""
+    """Return the blocks at which the power iteration ends; numbers of real ones, one a block, may be held."""
     rows, columns = structure.shape
     b, w = (rng.normal(size=rows) + 1j * rng.normal(size=rows) for _ in range(2))
     q = [float(rng.choice((-1.0, 1.0))) for _ in structure.blocks] if held is None else [*held]

@@ -99,7 +99,7 @@ class _Edge:
         return values, np.einsum("kij,jl,kli->ki", left, self.M[:, own], right[:, own])
 
     def singular(self, place: float, value: complex) -> Singular:
-        """Return the uncertainty at a place near which an eigenvalue is real, by Newton's method; of value zero if it is not."""
+        """Return the uncertainty next to a place where an eigenvalue is real, by Newton's method; of value zero if none is."""
         for _ in range(_NEWTON):
             values, slopes = self.eigenvalues(np.array([place]))
             k = int(np.argmin(np.abs(values[0] - value)))

@@ -226,9 +226,7 @@ def _cover(search: LevelSearch, system: Matrices, result: Sweep, omega: float, p
     return True
 
 
-def _interval(
-    search: LevelSearch, system: Matrices, result: Sweep, omega: float, bound: UpperBound
-) -> tuple[float, float]:
+def _interval(search: LevelSearch, system: Matrices, result: Sweep, omega: float, bound: UpperBound) -> tuple[float, float]:
     """Return the frequencies about one between which the centre at the level is valid."""
     centres = search.centres
     x = search.centre(system.response(omega), omega, result.level, bound)

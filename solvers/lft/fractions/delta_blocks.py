@@ -18,7 +18,8 @@ class DeltaBlock(NamedTuple):
 
     `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition. A
     nominal value at an end of its range has no such function: there the middle is at 0. Bounds of robustness count sizes about
-    the middle of each range, wherever the nominal value is. Of an angle the same holds for the tangent of its part, counted from the middle of the range: ``tan((value - middle) / part)``.
+    the middle of each range, wherever the nominal value is. Of an angle the same holds for the tangent of its part, counted
+    from the middle of the range: ``tan((value - middle) / part)``.
 
     Attributes
     ----------

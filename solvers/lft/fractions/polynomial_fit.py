@@ -1,4 +1,8 @@
-"""Functions of a few numbers in [-1, 1], zero where all are, fitted by polynomials."""
+"""Functions of a few numbers in [-1, 1], zero where all are, fitted by polynomials and by quotients of them.
+
+A quotient ``y = N / (1 + D)`` is the solution of ``y = [N, -D] [1; y]``: a row of two polynomials, which is what it is kept as.
+As a linear fraction it costs no more repetitions than a polynomial of its degree, and is often nearer by decades.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,12 @@ from titop.solvers.lft.fractions.interpolation import Polynomial
 
 #: Terms that are together smaller than this part of the tolerance are left out.
 _NOTHING = 0.1
+
+#: Times that equations of a quotient are weighed anew, by the denominator found before.
+_WEIGHED = 4
+
+#: What the terms of a denominator have together, at most, in parts of one: it is zero nowhere in the box.
+_LARGEST = 0.9
 
 
 def terms(count: int, degree: int) -> list[tuple[int, ...]]:
@@ -47,6 +57,37 @@ def fitted(deltas: tuple[str, ...], points: Array, values: Array, degree: int, t
         exponents = [e for e, keep in zip(exponents, kept, strict=True) if keep]
         coefficients = np.linalg.lstsq(matrix[:, kept], values, rcond=None)[0]
     return Polynomial(deltas, tuple(exponents), tuple(np.array([[x]]) for x in coefficients))
+
+
+def fitted_quotient(deltas: tuple[str, ...], points: Array, values: Array, degree: int, tolerance: float) -> Polynomial | None:
+    """Return the row of a quotient of a degree that meets values (k) at points (k, n) well; None where it may be infinite.
+
+    By linear equations ``N - y D = y``, weighed by the denominator (Sanathanan, Koerner 1963).
+    """
+    exponents = terms(points.shape[1], degree)
+    matrix = products(points, exponents)
+    matrix = np.hstack([matrix, -values[:, None] * matrix])
+    kept, coefficients = np.ones(matrix.shape[1], dtype=bool), np.zeros(matrix.shape[1])
+    for last in (False, True):
+        weights = np.ones(len(points))
+        for _ in range(_WEIGHED):
+            own = matrix[:, kept] / weights[:, None]
+            coefficients[:] = 0.0
+            coefficients[kept] = np.linalg.lstsq(own, values / weights, rcond=None)[0]
+            above, below = np.split(coefficients, 2)
+            if np.abs(below).sum() > _LARGEST:
+                return None
+            weights = 1 + products(points, exponents) @ below
+        if not last:
+            kept = np.abs(coefficients) > _NOTHING * tolerance / len(coefficients)
+    rows = {e: np.array([[n, -d]]) for e, n, d in zip(exponents, above, below, strict=True) if n or d}
+    return Polynomial(deltas, tuple(rows), tuple(rows.values())) if rows else None
+
+
+def evaluated_at(points: Array, row: Polynomial) -> Array:
+    """Return the values (k) of a polynomial, or of the quotient of a row, at points (k, n)."""
+    columns = products(points, [*row.exponents]) @ np.concatenate([*row.matrices])
+    return np.asarray(columns[:, 0] / (1 - columns[:, 1:].sum(axis=1)))
 
 
 def products(points: Array, exponents: list[tuple[int, ...]]) -> Array:

@@ -13,18 +13,21 @@ from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
 
 
 def fraction_of(polynomial: Polynomial, deltas: Sequence[str]) -> Fractional:
-    """Return a polynomial (1, 1) as a linear fraction with few repetitions, in the order of these deltas.
+    """Return a polynomial (1, 1), or the quotient of a row (1, 2), as a linear fraction, in the order of these deltas.
 
-    By Horner's scheme, outermost in the delta of the highest degree; a last block, of 1/s, has no states.
+    With few repetitions: by Horner's scheme, outermost in the delta of the highest degree. A last block, of 1/s, has no states.
     """
     loop = Loop()
-    value = _highest_first(polynomial).applied(loop, loop.columns("u", 1))
+    given = loop.columns("u", polynomial.matrices[0].shape[1])
+    value = _highest_first(polynomial).applied(loop, given)
     solved = loop.solved(value[:0], value)
     names = np.array(solved.deltas, dtype=object)
     order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
     n, M = len(names), solved.M
     sizes = (*(int((names == delta).sum()) for delta in deltas), 0)
-    return reduced(Fractional(M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:], sizes))
+    A, B, C, D = M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:]
+    again = B[:, 1:]  # what the value itself drives, of a row
+    return reduced(Fractional(A + again @ C[: again.shape[1]], B[:, :1], C, D[:, :1], sizes))
 
 
 def substituted(model: Fractional, fractions: Sequence[Fractional | None]) -> Fractional:

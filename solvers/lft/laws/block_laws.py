@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from titop.solvers.lft.laws.changed_blocks import ChangedBlock, not_rational
 from titop.solvers.lft.laws.laws import At, BlockLaw, SampledLaw, by_acceleration, law_matrices, rigid_law, vectors_of_law
 from titop.solvers.lft.laws.modal_laws import ModalParts, modal_parts
 from titop.solvers.lft.laws.own_coordinates import OwnCoordinates
+from titop.solvers.lft.laws.spun_laws import spun_law
 from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 
 #: By how much, in parts of the largest, a law's dependence on acceleration may change that does not depend on a parameter.
@@ -60,9 +62,6 @@ def law_of(
     if isinstance(block, RigidBody) and not overrides(block):
         return rigid_law(number, block.mass, block.com, block.inertia)
     names = _own_names(assembly, block, uncertainty)
-    if spins and block.mass_matrix(at.q).any():
-        expected, advice = f"rigid bodies alone on what spins, not {block.name}", "keep it fixed, or sample it with tt.lpv"
-        raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
     is_modal = isinstance(block, FlexibleBody) and not overrides(block)
     parts = modal_parts(block, names, at, uncertainty, bool(own.paths)) if is_modal else ModalParts()  # type: ignore[arg-type]
     sampled = [name for name in names if name not in parts.known]
@@ -70,8 +69,8 @@ def law_of(
     changing = ChangedBlock(assembly, block, sampled, uncertainty)
     deltas = [*dict.fromkeys([*changing.deltas, *own.deltas])]
 
-    def matrices(values: Mapping[str, float]) -> Array:
-        changed, here = changing.at(values), own.moved(at, values)
+    def law_at(twist: Array, values: Mapping[str, float]) -> Array:
+        changed, here = changing.at(values), own.moved(at._replace(twist=twist), values)
         slopes, efforts = law_matrices(changed, here)
         parts.subtract(changed, here, slopes, efforts)
         efforts[6:] = 0.0  # own efforts at the point matter to no small changes
@@ -85,13 +84,19 @@ def law_of(
     if isinstance(block, Beam) and is_modal and block.shear_factors is None and f"{block.name}.length" in sampled:
         whole = length_law(changing, block, at)
     else:
-        whole = interpolated(matrices, deltas, changing.reach, uncertainty.fits, vectors_of_law(block.nv))
+        whole = interpolated(partial(law_at, at.twist), deltas, changing.reach, uncertainty.fits, vectors_of_law(block.nv))
     if isinstance(whole, Irrational):
         path = changing.path(whole.delta) if whole.delta in changing.deltas else own.path(whole.delta)
         raise ModelError(not_rational(path, whole.misfit, whole.delta in uncertainty.fits))
     if isinstance(whole, LengthLaw):
+        if spins:
+            expected, advice = f"a certain length of {block.name}, which spins", "keep one of them fixed, or use tt.lpv"
+            raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
         return whole
-    return parts.joined(SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration))
+    law: BlockLaw = SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)
+    if spins and block.mass_matrix(at.q).any():
+        law = spun_law(law, law_at, at.twist, deltas, spins, block.name)
+    return parts.joined(law)
 
 
 def _by_acceleration(changing: ChangedBlock, at: At) -> Array:

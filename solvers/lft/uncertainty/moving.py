@@ -1,4 +1,5 @@
-"""What of an equilibrium moves with the parameters: further deltas, which follow by polynomials or stay independent."""
+"""What of an equilibrium moves with the parameters: further deltas, which follow by polynomials and quotients of them, or stay
+independent."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.joints.joint import is_elementary
-from titop.solvers.lft.fractions.polynomial_fit import fitted, number_of_terms, products
+from titop.solvers.lft.fractions.fraction_fit import fraction_at, smallest_fraction
+from titop.solvers.lft.fractions.polynomial_fit import fitted, fitted_quotient, number_of_terms
 from titop.solvers.lft.fractions.structured_reduction import Fractional
 from titop.solvers.lft.fractions.substitution import fraction_of, substituted
 from titop.solvers.lft.uncertainty.equilibria import Equilibria
@@ -24,7 +26,7 @@ How = Literal["fitted", "independent"]
 MARGIN = 0.1
 #: By which part the range of a fitted one, about its nominal value, is wider than what was found.
 _WIDER = 0.02
-#: Highest degree and most terms of a polynomial; points for each term.
+#: Highest degree of a fit, and most terms of a polynomial in it; points for each term.
 _DEGREE, _TERMS, _OVER = 10, 400, 2
 
 _ADVICE = "sample the family with tt.lpv, or hold the equilibrium with efforts"
@@ -40,9 +42,9 @@ class MovingCoordinate(NamedTuple):
         Value at the nominal point, and the range: of the values found, or of the delta of an independent one; in `unit`.
     unit : str
     degree : int or None
-        Of the polynomial in the normalised parameters; None of an independent one.
+        Highest power of a normalised parameter in the fit, a polynomial or a quotient; None of an independent one.
     error : float or None
-        Largest difference, in `unit`, of the polynomial from equilibria of which the fit knows nothing.
+        Largest difference, in `unit`, of the fit from equilibria of which the fit knows nothing.
     """
 
     name: str
@@ -135,8 +137,8 @@ def _followed(
     notes = []
     for size, own in zip(model.sizes[len(names) :], uncertain[len(names) :], strict=False):
         if size:
-            polynomial, note = _fit(equilibria, own, names, tolerance)
-            fractions.append(fraction_of(polynomial, names))
+            fraction, note = _fit(equilibria, own, names, tolerance)
+            fractions.append(fraction)
             notes.append(note)
         else:
             nothing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.zeros((1, 1))
@@ -184,27 +186,40 @@ def _refuse_strange(equilibria: Equilibria, path: str) -> None:
         raise ModelError(Finding("moving-attitude", "equilibrium", path, expected, _ADVICE))
 
 
-def _fit(equilibria: Equilibria, own: Uncertain, names: list[str], tolerance: float) -> tuple[Any, MovingCoordinate]:
-    """Return the polynomial of lowest degree that is near enough, and its error."""
+def _fit(equilibria: Equilibria, own: Uncertain, names: list[str], tolerance: float) -> tuple[Fractional, MovingCoordinate]:
+    """Return the fraction with the fewest repetitions that is near enough, and its error.
+
+    A polynomial of the lowest degree, or a quotient, is made smaller where a fraction is as near.
+    """
     k, block = equilibria.paths.index(own.name), own.block
     right = block.nominal + equilibria.test_changes[:, k]
     reach = max(np.abs(_found_range(equilibria, k)))
+
+    def error_of(fraction: Fractional) -> float:
+        deltas = fraction_at(fraction, equilibria.test_points)
+        return float(np.abs([block.value(delta) for delta in deltas] - right).max())
+
     best = np.inf
     for degree in range(1, _DEGREE + 1):
         count = number_of_terms(len(names), degree)
         if count > _TERMS:
             break
-        equilibria.spread(_OVER * count)
+        equilibria.spread(2 * _OVER * count)  # quotients have twice as many numbers
         values = np.array([block.normalised(block.nominal + change) for change in equilibria.changes[:, k]])
-        polynomial = fitted(tuple(names), equilibria.points, values, degree, tolerance)
-        exponents = [*polynomial.exponents]
-        deltas = products(equilibria.test_points, exponents) @ np.ravel(polynomial.matrices)
-        error = float(np.abs([block.value(delta) for delta in deltas] - right).max())
-        best = min(best, error)
-        if error <= tolerance * reach:
+        for fit in (fitted, fitted_quotient):
+            row = fit(tuple(names), equilibria.points, values, degree, tolerance)
+            if row is None:
+                continue
+            fraction = fraction_of(row, names)
+            best = min(best, error_of(fraction))
+            if best > tolerance * reach:
+                continue
+            near = lambda found: error_of(found) <= tolerance * reach  # noqa: E731
+            fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], near) or fraction
             low, high = (block.nominal + bound for bound in _found_range(equilibria, k))
-            return polynomial, MovingCoordinate(own.name, block.nominal, low, high, block.unit, degree, error)
+            most = max(fraction.sizes)
+            return fraction, MovingCoordinate(own.name, block.nominal, low, high, block.unit, most, error_of(fraction))
     found = f"an error of {best:.2g} {block.unit} where it moves by {reach:.2g} {block.unit}"
     advice = "narrow the ranges, raise the tolerance, or choose moving='independent'"
-    expected = f"a polynomial that is exact to {tolerance:g} of that"
+    expected = f"a quotient of polynomials that is exact to {tolerance:g} of that"
     raise ModelError(Finding("no-fit", f"equilibrium: {own.name}", found, expected, advice))

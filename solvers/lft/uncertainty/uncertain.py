@@ -82,7 +82,7 @@ class Uncertain(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Where deltas are zero, on the scale on which the range goes from -1 to 1 as it enters; zero where that is rounding."""
+        """Where deltas are zero, on the scale on which what enters goes from -1 to 1; zero where that is rounding."""
         scaled, first = self._scaled(self.block.centre), self.members[0]
         last_digits = _LAST_DIGITS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
         return scaled if abs(scaled) > last_digits else 0.0

@@ -161,7 +161,7 @@ def test_two_real_parameters_agree_with_a_grid() -> None:
 
 
 def test_branching_closes_the_gap_at_a_frequency() -> None:
-    """Of two real blocks, between whose bounds scalings leave a quarter; what is found is singular, and of the size that is said."""
+    """Of two real blocks, between whose bounds scalings leave a quarter; what is found is singular, and as large as said."""
     blocks = [REAL("a", 2, 1.0, 3.0), REAL("b", 2)]
     M = matrix(blocks, 4)
     whole, cells = tt.mu(M, blocks=blocks), tt.mu(M, blocks=blocks, gap=0.05)

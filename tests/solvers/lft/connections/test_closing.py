@@ -89,7 +89,8 @@ def test_coarse_stages_are_warned_of() -> None:
 def test_what_is_faster_than_the_samples_is_said_to_be_held() -> None:
     """A boom of 2 Hz sampled at 1 Hz: more stages make it no better, a cure that the warning must not name."""
     s = tt.System("craft", gravity=[0, 0, 0])
-    hub, tip = tt.RigidBody("hub", 5.0, inertia=[1.0, 1.0, 1.0], ports={"tip": [1, 0, 0]}), tt.RigidBody("tip", 1.0, com=[1, 0, 0])
+    hub = tt.RigidBody("hub", 5.0, inertia=[1.0, 1.0, 1.0], ports={"tip": [1, 0, 0]})
+    tip = tt.RigidBody("tip", 1.0, com=[1, 0, 0])
     s.connect("world", hub, joint=tt.Revolute("turn", axis=[0, 0, 1], damping=1.0))
     s.connect(hub.port("tip"), tip, joint=tt.Revolute("boom", axis=[0, 0, 1], stiffness=200.0, damping=0.1))
     m = s.resolve()
