@@ -16,9 +16,9 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.effort_balance import Balance
 from titop.solvers.equilibrium.equations import Motion, equation_derivatives, equations, excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.refusals import refuse_passing, refuse_residual
 from titop.solvers.equilibrium.root_search import Course, least_step, newton
 from titop.solvers.equilibrium.sizes import sizes_of
-from titop.solvers.equilibrium.trim import refuse_passing, refuse_residual
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.signals.quantities import Kind
 
