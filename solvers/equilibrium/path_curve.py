@@ -61,8 +61,8 @@ class Curve:
         By how much the first change while the factor goes from zero to one, in their own units.
     tolerance : float
         As in `trim`.
-    axes : (nq,) array
-        The configuration along whose axes positions of free joints are those.
+    axes : (nq,) array, optional
+        The configuration along whose axes positions of free joints are those; the start by default.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Curve:
         unknowns: Sequence[str | Unknown],
         changes: Array,
         tolerance: float,
-        axes: Array,
+        axes: Array | None = None,
     ) -> None:
         loaded = Unknowns(start, names)
         sizes = sizes_of(loaded.valued(loaded.values() + changes))

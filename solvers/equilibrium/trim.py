@@ -145,11 +145,8 @@ def trim(
     refuse_preference(prefer, searched)
     limits, course = searched.bounds(bounds), Course()
 
-    def anywhere() -> OperatingPoint:
+    def anywhere(course: Course) -> OperatingPoint:
         return search(searched, limits, tolerance, max_iterations, course=course)
-
-    def unrecorded() -> OperatingPoint:  # where it strays to is told
-        return search(searched, limits, tolerance, max_iterations)
 
     def creep(start: Unknowns) -> Unknowns:
         return Unknowns(crept(start, max_iterations), start.entries, axes=start.axes)
@@ -157,9 +154,9 @@ def trim(
     def beside(start: Unknowns) -> OperatingPoint:
         return search(start, start.bounds(bounds), tolerance, max_iterations)
 
-    def anywhere_or_crept() -> OperatingPoint:
+    def anywhere_or_crept(course: Course) -> OperatingPoint:
         try:
-            return anywhere()
+            return anywhere(course)
         except ConvergenceError:
             with suppress(ConvergenceError):  # the error of the search from the guess says more
                 return settling.from_guess(searched, rounds=1)
@@ -171,9 +168,9 @@ def trim(
 
     settling = Settling(creep, beside)
     if can_be_stepped(searched):
-        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, unrecorded, anywhere_or_crept)
+        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere_or_crept, course)
     else:
-        point = anywhere()
+        point = anywhere(course)
     if prefer == "stable":
         point = to_stable(point, searched, settling)
     elif course.strayed and can_settle(searched):
@@ -194,24 +191,25 @@ def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoi
 
 
 def _found_in_steps(
-    unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint], shapeless: Callable[[], OperatingPoint]
+    unknowns: Unknowns, near: Search, anywhere: Callable[[Course], OperatingPoint], course: Course
 ) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, what is found `anywhere`.
+    """Return what raising the loads leads to; where that ends, and of systems that keep no shape without, what is `anywhere`.
 
-    Systems that keep no shape without loads take what `shapeless` finds.
+    Of the latter the course is written down: of the former it is told that another equilibrium is found.
     """
     try:
         point = stepped(unknowns, near)
     except ConvergenceError as ended:
         try:
-            other = anywhere()
+            other = anywhere(Course())
         except ConvergenceError as error:
             raise ConvergenceError(f"{error}; {ended}") from None
         advice = "start from a guess next to the equilibrium that is meant"
+        advice += ', or ask for prefer="stable"' if len(other.growing) else ""
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
         warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
         return other
-    return shapeless() if point is None else point
+    return anywhere(course) if point is None else point
 
 
 def search(
