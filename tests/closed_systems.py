@@ -198,3 +198,27 @@ def geared_hand(ratio: float = RATIO) -> tt.System:
     s.add_gear(tt.Gear("pair", driver="l", driven="r", ratio=ratio, offset=OFFSET))
     s.add_gear(tt.Gear("rack", driver="l", driven="slide_r", ratio=RACK))
     return s
+
+
+def stewart(seed: int, gravity: float = 0.0, stiffness: float = 1e5) -> tt.System:
+    """Return a platform on six legs with springs, at rest at neutral, feet and tops somewhere on two circles."""
+    rng = np.random.default_rng(seed)
+    angles, height = rng.uniform(0, 2 * np.pi, 12), rng.uniform(0.8, 1.5)
+    feet, tops = (
+        radius * np.stack([np.cos(some), np.sin(some), 0 * some], axis=1)
+        for radius, some in ((1.5, np.sort(angles[:6])), (1.0, np.sort(angles[6:])))
+    )
+    s = tt.System("stewart", gravity=[0, 0, -gravity])
+    plate = tt.RigidBody("plate", 50.0, inertia=[10, 10, 18], ports={f"t{i}": top for i, top in enumerate(tops)})
+    s.connect("world", plate, tt.Free("base"), [0, 0, height])
+    for i, (foot, top) in enumerate(zip(feet, tops, strict=True)):
+        leg = top - foot + np.array([0, 0, height])
+        x, length = leg / np.linalg.norm(leg), float(np.linalg.norm(leg))
+        y = np.cross([0, 0, 1], x) / np.linalg.norm(np.cross([0, 0, 1], x))
+        s.world.add_port(f"f{i}", position=foot, rotation=np.column_stack([x, y, np.cross(x, y)]))
+        lower = tt.RigidBody(f"lower{i}", 4.0, com=[0.3, 0, 0], inertia=[0.01, 0.05, 0.05])
+        upper = tt.RigidBody(f"upper{i}", 2.0, com=[-0.25, 0, 0], inertia=[0.01, 0.03, 0.03])
+        s.connect(s.world.port(f"f{i}"), lower, tt.Universal(f"u{i}", axis1=[0, 1, 0], axis2=[0, 0, 1]))
+        s.connect(lower, upper, tt.Prismatic(f"l{i}", axis=[1, 0, 0], stiffness=stiffness), [length, 0, 0])
+        s.close_loop(upper, plate.port(f"t{i}"), tt.RigidClosure(f"c{i}", directions=np.eye(6)[:, :3]))
+    return s

@@ -89,10 +89,12 @@ class ModelWarning(UserWarning):
 class ConvergenceError(RuntimeError):
     """An iteration that did not reach its tolerance.
 
-    Attributes
+    Parameters
     ----------
-    found : object
-        What had been found when it ended: operating points of `trim_along`, the path of `equilibrium_path`; None for nothing.
+    message : str
+    found : object, optional
+        What had been found when it ended: the operating points of `trim_along`, the path of `equilibrium_path`, the unstable
+        point of `trim` where stable ones are preferred. None for nothing.
     """
 
     def __init__(self, message: str, found: Any = None) -> None:

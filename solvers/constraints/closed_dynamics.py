@@ -27,6 +27,8 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
+#: What rounding leaves of efforts, in parts of their terms, and of those that springs have a radian or the system's size away.
+_ROUNDED = 1e-13
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
 _CAUSED = 1e-5
@@ -227,13 +229,27 @@ def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[P
     rows, rank = counted(model, q, v)
     tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank)
     refuse_inconsistent(model, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
-    if unbalanced > _BALANCED:
+    if unbalanced > _BALANCED and unbalanced > _rounded(model, q, v, a, pushes, motors):
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
         advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
         found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
         raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
     return tau
+
+
+def _rounded(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
+    """Return what rounding leaves of the efforts needed, relative to the largest, as `share_efforts` compares them.
+
+    Springs at rest, and weights that they balance, need next to none: what is left is what a change of coordinates by rounding,
+    in parts of their sizes, does to the efforts, and the rounding of each kind of effort.
+    """
+    sizes, dynamics = model.coordinate_weights, model.engine.dynamics
+    needed = np.abs(np.real(dynamics.tree_inverse(q, v, a, pushes) - motors))
+    by_q = np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0]))
+    terms = by_q @ sizes + np.abs(np.real(dynamics.bare_inverse(q, np.zeros(model.nv)))) + np.abs(np.real(motors))
+    largest = float((sizes * needed).max(initial=0.0))
+    return _ROUNDED * float((sizes * terms).max(initial=0.0)) / max(largest, np.finfo(float).tiny)
 
 
 def balanced(

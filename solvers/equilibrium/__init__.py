@@ -1,11 +1,11 @@
 """Equilibria, at rest and moving, and configurations from measurements.
 
 - `trim`: from a guess to an `operating_point`, of which others know the `loaded_state`; `unknowns`: what may be unknown,
-  `displacements`: along what coordinates change;
+  `displacements`: along what coordinates change, `dependents`: which follow others;
   `equations`: what has to vanish, its derivatives; `unknown_differences`: those that are no exact ones; `effort_balance`: them
   at rest, as efforts; `root_search`: finding it within bounds; `description`: what is free in it;
   `load_steps`: loads raised in steps where the whole load leads astray; `creeping`: following the accelerations where no root
-  is near;
+  is near; `settling`: whether that leads elsewhere than the search did; `refusals`: of what is no equilibrium;
   `sizes`: what counts as one there; `balance`: what may be left of accelerations;
 - `spinning`: flexible bodies that spin too fast for what is known of them; `steadiness`: motions along which models change;
 - `continuation`: following equilibria along a parameter;

@@ -16,9 +16,9 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.effort_balance import Balance
 from titop.solvers.equilibrium.equations import Motion, equation_derivatives, equations, excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.refusals import refuse_passing, refuse_residual
 from titop.solvers.equilibrium.root_search import Course, least_step, newton
 from titop.solvers.equilibrium.sizes import sizes_of
-from titop.solvers.equilibrium.trim import refuse_passing, refuse_residual
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.signals.quantities import Kind
 
@@ -61,8 +61,8 @@ class Curve:
         By how much the first change while the factor goes from zero to one, in their own units.
     tolerance : float
         As in `trim`.
-    axes : (nq,) array
-        The configuration along whose axes positions of free joints are those.
+    axes : (nq,) array, optional
+        The configuration along whose axes positions of free joints are those; the start by default.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Curve:
         unknowns: Sequence[str | Unknown],
         changes: Array,
         tolerance: float,
-        axes: Array,
+        axes: Array | None = None,
     ) -> None:
         loaded = Unknowns(start, names)
         sizes = sizes_of(loaded.valued(loaded.values() + changes))

@@ -17,10 +17,12 @@ from titop.solvers.equilibrium.creeping import crept
 from titop.solvers.equilibrium.dependents import is_open_guess, with_dependents
 from titop.solvers.equilibrium.description import described
 from titop.solvers.equilibrium.effort_balance import Balance
-from titop.solvers.equilibrium.equations import Equations, Motion, equations, excess, later_along
+from titop.solvers.equilibrium.equations import Motion, equations, excess
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.refusals import refuse_passing, refuse_residual
 from titop.solvers.equilibrium.root_search import Course, newton, trust_region
+from titop.solvers.equilibrium.settling import Settling, can_settle, refuse_preference, strayed_findings, to_stable
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model, read_model
@@ -31,14 +33,8 @@ from titop.solvers.signals.quantities import Kind
 #: bend: longer ones lead to far equilibria.
 _REACH = 0.5
 
-#: An unknown as close to its bound as this, in what counts as one of it, is said to be at it.
-_AT_BOUND = 1e-6
-
 #: Newton steps under the full load before it is raised in steps.
 _DIRECT = 25
-
-#: How much less exactly than at the point the equations hold a few radians, or lengths of the system, later.
-_LATER = 1e3
 
 
 def trim(
@@ -53,6 +49,7 @@ def trim(
     bounds: Mapping[str, Any] | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 200,
+    prefer: str | None = None,
 ) -> OperatingPoint:
     """Find an equilibrium: a state that lasts, at rest or moving at constant rates.
 
@@ -93,6 +90,11 @@ def trim(
     max_iterations : int
         Steps of Newton's method, and evaluations of the equations by the trust region that follows, at most.
 
+    prefer : {None, "stable"}
+        ``"stable"``: not an equilibrium whose motions grow, but the one at which the system comes to rest from the guess when
+        it creeps, as if in honey, or from the unstable one found, pushed aside a little. Only coordinates may be unknown, of a
+        system at rest.
+
     Of mechanisms that keep no shape by themselves, where all coordinates are sought and no equilibrium at rest is near the
     guess, the system creeps with its accelerations to where it comes to rest: chains find from any guess how they hang.
 
@@ -107,12 +109,14 @@ def trim(
     ModelError
         For unknown names, unusable values and bounds.
     ConvergenceError
-        When there is no equilibrium near the guess: with the smallest residual found, and where it is left.
+        When there is no equilibrium near the guess: with the smallest residual found, and where it is left. When none is found
+        that does not grow, and such a one is preferred: the unstable one is `found` of the error.
 
     Warns
     -----
     ModelWarning
-        For flexible bodies without geometric stiffness that spin.
+        For flexible bodies without geometric stiffness that spin; where an unstable equilibrium is returned that is not the one
+        next to the guess: the search has strayed to it, and creeping from the guess leads elsewhere.
 
     Notes
     -----
@@ -127,6 +131,8 @@ def trim(
     >>> m = s.resolve()
     >>> tt.trim(m, q={"hinge": 3.0}).stability
     'unstable'
+    >>> tt.trim(m, q={"hinge": 3.0}, prefer="stable").stability
+    'neutral'
     >>> hanging = tt.trim(m, ["hinge.tau"], q={"hinge": 0.5})
     >>> round(float(hanging.tau[0]), 6)  # 2 kg * 9.81 m/s^2 * sin(0.5) m
     9.406329
@@ -136,27 +142,39 @@ def trim(
     searched = Unknowns(guess, unknowns)
     if unknowns is not None and searched.entries and is_open_guess(guess):
         searched = Unknowns(guess, with_dependents(guess, searched.entries))
-    limits = searched.bounds(bounds)
+    refuse_preference(prefer, searched)
+    limits, course = searched.bounds(bounds), Course()
 
-    def anywhere() -> OperatingPoint:
-        return search(searched, limits, tolerance, max_iterations)
+    def anywhere(course: Course) -> OperatingPoint:
+        return search(searched, limits, tolerance, max_iterations, course=course)
 
-    def anywhere_or_crept() -> OperatingPoint:
+    def creep(start: Unknowns) -> Unknowns:
+        return Unknowns(crept(start, max_iterations), start.entries, axes=start.axes)
+
+    def beside(start: Unknowns) -> OperatingPoint:
+        return search(start, start.bounds(bounds), tolerance, max_iterations)
+
+    def anywhere_or_crept(course: Course) -> OperatingPoint:
         try:
-            return anywhere()
+            return anywhere(course)
         except ConvergenceError:
-            rested = Unknowns(crept(searched, max_iterations))
             with suppress(ConvergenceError):  # the error of the search from the guess says more
-                return search(rested, rested.bounds(bounds), tolerance, max_iterations)
+                return settling.from_guess(searched, rounds=1)
             raise
 
     def near(unknowns: Unknowns, course: Course) -> OperatingPoint:
-        return search(unknowns, unknowns.bounds(bounds), tolerance, min(_DIRECT, max_iterations), course=course)
+        most = min(_DIRECT, max_iterations)
+        return search(unknowns, unknowns.bounds(bounds), tolerance, most, course=course, wider=False)
 
+    settling = Settling(creep, beside)
     if can_be_stepped(searched):
-        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere, anywhere_or_crept)
+        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere_or_crept, course)
     else:
-        point = anywhere()
+        point = anywhere(course)
+    if prefer == "stable":
+        point = to_stable(point, searched, settling)
+    elif course.strayed and can_settle(searched):
+        warn(strayed_findings(point, searched, settling))
     warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
     return point
 
@@ -173,24 +191,25 @@ def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoi
 
 
 def _found_in_steps(
-    unknowns: Unknowns, near: Search, anywhere: Callable[[], OperatingPoint], shapeless: Callable[[], OperatingPoint]
+    unknowns: Unknowns, near: Search, anywhere: Callable[[Course], OperatingPoint], course: Course
 ) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, what is found `anywhere`.
+    """Return what raising the loads leads to; where that ends, and of systems that keep no shape without, what is `anywhere`.
 
-    Systems that keep no shape without loads take what `shapeless` finds.
+    Of the latter the course is written down: of the former it is told that another equilibrium is found.
     """
     try:
         point = stepped(unknowns, near)
     except ConvergenceError as ended:
         try:
-            other = anywhere()
+            other = anywhere(Course())
         except ConvergenceError as error:
             raise ConvergenceError(f"{error}; {ended}") from None
         advice = "start from a guess next to the equilibrium that is meant"
+        advice += ', or ask for prefer="stable"' if len(other.growing) else ""
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
         warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
         return other
-    return shapeless() if point is None else point
+    return anywhere(course) if point is None else point
 
 
 def search(
@@ -200,11 +219,12 @@ def search(
     max_iterations: int = 200,
     start: Array | None = None,
     course: Course | None = None,
+    wider: bool = True,
 ) -> OperatingPoint:
-    """Return the equilibrium found from a start (that of the guess by default).
+    """Return the equilibrium found from a start (that of the guess by default), and write down the course of the search.
 
-    Newton steps of least norm come first; where they end without an equilibrium, scipy's trust region takes over, unless their
-    course is asked for. They begin at the guess where the start is none, as with a mass below zero.
+    Newton steps of least norm come first; where they end without an equilibrium, and it may search `wider`, scipy's trust
+    region takes over. They begin at the guess where the start is none, as with a mass below zero.
 
     Raises
     ------
@@ -225,9 +245,11 @@ def search(
         x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course, straight)
     by_x = motion.derivatives(x)
     left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
-    if (left > 1).any() and course is None:
-        wider = trust_region(motion.residual, motion.derivatives, x, bounds, max_iterations)
-        x = newton(motion.residual, motion.derivatives, wider, bounds, reach, max_iterations, straight=straight)
+    if wider and (left > 1).any():
+        if course is not None:
+            course.strayed = True
+        x = trust_region(motion.residual, motion.derivatives, x, bounds, max_iterations)
+        x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, straight=straight)
         by_x = motion.derivatives(x)
         left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
     point = unknowns.at(x)
@@ -258,65 +280,6 @@ def _balanced(
 def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
     """Tell whether steps of an unknown are: not those of deformations, whose stiffness bounds them."""
     return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
-
-
-def refuse_residual(
-    point: OperatingPoint, found: Equations, excess: Array, unknowns: Unknowns, x: Array, bounds: tuple[Array, Array]
-) -> None:
-    """Refuse to call something an equilibrium that is none.
-
-    Raises
-    ------
-    ConvergenceError
-        If an `excess`, a residual in parts of what is allowed, is more than one.
-    """
-    if not (excess > 1).any():
-        return
-    worst = int(excess.argmax())
-    room = np.minimum(x - bounds[0], bounds[1] - x)
-    at_bound = [name for name, left in zip(unknowns.names, room, strict=True) if left < _AT_BOUND]
-    hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
-    hint += "".join(f"{each.where} has {each.value}; " for each in overlaps(point.model, point.q[None]))
-    raise ConvergenceError(
-        f"no equilibrium near the guess: {found.names[worst]}, {found.values[worst] * found.sizes[worst]:.3g}, is left at "
-        f"{_values(point, unknowns) or 'the given point'}; {hint}try another guess, or more unknowns"
-    )
-
-
-def refuse_passing(point: OperatingPoint, derivatives: Array, tolerance: float, unknowns: Unknowns) -> None:
-    """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing.
-
-    Raises
-    ------
-    ConvergenceError
-        If they do.
-    """
-    names, sizes, allowed = point.model.coordinate_names, unknowns.sizes, _LATER * tolerance
-    try:
-        later = later_along(point, sizes)
-    except ConvergenceError as error:
-        raise ConvergenceError(f"no equilibrium: at constant rates, {error}") from None
-    size = sizes.accelerations * (1.0 + np.abs(derivatives[: point.model.nv]) @ unknowns.least)
-    accelerated = np.abs(later.accelerations).max(axis=0, initial=0.0) / (allowed * size)
-    if (accelerated > 1).any():
-        raise ConvergenceError(
-            f"no equilibrium: the accelerations vanish, but not while the system moves ({names[int(accelerated.argmax())]}); "
-            "let only coordinates move on which nothing depends"
-        )
-    moved = np.maximum(np.abs(later.openings), np.abs(later.rates) / (sizes.rate + sizes.speed(point.v)))
-    opened = (moved / sizes.coordinates).max(axis=0, initial=0.0) / allowed
-    if (opened > 1).any():
-        raise ConvergenceError(
-            "no equilibrium: closures and gears do not hold while the system moves at constant rates "
-            f"({names[int(opened.argmax())]}); let only coordinates move on which nothing depends"
-        )
-
-
-def _values(point: OperatingPoint, unknowns: Unknowns) -> str:
-    """Return the unknowns' values as text."""
-    values = Unknowns(point, unknowns.names[:8]).values()
-    shown = [f"{name} = {value:.6g}" for name, value in zip(unknowns.names, values, strict=False) if not np.isnan(value)]
-    return ", ".join(shown) + (", ..." if len(unknowns.entries) > 8 else "")
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any) -> OperatingPoint:

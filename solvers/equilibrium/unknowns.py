@@ -159,7 +159,7 @@ class Unknowns:
         return {kind: (_index(positions), _index(indices)) for kind, (positions, indices) in self._selected.items()}
 
     @cached_property
-    def _turned(self) -> Array | None:
+    def turned(self) -> Array | None:
         """From displacements along the axes that count to displacements (nv, nv) at the guess; None where they are the same."""
         return along_axes(self.guess.model, self.guess.q, self.axes) if self.select(Kind.POSITION)[0] else None
 
@@ -199,8 +199,8 @@ class Unknowns:
         for kind, (positions, indices) in self._places.items():
             if kind != Kind.PARAMETER:
                 targets[kind][indices] += by[positions]
-        if self._turned is not None:
-            dq = self._turned @ dq
+        if self.turned is not None:
+            dq = self.turned @ dq
         changes = {
             self.entries[k].name: self._numbers[self.entries[k].name][0] + float(by[k]) for k in self.select(Kind.PARAMETER)[0]
         }
@@ -231,9 +231,9 @@ class Unknowns:
         if kind == Kind.POSITION and not model.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
-            dq = dq if self._turned is None else self._turned @ dq
+            dq = dq if self.turned is None else self.turned @ dq
             derivatives = derivatives @ displacement_motions(model, dq)
-            derivatives = derivatives if self._turned is None else derivatives @ self._turned
+            derivatives = derivatives if self.turned is None else derivatives @ self.turned
         by_x[:, positions] = derivatives[:, indices] * scales
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.refusals import ENGINES
+from tests.closed_systems import stewart
+from tests.refusals import ENGINES, refusal
 from tests.solvers.scaled_systems import SI, UNITS, Units, bar, closed, linkage
 from titop.solvers.constraints import closed_dynamics
 
@@ -64,3 +65,16 @@ def test_what_holds_loops_at_rest_is_found_at_once(function: str, monkeypatch: p
     found = np.array(getattr(m, function)(q, rest, rest))
     # nine digits: the reference engine judges and solves in another order
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("seed", range(3))
+def test_springs_at_rest_need_no_efforts(seed: int, engine: str) -> None:
+    """A platform whose six legs rest, but for rounding: five of them can hold it; of one a force of 1e-5 N is not left."""
+    m = stewart(seed).resolve(engine=engine)
+    q, some = m.assemble(m.neutral()), [f"l{i}" for i in range(5)]
+    still = np.zeros(m.nv)
+    tau = m.inverse_dynamics(q, still, still, actuated=some)
+    assert np.abs(tau).max() < 1e-8  # 1e5 N/m times rounding of places
+    with refusal("under-actuated", "of the largest effort left to others"):
+        m.inverse_dynamics(q, still, still, wrenches={"upper5": [1e-5, 0, 0, 0, 0, 0]}, actuated=some)

@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from tests.actuated_systems import satellite
-from tests.closed_systems import four_bar, slider_crank
+from tests.closed_systems import four_bar, slider_crank, stewart
 from tests.systems import random_state, random_tree
 from titop.solvers.equilibrium.effort_balance import Balance
 from titop.solvers.equilibrium.equations import differences, equation_derivatives
@@ -158,3 +158,11 @@ class TestWhereNothingActs:
         c, sine = m.pose("lower", m.neutral())[0][:2, 0]
         with pytest.raises(tt.ConvergenceError, match="no equilibrium"):
             tt.trim(m, ["l"], wrenches={"plate.p": [-force * sine, force * c, 0, 0, 0, 0]})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_platforms_on_springs_stay(seed: int) -> None:
+    """Six legs at rest, without gravity: closed to rounding, the guess is the equilibrium."""
+    m = stewart(seed).resolve()
+    q = m.assemble(m.neutral())
+    assert np.abs(m.difference(q, tt.trim(m, q=q).q)).max() < 1e-13  # rounding of places of order one
