@@ -16,7 +16,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import assembled, closed_configuration, random_guess
 from titop.solvers.constraints.mechanism import ClosedMechanism
-from titop.solvers.constraints.multipliers import allowed_part, independent_rows
+from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, allowed_part, independence, independent_rows
 
 #: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
 #: beside the millionth at which constraints count as dependent, near beside its links.
@@ -26,6 +26,10 @@ _TRIES = 6
 #: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
 #: constraint looks independent by as much as they are open, and counts as such from a millionth on.
 _OPEN = 1e-7
+
+
+#: So much of a constraint, over the largest, is left at least beside a dead centre where rounding leaves six digits of motions.
+_KNOWN = 1e-10
 
 
 def comparable_jacobian(model: ClosedMechanism, q: Array) -> Array:
@@ -178,6 +182,36 @@ def refuse_dead_centre(model: ClosedMechanism, q: Array, imposed: Array, rank: i
             "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others",
         )
     )
+
+
+def least_beside_dead_centre(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array, rank: int) -> float:
+    """Return what independent constraints keep on what is not `imposed`: their square, over the largest, at least.
+
+    Beside a dead centre of what is imposed that is less than usual: constraints of which little is left say how others move
+    there, down to rounding at the dead centre itself. What is left of redundant ones, which loops that are a little open make
+    look independent, stays little aside, as `rank` constraints act.
+
+    Raises
+    ------
+    ModelError
+        So near to a dead centre that rounding leaves no six digits.
+    """
+    comparable, gears = model.comparable(jacobian)[:, ~imposed], model.gear_count
+    free = len(independent_rows(comparable, rank, gears))
+    if free >= min(rank, comparable.shape[1]) or not independence(comparable, free + 1, gears, ROUNDED):
+        return DEPENDENT
+    q = closed_near(model, q)
+    aside = moved_aside(model, q, comparable_jacobian(model, q), rank)
+    if aside is None or (around := free_rank(model, aside, imposed, rank)) <= free:
+        return DEPENDENT
+    left = independence(comparable, around, gears, ROUNDED)
+    if left > _KNOWN:
+        return _KNOWN**2
+    driven = ", ".join(name for name, on in zip(model.coordinate_names, imposed, strict=True) if on)
+    found = f"{left:.1g} of a constraint left on all but {driven} at {_state(model, q)}"
+    advice = "next to a dead centre rounding decides; move away from this configuration, or prescribe or actuate others"
+    where = ", ".join(_loops_that_lose_rank(model, q, aside, ~imposed))
+    raise ModelError(Finding("singular-closure", where, found, f"{_KNOWN:g} or more", advice))
 
 
 def _state(model: ClosedMechanism, q: Array) -> str:

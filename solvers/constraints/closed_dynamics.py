@@ -17,17 +17,17 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.branch import free_rank, is_open, rank_near
-from titop.solvers.constraints.consistency import refuse_inconsistent, refuse_opening
+from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
+from titop.solvers.constraints.consistency import ROUNDING, effort_terms, refuse_inconsistent, refuse_opening
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
-from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
+from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
-#: What rounding leaves of efforts, in parts of their terms, and of those that springs have a radian or the system's size away.
+#: What rounding leaves of the efforts of springs, in parts of those that they have a radian or the system's size away.
 _ROUNDED = 1e-13
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
@@ -45,11 +45,13 @@ def accelerations(
     rows: Constraints,
     rank: int,
     weights: Array | None = None,
+    least: float = DEPENDENT,
 ) -> Array:
     """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most.
 
-    `weights` (k) bring the rows to one unit, those of all constraints by default. Dependent motions follow from the others,
-    along which nothing is left unbalanced: only what these move together needs inertia.
+    `weights` (k) bring the rows to one unit, those of all constraints by default; `least` is as for `independent_rows`.
+    Dependent motions follow from the others, along which nothing is left unbalanced: only what these move together needs
+    inertia.
 
     Raises
     ------
@@ -59,8 +61,8 @@ def accelerations(
     weights = model.closure_weights if weights is None else weights
     weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
     comparable = (weighted * model.coordinate_weights)[:, ~imposed]
-    chosen = independent_rows(comparable, rank, gears)
-    dependent = np.flatnonzero(~imposed)[dependent_columns(comparable, chosen, gears)]
+    chosen = independent_rows(comparable, rank, gears, least)
+    dependent = np.flatnonzero(~imposed)[dependent_columns(comparable, chosen, gears, least)]
     others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
     sides = np.column_stack([weighted[chosen], (weights * rows.bias)[chosen]])
     solved = np.linalg.solve(weighted[np.ix_(chosen, dependent)], sides)  # for dependent motions: rows of like size and angle
@@ -184,17 +186,19 @@ def hybrid(
     ModelError
         If imposed accelerations contradict the closures, and at a singular configuration.
     """
+    least = DEPENDENT
     if held_rank is not None:
         rows, rank = model.engine.dynamics.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed
         rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
-    a = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank)
+        least = least_beside_dead_centre(model, q, rows.jacobian, imposed, rank)
+    a = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank, least=least)
     if held_rank is None and imposed.any():
         advice = "prescribe fewer coordinates, or accelerations from m.assemble_acceleration"
         refuse_inconsistent(model, rows, q, v, a, pushes, advice)
     elif held_rank is None:
         refuse_opening(model, rows, q, v, a, tau, pushes, rank)
-    return a, imposing_efforts(model, q, v, a, tau, imposed, pushes, rows, rank if held_rank is None else None)
+    return a, imposing_efforts(model, q, v, a, tau, imposed, pushes, rows, rank if held_rank is None else None, least)
 
 
 def imposing_efforts(
@@ -207,14 +211,15 @@ def imposing_efforts(
     pushes: list[Push],
     rows: Constraints,
     most: int | None = None,
+    least: float = DEPENDENT,
 ) -> Array:
     """Return all efforts that cause the accelerations: those of `tau` where these are not imposed, the least ones elsewhere.
 
-    At `most` so many constraints act, if that is given.
+    At `most` so many constraints act, if that is given; `least` is as for `independent_rows`.
     """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     weights = model.closure_weights, model.coordinate_weights
-    own, _, _ = share_efforts(rows.jacobian, *weights, needed, imposed, most, model.gear_count, by_passive=True)
+    own, _, _ = share_efforts(rows.jacobian, *weights, needed, imposed, most, model.gear_count, True, least)
     return np.where(imposed, own, tau)
 
 
@@ -227,29 +232,16 @@ def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[P
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
     rows, rank = counted(model, q, v)
-    tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank)
+    least = least_beside_dead_centre(model, q, rows.jacobian, actuated, rank)
+    tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank, least)
     refuse_inconsistent(model, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
-    if unbalanced > _BALANCED and unbalanced > _rounded(model, q, v, a, pushes, motors):
+    if unbalanced > _BALANCED and not _is_rounding(model, unbalanced, q, v, a, pushes, motors):
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
         advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
         found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
         raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
     return tau
-
-
-def _rounded(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
-    """Return what rounding leaves of the efforts needed, relative to the largest, as `share_efforts` compares them.
-
-    Springs at rest, and weights that they balance, need next to none: what is left is what a change of coordinates by rounding,
-    in parts of their sizes, does to the efforts, and the rounding of each kind of effort.
-    """
-    sizes, dynamics = model.coordinate_weights, model.engine.dynamics
-    needed = np.abs(np.real(dynamics.tree_inverse(q, v, a, pushes) - motors))
-    by_q = np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0]))
-    terms = by_q @ sizes + np.abs(np.real(dynamics.bare_inverse(q, np.zeros(model.nv)))) + np.abs(np.real(motors))
-    largest = float((sizes * needed).max(initial=0.0))
-    return _ROUNDED * float((sizes * terms).max(initial=0.0)) / max(largest, np.finfo(float).tiny)
 
 
 def balanced(
@@ -262,12 +254,32 @@ def balanced(
     actuated: Array,
     rows: Constraints,
     rank: int,
+    least: float = DEPENDENT,
 ) -> tuple[Array, float]:
-    """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced."""
+    """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced.
+
+    `least` is as for `independent_rows`.
+    """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
     weights = model.closure_weights, model.coordinate_weights
-    tau, _, unbalanced = share_efforts(rows.jacobian, *weights, needed, actuated, rank, model.gear_count)
+    tau, _, unbalanced = share_efforts(rows.jacobian, *weights, needed, actuated, rank, model.gear_count, least=least)
     return tau, unbalanced
+
+
+def _is_rounding(model: ClosedMechanism, part: float, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
+    """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other.
+
+    Springs at rest have no terms: of them it is what coordinates do to the efforts that change by rounding of their sizes.
+    """
+    sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
+    needed = np.abs(np.real(sizes * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors))).max(initial=0.0)
+    terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
+    rate = np.abs(np.real(v) / sizes).max(initial=0.0)
+    falling = float(np.linalg.norm(model.engine.gravity)) / model.size
+    swift = np.abs(np.real(a)) + sizes * (falling + rate**2)
+    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ swift
+    by_q = np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0]))
+    return bool(part * needed <= (sizes * np.maximum(ROUNDING * terms, _ROUNDED * by_q @ sizes)).max(initial=0.0))
 
 
 def multipliers(

@@ -41,13 +41,17 @@ def refuse_inconsistent(
 
 def of_each_term(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out."""
+    each: Array = mobility(model, q) @ effort_terms(model, q, v, pushes)
+    return each
+
+
+def effort_terms(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
+    """Return the sum of the efforts (nv) of each kind, their signs left out."""
     nothing = np.zeros(model.nv)
     weight, passive = model.engine.dynamics.bare_inverse(q, nothing), model.engine.observations.passive_efforts(q, v)
     resting = model.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
     moving = model.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
-    terms = sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
-    each: Array = mobility(model, q) @ terms
-    return each
+    return sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
 
 
 def mobility(model: ClosedMechanism, q: Array) -> Array:

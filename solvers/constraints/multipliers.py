@@ -22,8 +22,9 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.coupling import Coupled, coupled_blocks
 from titop.solvers.constraints.following import Following, following
 
-#: Squares: what is left of a row, over the largest row. The kernels hold the same number.
-_DEPENDENT = 1e-12
+#: Squares: what is left of a row, over the largest row, if it is dependent, and if it is rounding. The kernels hold both too.
+DEPENDENT = 1e-12
+ROUNDED = 1e-28
 #: Rows of which as much is left but for this part are taken in their order: rounding decides nothing. The kernels hold it too.
 _TIE = 1e-9
 #: How often solutions in numbers of unlike units are refined: each time by what squares of the units' ratio leave of rounding.
@@ -32,28 +33,29 @@ _REFINED = 4
 _MANY = 30
 
 
-def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0) -> NDArray[np.intp]:
+def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0, least: float = DEPENDENT) -> NDArray[np.intp]:
     """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left.
 
     The last rows may be `gears` (see `following`): those that take a coordinate out come first, whatever is left of them.
+    `least` is the square, over the largest row, that independent ones keep.
     """
     taken, left = _split(matrix, gears)
     largest = _longest(matrix) if gears else 0.0
     more = None if rank is None else max(rank - len(taken.gears), 0)
     if not gears and (rank is None or rank >= len(matrix)) and _have_columns_of_their_own(matrix):
         return np.arange(len(matrix))
-    pivots = [left[row] for row, _ in _pivots(taken.folded(matrix[left]), more, largest)]
+    pivots = [left[row] for row, _ in _pivots(taken.folded(matrix[left]), more, largest, least)]
     return np.concatenate([np.sort(len(matrix) - gears + taken.gears)[:rank], np.array(pivots, dtype=np.intp)])
 
 
-def dependent_columns(matrix: Array, rows: NDArray[np.intp], gears: int = 0) -> NDArray[np.intp]:
+def dependent_columns(matrix: Array, rows: NDArray[np.intp], gears: int = 0, least: float = DEPENDENT) -> NDArray[np.intp]:
     """Return as many columns as there are `rows`, independent ones of a matrix, that follow from all others.
 
-    Followers of gears, if the last rows are `gears`, then by pivoting.
+    Followers of gears, if the last rows are `gears`, then by pivoting. `least` as for `independent_rows`.
     """
     taken, left = _split(matrix, gears)
     others = taken.folded(matrix[np.intersect1d(rows, left)])
-    return np.concatenate([taken.followers, independent_rows(others.T, len(others))])
+    return np.concatenate([taken.followers, independent_rows(others.T, len(others), least=least)])
 
 
 def _split(matrix: Array, gears: int) -> tuple[Following, NDArray[np.intp]]:
@@ -77,35 +79,35 @@ def _have_columns_of_their_own(matrix: Array) -> bool:
     """
     squares = np.real(matrix) ** 2
     own = squares[:, np.count_nonzero(squares, axis=0) == 1].max(axis=1, initial=0.0)
-    return bool((own > _DEPENDENT * squares.sum(axis=1).max(initial=0.0)).all())
+    return bool((own > DEPENDENT * squares.sum(axis=1).max(initial=0.0)).all())
 
 
-def independence(matrix: Array, rank: int, gears: int = 0) -> float:
+def independence(matrix: Array, rank: int, gears: int = 0, least: float = DEPENDENT) -> float:
     """Return what is left of the last of `rank` independent rows, relative to the largest; 0 if there are fewer, 1 for none.
 
-    Of the last rows, if they are `gears`, those count that take no coordinate out.
+    Of the last rows, if they are `gears`, those count that take no coordinate out. `least` as for `independent_rows`.
     """
     taken, rows = _split(matrix, gears)
     more = rank - len(taken.gears)
-    left = [square for _, square in _pivots(taken.folded(matrix[rows]), more, 0.0)]
+    left = [square for _, square in _pivots(taken.folded(matrix[rows]), more, 0.0, least)]
     return float(np.sqrt(left[-1] / max(_longest(matrix), *left))) if 0 < len(left) == more else float(more == 0)
 
 
-def _pivots(matrix: Array, rank: int | None, largest: float) -> Iterator[tuple[int, float]]:
+def _pivots(matrix: Array, rank: int | None, largest: float, least: float) -> Iterator[tuple[int, float]]:
     """Yield independent rows, at most `rank`, each with what is left of it (squared) beside those before.
 
     The `largest` square beside which it counts may be that of a row which is not among these.
     """
-    return _pivots_of_blocks(np.real(matrix), coupled_blocks(np.real(matrix)), rank, largest)
+    return _pivots_of_blocks(np.real(matrix), coupled_blocks(np.real(matrix)), rank, largest, least)
 
 
 def _pivots_of_blocks(
-    matrix: Array, coupled: Sequence[Coupled], rank: int | None, largest: float
+    matrix: Array, coupled: Sequence[Coupled], rank: int | None, largest: float, least: float = DEPENDENT
 ) -> Iterator[tuple[int, float]]:
     blocks = [_block_pivots(matrix[np.ix_(*block)], block.rows) for block in coupled]
     for count, (row, most) in enumerate(heapq.merge(*blocks, key=lambda pivot: (-pivot[1], pivot[0]))):
         largest = max(largest, most)
-        if count == rank or not most > _DEPENDENT * largest:
+        if count == rank or not most > least * largest:
             return
         yield row, most
 
@@ -128,7 +130,7 @@ def _block_pivots(rest: Array, numbers: NDArray[np.intp]) -> Iterator[tuple[int,
 
 def redundant_rows(matrix: Array) -> list[int]:
     """Return the rows that depend on those above them."""
-    least = np.sqrt(_DEPENDENT) * np.linalg.norm(matrix, axis=1).max(initial=0.0)
+    least = np.sqrt(DEPENDENT) * np.linalg.norm(matrix, axis=1).max(initial=0.0)
     independent = np.zeros(len(matrix), dtype=bool)
     for block in coupled_blocks(matrix):
         independent[block.rows] = _independent_of_those_above(matrix[np.ix_(*block)], least)
@@ -151,24 +153,39 @@ def _independent_of_those_above(block: Array, least: float) -> NDArray[np.bool_]
     return independent
 
 
-def least_solution(matrix: Array, right: Array, rank: int | None = None, gears: int = 0, sizes: Array | None = None) -> Array:
+def least_solution(
+    matrix: Array,
+    right: Array,
+    rank: int | None = None,
+    gears: int = 0,
+    sizes: Array | None = None,
+    least: float = DEPENDENT,
+) -> Array:
     """Return the x of least norm that solves independent rows of ``matrix x = right``, at most `rank` of them.
 
     The last rows may be `gears`: they are solved first, the others by the coordinates that then lead. Without these, rows may
-    be judged with their columns over `sizes`: numbers of unlike units, whose norm is taken as they are.
+    be judged with their columns over `sizes`: numbers of unlike units, whose norm is taken as they are. `least` as for
+    `independent_rows`.
     """
-    return LeastSolutions(matrix, rank, gears, sizes)(right)
+    return LeastSolutions(matrix, rank, gears, sizes, least)(right)
 
 
 class LeastSolutions:
     """`least_solution` of one matrix for several right-hand sides."""
 
-    def __init__(self, matrix: Array, rank: int | None = None, gears: int = 0, sizes: Array | None = None) -> None:
+    def __init__(
+        self,
+        matrix: Array,
+        rank: int | None = None,
+        gears: int = 0,
+        sizes: Array | None = None,
+        least: float = DEPENDENT,
+    ) -> None:
         self._matrix, self._first, self._rounds = matrix, len(matrix) - gears, 1 if sizes is None else _REFINED
         self._taken, self._left = _split(matrix, gears)
         folded, self._parts = self._taken.folded(matrix[self._left]), []
         judged, largest = (folded, _longest(matrix)) if sizes is None else (folded / sizes, _longest(matrix / sizes))
-        for rows, columns in _independent_blocks(judged, rank, self._taken, largest):
+        for rows, columns in _independent_blocks(judged, rank, self._taken, largest, least):
             kept = folded[np.ix_(rows, columns)]
             self._parts.append((rows, columns, kept.T, kept @ kept.T))
 
@@ -221,12 +238,12 @@ def allowed_part(matrix: Array, x: Array, rank: int, gears: int = 0) -> Array:
 
 
 def _independent_blocks(
-    folded: Array, rank: int | None, taken: Following, largest: float
+    folded: Array, rank: int | None, taken: Following, largest: float, least: float = DEPENDENT
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Yield of the constraints beside the gears that are `taken` out the independent ones of each block, and its columns."""
     chosen, more = np.zeros(len(folded), dtype=bool), None if rank is None else rank - len(taken.gears)
     blocks = coupled_blocks(folded)
-    chosen[[row for row, _ in _pivots_of_blocks(np.real(folded), blocks, more, largest)]] = True
+    chosen[[row for row, _ in _pivots_of_blocks(np.real(folded), blocks, more, largest, least)]] = True
     for rows, columns in blocks:
         yield rows[chosen[rows]], columns
 
@@ -240,6 +257,7 @@ def share_efforts(
     rank: int | None,
     gears: int = 0,
     by_passive: bool = False,
+    least: float = DEPENDENT,
 ) -> tuple[Array, Array, float]:
     """Split efforts between actuators and closures: ``efforts = tau + J^T lambda``.
 
@@ -261,6 +279,8 @@ def share_efforts(
     by_passive : bool
         Whether these are chosen, where enough are, by what is left of them on the coordinates without unknown efforts: as the
         accelerations of hybrid dynamics choose them.
+    least : float
+        As for `independent_rows`, of rows on the coordinates without unknown efforts, and of motions on the others.
 
     Returns
     -------
@@ -274,18 +294,19 @@ def share_efforts(
     weighted, passive = weights[:, None] * jacobian, ~unknown
     comparable = weighted * sizes
     rows = independent_rows(comparable, rank, gears)
-    if by_passive and len(chosen := independent_rows(comparable[:, passive], rank, gears)) == len(rows):
+    if by_passive and len(chosen := independent_rows(comparable[:, passive], rank, gears, least)) == len(rows):
         rows = chosen
     if len(rows) == len(jacobian):  # the two usual cases, in which the multipliers follow from one small system
         if unknown.all():  # tau is what is left beside the span of the constraints' rows
             carried = weights * np.linalg.solve(weighted @ weighted.T, weighted @ efforts)
             return efforts - jacobian.T @ carried, carried, 0.0
         if (
-            passive.sum() == len(rows) == len(independent_rows(comparable[:, passive], gears=gears))
+            passive.sum() == len(rows) == len(independent_rows(comparable[:, passive], gears=gears, least=least))
         ):  # the closures carry the passive ones
             carried = weights * np.linalg.solve(weighted[:, passive].T, efforts[passive])
             return np.where(unknown, efforts - jacobian.T @ carried, 0.0), carried, 0.0
-    return _share_in_general(jacobian, weights, sizes, efforts, unknown, rows, dependent_columns(comparable, rows, gears))
+    dependent = dependent_columns(comparable, rows, gears)
+    return _share_in_general(jacobian, weights, sizes, efforts, unknown, rows, dependent, least)
 
 
 def _share_in_general(
@@ -296,6 +317,7 @@ def _share_in_general(
     unknown: Array,
     rows: NDArray[np.intp],
     dependent: NDArray[np.intp],
+    least: float,
 ) -> tuple[Array, Array, float]:
     """Split efforts as `share_efforts` does, by the motions that the closures leave.
 
@@ -309,10 +331,17 @@ def _share_in_general(
     free[dependent] = -np.linalg.solve(jacobian[np.ix_(rows, dependent)], jacobian[np.ix_(rows, others)]) * sizes[others]
     needed = free.T @ efforts
     tau = np.zeros(n, dtype=np.result_type(efforts, jacobian))
-    tau[unknown] = least_solution(free[unknown].T, needed, sizes=sizes[unknown])
+    tau[unknown] = least_solution(_seen(free, sizes, unknown).T, needed, sizes=sizes[unknown], least=least)
     missing = np.real(needed - free.T @ tau)
     largest = np.abs(np.real(sizes * efforts)).max(initial=0.0)
     unbalanced = np.abs(missing).max(initial=0.0) / max(largest, np.finfo(float).tiny)
     carried = (sizes * (efforts - tau))[dependent]
     multipliers = least_solution((jacobian * sizes)[:, dependent].T, carried, len(dependent), sizes=1.0 / weights)
     return tau, multipliers, float(unbalanced)
+
+
+def _seen(free: Array, sizes: Array, unknown: Array) -> Array:
+    """Return motions (columns) of the coordinates with `unknown` efforts, none where that is rounding beside the others'."""
+    seen, whole = free[unknown], (np.real(free / sizes[:, None]) ** 2).sum(axis=0)
+    own = (np.real(seen / sizes[unknown, None]) ** 2).sum(axis=0)
+    return np.where(own > ROUNDED * whole, seen, 0.0)

@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.coupling import Coupled, coupled_blocks
-from titop.solvers.support.equal_sizes import equal_sizes
+from titop.solvers.constraints.multipliers import ROUNDED
 
-#: Eigenvalues over the largest, in units in which rows are as large as each other, of matrices that have an inverse.
-_REGULAR = 1e-9
+#: Singular values, over the largest, of motions that actuators see but for rounding. The kernels hold its square, for rows.
+_ROUNDED = ROUNDED**0.5
 
 
 class _Alike(NamedTuple):
     """Blocks (g of them) of k independent constraints each, on c coordinates.
+
+    Motions F that the constraints leave, one for each coordinate that leads, say what has to be balanced, ``F^T (x - w) = 0``,
+    and the part of F that unknown efforts see, by least squares, what these are.
 
     Attributes
     ----------
@@ -27,48 +30,73 @@ class _Alike(NamedTuple):
         Constraints, coordinates, and those of these that follow.
     pivots : (g, k, k) array
         Columns of the dependent coordinates.
-    inverse : (g, c + k, c + k) array
-        Takes what is needed, and how the constraints over the pivots open, to efforts and multipliers of least norm.
+    motions : (g, c, c - k) array
+        F.
+    on : (g, c) bool array
+        Where efforts are unknown.
+    inverse : (g, c - k, c) array
+        The pseudoinverse of what of F is seen.
+    follows : (g, k) array of int
+        Places of the dependent coordinates among the block's.
     """
 
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
     dependent: NDArray[np.intp]
     pivots: Array
+    motions: Array
+    on: Array
     inverse: Array
+    follows: NDArray[np.intp]
 
     @classmethod
-    def of(cls, jacobian: Array, rows: NDArray[np.intp], columns: NDArray[np.intp], follows: Array, unknown: Array) -> _Alike:
+    def of(
+        cls,
+        jacobian: Array,
+        rows: NDArray[np.intp],
+        columns: NDArray[np.intp],
+        follows: Array,
+        unknown: Array,
+        sizes: Array,
+    ) -> _Alike:
         """Return blocks of a Jacobian: `follows` (nv) tells which coordinates do, `unknown` (nv) where efforts are."""
         (g, k), c = rows.shape, columns.shape[1]
-        dependent = columns[follows[columns]].reshape(g, k)
+        own = follows[columns]
+        dependent, others = columns[own].reshape(g, k), columns[~own].reshape(g, c - k)
         pivots = jacobian[rows[:, :, None], dependent[:, None, :]]
-        J = np.linalg.solve(pivots, jacobian[rows[:, :, None], columns[:, None, :]])
-        matrix = np.zeros((g, c + k, c + k))
-        matrix[:, range(c), range(c)] = unknown[columns]
-        matrix[:, c:, :c], matrix[:, :c, c:] = J, np.swapaxes(J, 1, 2)
-        return cls(rows, columns, dependent, pivots, _inverse(matrix))
+        motions = np.zeros((g, c, c - k))
+        motions[~own] = np.tile(np.eye(c - k), (g, 1))
+        motions[own] = -np.linalg.solve(pivots, jacobian[rows[:, :, None], others[:, None, :]]).reshape(g * k, c - k)
+        on = unknown[columns]
+        places = np.nonzero(own)[1].reshape(g, k)
+        inverse = _pseudoinverse(motions, on, sizes[columns])
+        return cls(rows, columns, dependent, pivots, motions, on, inverse, places)
 
     def solve(self, needed: Array, opening: Array) -> tuple[Array, Array]:
         """Return efforts (g, c, m) and multipliers (g, k, m) over the pivots, where all constraints open by `opening`."""
-        right = np.concatenate([needed[self.columns], np.linalg.solve(self.pivots, opening[self.rows])], axis=1)
-        solution, c = self.inverse @ right, self.columns.shape[1]
-        return solution[:, :c], solution[:, c:]
+        needed, opened = needed[self.columns], np.linalg.solve(self.pivots, opening[self.rows])
+        places, on, back = self.follows[:, :, None], self.on[:, :, None], np.swapaxes(self.inverse, 1, 2)
+        w = np.zeros(needed.shape)
+        np.put_along_axis(w, np.broadcast_to(places, opened.shape), opened, axis=1)
+        seen = back @ (np.swapaxes(self.motions, 1, 2) @ needed) - np.where(on, w, 0.0)
+        w += self.motions @ (self.inverse @ seen)
+        return w, np.take_along_axis(needed - np.where(on, w, 0.0), places, axis=1)
 
 
-def _inverse(matrices: Array) -> Array:
-    """Return the inverses of symmetric matrices (g, n, n), in units in which rows are as large as each other.
+def _pseudoinverse(motions: Array, on: Array, sizes: Array) -> Array:
+    """Return the pseudoinverses (g, n, c) of what is seen `on` some coordinates (g, c) of motions (g, c, n).
 
-    Where there are none, pseudoinverses, which depend on units, in those that are given.
+    What is seen of a motion by no more than rounding of the whole, both over the coordinates' `sizes`, does not count.
     """
-    rows, columns = equal_sizes(matrices)
-    scales = 1.0 / rows / columns
-    sizes = np.abs(np.linalg.eigvalsh(matrices * scales))
-    regular = sizes.min(axis=1, initial=np.inf) > _REGULAR * sizes.max(axis=1, initial=0.0)
-    result = np.empty(matrices.shape)
-    result[regular] = np.linalg.inv((matrices * scales)[regular]) * scales[regular]
-    result[~regular] = np.linalg.pinv(matrices[~regular], matrices.shape[1] * np.finfo(float).eps, hermitian=True)
-    return result
+    seen, squares = np.where(on[:, :, None], motions, 0.0), (motions / sizes[:, :, None]) ** 2
+    counted = np.where(on[:, :, None], squares, 0.0).sum(axis=1, keepdims=True)
+    lengths = np.sqrt((seen**2).sum(axis=1, keepdims=True))
+    lengths = np.where(counted > ROUNDED * squares.sum(axis=1, keepdims=True), lengths, np.inf)
+    left, values, right = np.linalg.svd(seen / lengths, full_matrices=False)
+    counts = values > _ROUNDED * values.max(axis=1, initial=0.0, keepdims=True)
+    inverted = np.divide(1.0, values, out=np.zeros(values.shape), where=counts)
+    result: Array = np.swapaxes(right, 1, 2) * inverted[:, None, :] @ np.swapaxes(left, 1, 2)
+    return result / np.swapaxes(lengths, 1, 2)
 
 
 class Shares(NamedTuple):
@@ -87,8 +115,11 @@ class Shares(NamedTuple):
     blocks: list[_Alike]
 
     @classmethod
-    def of(cls, jacobian: Array, rows: Array, dependent: Array, unknown: Array) -> Shares:
-        """Return how the `rows` of a `jacobian`, which `dependent` coordinates follow, share efforts, `unknown` on some."""
+    def of(cls, jacobian: Array, rows: Array, dependent: Array, unknown: Array, sizes: Array) -> Shares:
+        """Return how the `rows` of a `jacobian`, which `dependent` coordinates follow, share efforts, `unknown` on some.
+
+        The `sizes` (nv) are what counts as one of each coordinate.
+        """
         follows, alike = np.zeros(len(unknown), dtype=bool), dict[tuple[int, int], list[Coupled]]()
         follows[dependent] = True
         for block in coupled_blocks(jacobian[rows]):
@@ -96,7 +127,7 @@ class Shares(NamedTuple):
         blocks = []
         for same in alike.values():
             chosen, columns = (np.array(numbers) for numbers in zip(*same, strict=True))
-            blocks.append(_Alike.of(jacobian, rows[chosen], columns, follows, unknown))
+            blocks.append(_Alike.of(jacobian, rows[chosen], columns, follows, unknown, sizes))
         return cls(unknown, blocks)
 
     def split(self, needed: Array, count: int) -> tuple[Array, Array]:

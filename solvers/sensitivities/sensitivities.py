@@ -115,7 +115,8 @@ class Sensitivities:
         jacobian = model.engine.dynamics.constraints(q, v).jacobian
         comparable = model.comparable(jacobian)
         rows = independent_rows(comparable, rank, model.gear_count)
-        shares = Shares.of(jacobian, rows, dependent_columns(comparable, rows, model.gear_count), unknown)
+        dependent = dependent_columns(comparable, rows, model.gear_count)
+        shares = Shares.of(jacobian, rows, dependent, unknown, model.coordinate_weights)
         shared, multipliers = shares.split(needed, len(jacobian))
         return _Closed(shares, multipliers, shared)
 

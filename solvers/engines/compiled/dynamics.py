@@ -11,8 +11,9 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics, consistency
 from titop.solvers.constraints.assembling import project_acceleration, project_velocity
-from titop.solvers.constraints.branch import free_rank, is_open, rank_near
+from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
 from titop.solvers.constraints.mechanism import Constraints, NamedMechanism, finite_constraints
+from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.closed_kernels import constrained_forward
 from titop.solvers.engines.compiled.hybrid import HybridKernels
@@ -243,6 +244,9 @@ def settled_hybrid(
         try:
             rank = model.closure_rank(q)
         except ModelError:  # a singular configuration, which does not matter where all is imposed
+            return False
+        jacobian = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
+        if least_beside_dead_centre(model, q, jacobian, mask, rank) < DEPENDENT:  # kernels do not count on so little
             return False
         status = run(HybridKernels(system, mask, rank, free_rank(model, q, mask, rank)))
     raise_pending()

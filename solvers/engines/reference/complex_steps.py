@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.constraints.branch import free_rank, rank_near, refuse_dead_centre
+from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics
@@ -44,12 +44,12 @@ class ReferenceDerivatives:
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
         if actuated is None:
             return self.tree_inverse(q, v, a, pushes)
-        rank = rank_near(self._model, q)
+        rank, jacobian = rank_near(self._model, q), self._dynamics.constraints(q, v).jacobian
+        least = least_beside_dead_centre(self._model, q, jacobian, actuated, rank)
 
         def efforts(q: Array, v: Array, a: Array) -> Array:
-            return closed_dynamics.balanced(
-                self._model, q, v, a, pushes, motors, actuated, self._dynamics.constraints(q, v), rank
-            )[0]
+            rows = self._dynamics.constraints(q, v)
+            return closed_dynamics.balanced(self._model, q, v, a, pushes, motors, actuated, rows, rank, least)[0]
 
         return self._stepped(efforts, q, v, a)
 

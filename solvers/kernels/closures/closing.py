@@ -71,7 +71,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
         told[1] = 0.0
     elif more > 0:
         told[1] = last_of(folded, lengths, largest, room[m:], sides[2], chosen[: more - 1])
-    split, taken, _ = split_rows(jacobian, which[:count], sizes, imposed)
+    split, taken, _ = split_rows(jacobian, which[:count], sizes, imposed, False)
     if taken < 0:
         return SINGULAR
     right, least = np.empty((count, 1)), np.zeros((n, 1))

@@ -121,10 +121,10 @@ def _subtract_row(row, matrix, x):
 
 
 @shared
-def efforts_slopes(split, first, end, imposed, changes, turning, result):
+def efforts_slopes(split, first, end, imposed, ones, changes, turning, result):
     """Write derivatives of the efforts behind those of the accelerations, the first four of `result`.
 
-    `split` are the constraints (`sharing.split_constraints`), `turning` (k x nv) the derivatives of ``J w`` by q, with w the
+    `split` are the constraints (`least_norm.split_constraints`), `turning` (k x nv) the derivatives of ``J w`` by q, with w the
     efforts, completed to a motion; they are not asked for (0 x nv) where no constraint acts on imposed coordinates alone.
     """
     n = result.shape[1]
@@ -141,20 +141,20 @@ def efforts_slopes(split, first, end, imposed, changes, turning, result):
                 if entry != 0.0:
                     for j in range(n):
                         x[i, j] += entry * result[d, k, j]
-        share_slopes(split, first, end, imposed, turning if d == BY_Q else turning[:0], x)
+        share_slopes(split, first, end, imposed, ones, turning if d == BY_Q else turning[:0], x)
     for j in range(n):
         if not imposed[j]:
             result[4 + BY_TAU, j, j] = 1.0
 
 
 @shared
-def share_slopes(split, first, end, unknown, turning, x):
+def share_slopes(split, first, end, unknown, ones, turning, x):
     """Replace changes of the efforts needed (columns of x) by those of the least ones, where they are `unknown`.
 
-    `turning` says how the constraints turn: see `efforts_slopes`.
+    `turning` says how the constraints turn: see `efforts_slopes`; `ones` what counts as one of each coordinate.
     """
     which, n = split[1], x.shape[1]
-    take_least(split, first, end, unknown, np.ones(n), x, np.zeros((which.size, n)))
+    take_least(split, first, end, unknown, ones, x, np.zeros((which.size, n)))
     if turning.shape[0] > 0:
         right = np.empty((which.size, n))
         for c in range(which.size):

@@ -5,8 +5,9 @@ do, callers are left to look closer.
 
 Efforts ``x`` that are needed are split into least ones, w, on the coordinates where they are unknown, and what the constraints
 carry: ``x = w + J^T lambda``. Rows that are made orthogonal first where efforts are known carry all of these; the others, of
-which nothing is left there, then leave the least on the rest. Rows stand side by side (n x k), and what is split in columns
-(n x m): inner loops then run along memory.
+which nothing is left there, then leave the least on the rest. Least in the units that are given: these columns are taken as
+they are, the others over what counts as one of their coordinates, so that no unit decides what is independent. Rows stand side
+by side (n x k), and what is split in columns (n x m): inner loops then run along memory.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths,
 from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, GEARS, INCONSISTENT, OK, ROWS, SINGULAR, WHOLE_RANK
 from titop.solvers.native.kernel import helper, shared
 
-#: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones.
-_ROUNDED = 1e-24
+#: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones. Rounding is that of
+#: `titop.solvers.constraints.multipliers`.
+_ROUNDED = 1e-28
 _INDEPENDENT = 1e-10
 #: As in `titop.solvers.constraints.closed_dynamics`: efforts that nothing balances, relative to the largest.
 BALANCED = 1e-8
@@ -95,18 +97,21 @@ def _independent_rows(loops, floats, jacobian, which):
 
 
 @shared
-def split_rows(jacobian, which, sizes, unknown):
+def split_rows(jacobian, which, ones, unknown, least):
     """Return what `split_constraints` does, of the rows `which`; of those in all fewer than there are, or -1, if unclear."""
     n, k = jacobian.shape[1], which.size
     rows, shares, room = np.empty((n, k)), np.empty((k, k)), np.empty((3, k))
-    order, squares, largest = np.empty(k, np.int64), room[0], 0.0
+    order, squares, largest, among = np.empty(k, np.int64), room[0], 0.0, 0.0
     for c in range(k):
         order[c] = c
-        total = 0.0
+        total, there = 0.0, 0.0
         for j in range(n):
-            rows[j, c] = jacobian[which[c], j] * sizes[j]
-            total += rows[j, c] * rows[j, c]
-        largest = max(largest, total)
+            entry = jacobian[which[c], j]
+            rows[j, c] = entry if least and unknown[j] else entry * ones[j]
+            total += (entry * ones[j]) ** 2
+            if unknown[j]:
+                there += rows[j, c] * rows[j, c]
+        largest, among = max(largest, total), max(among, there)
     first = make_orthogonal(rows, unknown, False, shares, order, squares, room[1:], 0, largest)
     end = first
     if first >= 0:
@@ -114,25 +119,26 @@ def split_rows(jacobian, which, sizes, unknown):
             if not unknown[j]:
                 for p in range(first, k):
                     rows[j, order[p]] = 0.0
-        end = make_orthogonal(rows, unknown, True, shares, order, squares, room[1:], first, largest)
+        end = make_orthogonal(rows, unknown, True, shares, order, squares, room[1:], first, among)
     return (rows, which, shares, order, squares), first, end
 
 
 @shared
-def split_constraints(loops, floats, jacobian, sizes, unknown):
+def split_constraints(loops, floats, jacobian, ones, unknown, least):
     """Return independent rows of a Jacobian, split by which efforts are `unknown`; how many first, and in all (-1 if unclear).
 
-    The rows are a tuple for the functions below: side by side and orthogonal, entries times their columns' `sizes`; their
-    numbers; and what `make_orthogonal` says of them. Where all rows are expected to be independent they are tried first: to
-    tell which are takes as long as the rest.
+    The rows are a tuple for the functions below: side by side and orthogonal, entries times what counts as one of their
+    columns (`ones`), but not on unknown efforts where these are sought as the `least`; their numbers; and what
+    `make_orthogonal` says of them. Where all rows are expected to be independent they are tried first: to tell which are takes
+    as long as the rest.
     """
     k = loops[0, ROWS]
     which, end = np.arange(k), -1
     if loops[0, WHOLE_RANK] == k:
-        split, first, end = split_rows(jacobian, which, sizes, unknown)
+        split, first, end = split_rows(jacobian, which, ones, unknown, least)
     if end < k:
         count = _independent_rows(loops, floats, jacobian, which)
-        split, first, end = split_rows(jacobian, which[:count], sizes, unknown)
+        split, first, end = split_rows(jacobian, which[:count], ones, unknown, least)
         if end < count:
             end = -1
     return split, first, end
@@ -150,11 +156,13 @@ def take_least(split, first, end, unknown, ones, x, carried):
     for j in range(n):
         for c in range(m):
             greatest = max(greatest, abs(x[j, c] * ones[j]))
+            if not unknown[j]:
+                x[j, c] *= ones[j]
     take_out(split, unknown, False, 0, first, x, carried)
     for j in range(n):
         if not unknown[j]:
             for c in range(m):
-                left = max(left, abs(x[j, c] * ones[j]))
+                left = max(left, abs(x[j, c]))
                 x[j, c] = 0.0
     take_out(split, unknown, True, first, end, x, carried)
     return left / greatest if greatest > 0.0 else 0.0
@@ -174,7 +182,7 @@ def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, 
     ones_of(loops, floats, ones)
     for j in range(n):
         needed[j, 0] = efforts[j] - driven[j]
-    split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
+    split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
     if end < 0 or not take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1))) <= BALANCED:
         return SINGULAR
     for j in range(n):
@@ -228,8 +236,8 @@ def write_multipliers(split, end, carried, multipliers):
 
 
 @helper
-def complete_motion(split, first, unknown, efforts, w):
-    """Write into w (n) the efforts (n x 1) that are `unknown`, and elsewhere the least numbers with which ``J w = 0``."""
+def complete_motion(split, first, unknown, ones, efforts, w):
+    """Write into w (n) the efforts (n x 1) that are `unknown`, and elsewhere the least motion with which ``J w = 0``."""
     rows, _, _, order, squares = split
     for j in range(w.size):
         w[j] = efforts[j, 0] if unknown[j] else 0.0
@@ -240,7 +248,7 @@ def complete_motion(split, first, unknown, efforts, w):
                 share += rows[j, order[p]] * w[j] / squares[p]
         for j in range(w.size):
             if not unknown[j]:
-                w[j] -= share * rows[j, order[p]]
+                w[j] -= share * rows[j, order[p]] * ones[j]
 
 
 @helper

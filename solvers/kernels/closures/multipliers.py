@@ -35,18 +35,19 @@ def find_multipliers(loops, floats, jacobian, weights, known, needed, multiplier
     ones_of(loops, floats, ones)
     for j in range(n):
         left[j, 0] = needed[j]
-    split, first, end = split_constraints(loops, floats, jacobian, np.ones(n), unknown)
+    split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
     if end < 0 or not take_least(split, first, end, unknown, ones, left, carried) <= BALANCED:
         return False
     write_multipliers(split, end, carried, multipliers)
-    return end == k or _share_with_others(split, end, jacobian, weights, unknown, not known, multipliers)
+    return end == k or _share_with_others(split, end, jacobian, weights, ones, unknown, not known, multipliers)
 
 
 @shared
-def _share_with_others(split, end, jacobian, weights, counts, what, multipliers):
+def _share_with_others(split, end, jacobian, weights, ones, counts, what, multipliers):
     """Let constraints that depend on those in `split` carry their share; tell whether that is clear.
 
-    The rows are orthogonal in the columns of which `counts` is `what`: in all.
+    The rows are orthogonal in the columns of which `counts` is `what`: in all, over what counts as one (`ones`) unless these
+    efforts are sought (`what`).
     """
     k, n = jacobian.shape
     _, which, _, order, _ = split
@@ -61,7 +62,7 @@ def _share_with_others(split, end, jacobian, weights, counts, what, multipliers)
     rows, made, vanishing, system = np.empty((n, m)), np.zeros((end, m)), np.zeros((k, m)), np.empty((m, m + 1))
     for j in range(n):
         for c in range(m):
-            rows[j, c] = jacobian[others[c], j]
+            rows[j, c] = jacobian[others[c], j] if what else jacobian[others[c], j] * ones[j]
     take_out(split, counts, what, 0, end, rows, made)
     to_given_rows(split, end, made)
     for c in range(m):

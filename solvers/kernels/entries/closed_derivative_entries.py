@@ -128,13 +128,13 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     ones_of(loops, loaded, ones)
     for j in range(n):
         needed[j, 0] = w[j] - driven[j]
-    split, first, end = split_constraints(loops, loaded, jacobian, np.ones(n), unknown)
+    split, first, end = split_constraints(loops, loaded, jacobian, ones, unknown, True)
     if end != loops[0, WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
         return SINGULAR
     rows, turning = np.empty((4, k, n)), np.empty((0, n))
     write_multipliers(split, end, carried, multipliers)
     if end > first:
-        complete_motion(split, first, unknown, needed, w)
+        complete_motion(split, first, unknown, ones, needed, w)
         turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, w, work, world, rooms, result, rows)
     if status == OK:
         status = slopes_with_closures(
@@ -160,5 +160,5 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     if status != OK:
         return status
     for d in range(3):
-        share_slopes(split, first, end, unknown, turning if d == 0 else turning[:0], result[d])
+        share_slopes(split, first, end, unknown, ones, turning if d == 0 else turning[:0], result[d])
     return status_of_slopes(result)

@@ -99,7 +99,7 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
         return status
     if opened(sides[0]):
         return SINGULAR
-    split, taken, _ = split_constraints(loops, floats, jacobian, sizes, held)
+    split, taken, _ = split_constraints(loops, floats, jacobian, sizes, held, False)
     if taken < 0:
         return SINGULAR
     for j in range(n):

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
-from titop.solvers.kernels.closures.following import remaining
+from titop.solvers.kernels.closures.following import ones_of, remaining
 from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, efforts_slopes
 from titop.solvers.kernels.closures.least_norm import (
     complete_motion,
@@ -83,27 +83,27 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
 
 
 @shared
-def _split(loops, floats, rooms, imposed):
+def _split(loops, floats, rooms, ones, imposed):
     """Return what `split_constraints` does, of those rows that accelerations have chosen if these are as many as act at all."""
     k, followers, chosen, r = loops[0, ROWS], loops[0, FOLLOWERS], rooms[4], rooms[6].shape[0]
     jacobian = rooms[1][:k]
     if followers + r != loops[0, WHOLE_RANK]:
-        return split_constraints(loops, floats, jacobian, np.ones(imposed.size), imposed)
+        return split_constraints(loops, floats, jacobian, ones, imposed, True)
     which = np.empty(followers + r, np.int64)
     for c in range(followers + r):
         which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
-    split, first, end = split_rows(jacobian, which, np.ones(imposed.size), imposed)
+    split, first, end = split_rows(jacobian, which, ones, imposed, True)
     return split, first, end if end == which.size else -1
 
 
 @shared
-def _shared(split, first, end, imposed, tau, efforts, carried):
+def _shared(split, first, end, imposed, ones, tau, efforts, carried):
     """Return the least efforts (nv x 1) on imposed coordinates beside tau, where `efforts` are needed in all."""
     n = tau.size
     needed = np.empty((n, 1))
     for j in range(n):
         needed[j, 0] = efforts[j] if imposed[j] else efforts[j] - tau[j]
-    take_least(split, first, end, imposed, np.ones(n), needed, carried)
+    take_least(split, first, end, imposed, ones, needed, carried)
     return needed
 
 
@@ -144,10 +144,12 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
     )
     if status != OK:
         return status
-    split, first, end = _split(loops, floats, rooms, imposed)
+    ones = np.empty(n)
+    ones_of(loops, floats, ones)
+    split, first, end = _split(loops, floats, rooms, ones, imposed)
     if end < 0 or (end != loops[0, WHOLE_RANK] and not loops[0, HELD]):
         return SINGULAR
-    least = _shared(split, first, end, imposed, tau, efforts, np.zeros((k, 1)))
+    least = _shared(split, first, end, imposed, ones, tau, efforts, np.zeros((k, 1)))
     for j in range(n):
         efforts[j] = least[j, 0] if imposed[j] else tau[j]
     return status_of(efforts)
@@ -193,16 +195,18 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
     if status != OK:
         return status
-    split, first, end = _split(loops, loaded, forward, imposed)
+    ones = np.empty(n)
+    ones_of(loops, loaded, ones)
+    split, first, end = _split(loops, loaded, forward, ones, imposed)
     if end != loops[0, WHOLE_RANK]:
         return SINGULAR
     changes, rows, turning = np.empty((3, n, n)), np.empty((4, k, n)), np.empty((0, n))
     carried, multipliers = np.zeros((k, 1)), np.empty(k)
     if k:
-        least = _shared(split, first, end, imposed, tau, efforts, carried)
+        least = _shared(split, first, end, imposed, ones, tau, efforts, carried)
         write_multipliers(split, end, carried, multipliers)
         if end > first:
-            complete_motion(split, first, imposed, least, efforts)
+            complete_motion(split, first, imposed, ones, least, efforts)
             turning, status = turning_rows(
                 ints, loaded, numbers, stages, law, loops, paths, q, efforts, work, world, rooms, changes, rows
             )
@@ -237,5 +241,5 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     status = accelerations_slopes(ints, tree, loops, loaded, imposed, folded, chosen, mass, changes, rows, result)
     if status != OK:
         return status
-    efforts_slopes(split, first, end, imposed, changes, turning, result)
+    efforts_slopes(split, first, end, imposed, ones, changes, turning, result)
     return status_of_slopes(result)

@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 
 from tests.solvers.constraints.test_coupling import shuffled_blocks
-from tests.systems import Array
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
 from titop.solvers.constraints.shares import Shares
 
 #: Rounding times the condition of random blocks over their pivots.
 ROUNDING = {"rtol": 1e-9, "atol": 1e-9}
-
-
-def whole(jacobian: Array, rows: Array, dependent: Array, unknown: Array) -> tuple[Array, Array]:
-    """Return the pivots of all constraints, and the matrix of efforts and multipliers over these."""
-    pivots = jacobian[np.ix_(rows, dependent)]
-    J = np.linalg.solve(pivots, jacobian[rows])
-    return pivots, np.block([[np.diag(unknown.astype(float)), J.T], [J, np.zeros((len(J), len(J)))]])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -30,18 +22,24 @@ def test_blocks_share_as_the_whole(seed: int, part: float) -> None:
     count, n = jacobian.shape
     rows = independent_rows(jacobian)
     dependent, unknown = dependent_columns(jacobian, rows), rng.random(n) < part
-    shares, (pivots, matrix) = Shares.of(jacobian, rows, dependent, unknown), whole(jacobian, rows, dependent, unknown)
+    shares = Shares.of(jacobian, rows, dependent, unknown, np.ones(n))
+    pivots, over = jacobian[np.ix_(rows, dependent)], np.linalg.solve(jacobian[np.ix_(rows, dependent)], jacobian[rows])
     assert 1 < len(rows) < count
-    needed, turning = rng.normal(size=(n, 3)), rng.normal(size=(count, 3))
+    motion, turning = rng.normal(size=(n, 3)), rng.normal(size=(count, 3))
+    motion -= np.linalg.pinv(over) @ over @ motion
+    carried = rng.normal(size=(len(rows), 3))
+    needed = np.where(unknown[:, None], motion, 0.0) + over.T @ carried  # what efforts and constraints can do
 
     w, multipliers = shares.split(needed[:, 0], count)
-    expected = np.linalg.lstsq(matrix, np.concatenate([needed[:, 0], np.zeros(len(rows))]), rcond=None)[0]
-    np.testing.assert_allclose(w, expected[:n], **ROUNDING)
-    np.testing.assert_allclose(multipliers[rows], np.linalg.solve(pivots.T, expected[n:]), **ROUNDING)
+    np.testing.assert_allclose(w[unknown], motion[unknown, 0], **ROUNDING)
+    np.testing.assert_allclose(over @ w, 0.0, **ROUNDING)
+    np.testing.assert_allclose(multipliers[rows], np.linalg.solve(pivots.T, carried[:, 0]), **ROUNDING)
     assert not np.delete(multipliers, rows).any()
 
-    right = np.concatenate([needed, -np.linalg.solve(pivots, turning[rows])])
-    changes = np.where(unknown[:, None], np.linalg.lstsq(matrix, right, rcond=None)[0][:n], 0.0)
+    moved = -np.linalg.solve(pivots, turning[rows])
+    turned = motion + np.linalg.pinv(over) @ moved
+    needed = np.where(unknown[:, None], turned, 0.0) + over.T @ carried
+    changes = np.where(unknown[:, None], turned, 0.0)
     np.testing.assert_allclose(shares.least(needed, turning), changes, **ROUNDING)
 
     closing = shares.closing(turning)
@@ -52,7 +50,7 @@ def test_blocks_share_as_the_whole(seed: int, part: float) -> None:
 def test_nothing_to_share() -> None:
     """Without constraints all stays where it is needed, as far as it may be."""
     unknown, nothing = np.array([True, False]), np.zeros(0, dtype=int)
-    shares = Shares.of(np.zeros((1, 2)), nothing, nothing, unknown)
+    shares = Shares.of(np.zeros((1, 2)), nothing, nothing, unknown, np.ones(2))
     w, multipliers = shares.split(np.array([3.0, 4.0]), 1)
     assert w.tolist() == [3.0, 0.0]
     assert multipliers.tolist() == [0.0]

@@ -35,9 +35,9 @@ def test_they_are_those_of_the_dense_equations(imposed: list[int]) -> None:
     folded[:, mask] = 0.0
     tables, chosen = (ints, tree, loops, floats, mask), np.array([1, 0])
     assert kernels.accelerations_slopes(*tables, folded, chosen, changes[2].copy(), changes, rows, result) == layout.OK
-    split, first, end = split_rows(rows[0], np.arange(ROWS), np.ones(N), mask)
+    split, first, end = split_rows(rows[0], np.arange(ROWS), np.ones(N), mask, True)
     assert (first, end) == (ROWS, ROWS)
-    kernels.efforts_slopes(split, first, end, mask, changes, np.zeros((0, N)), result)
+    kernels.efforts_slopes(split, first, end, mask, np.ones(N), changes, np.zeros((0, N)), result)
     expected = hybrid_derivatives(changes, mask, (rows[0], rows[1], rows[2]))
     for found, other in zip(result, expected, strict=True):
         np.testing.assert_allclose(found, other, **CLOSE)

@@ -17,7 +17,7 @@ def test_efforts_are_split_into_the_least_and_what_constraints_carry() -> None:
     """All efforts unknown: the least are those without any part along the rows."""
     rng, (loops, floats, _) = np.random.default_rng(0), no_gears(ROWS)
     jacobian, needed, unknown = rng.normal(size=(ROWS, N)), rng.normal(size=(N, 2)), np.ones(N, dtype=bool)
-    split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown)
+    split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown, True)
     assert (first, end) == (0, ROWS)
     x, carried = needed.copy(), np.zeros((ROWS, 2))
     assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried) == 0.0
@@ -34,7 +34,7 @@ def test_known_efforts_are_carried_whole_before_others_are_least() -> None:
     jacobian, unknown = rng.normal(size=(6, N)), np.array([True, False, True, False, False, False, False])
     acting = np.where(unknown, rng.normal(size=N), 0.0)
     needed = acting + jacobian.T @ rng.normal(size=6)
-    split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown)
+    split, first, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), unknown, True)
     assert (first, end) == (5, 6)  # one row is left that acts on the two alone
     x, carried = needed[:, None].copy(), np.zeros((6, 1))
     assert least_norm.take_least(split, first, end, unknown, np.ones(N), x, carried) < 1e-12
@@ -51,7 +51,7 @@ def test_dependent_rows_are_told() -> None:
     loops, floats, _ = no_gears(3)
     jacobian = np.random.default_rng(2).normal(size=(3, N))
     jacobian[2] = jacobian[0] - 2 * jacobian[1]
-    split, _, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), np.ones(N, dtype=bool))
+    split, _, end = least_norm.split_constraints(loops, floats, jacobian, np.ones(N), np.ones(N, dtype=bool), True)
     assert end == 2
     assert len(set(split[1].tolist())) == 2
 
@@ -63,7 +63,7 @@ def test_rates_become_the_nearest_that_keep_the_constraints(second: bool) -> Non
     jacobian, bias, v, x, sizes = rng.normal(size=(ROWS, N)), *rng.normal(size=(1, ROWS)), *rng.normal(size=(2, N)), np.ones(N)
     sizes[[1, 5]] = 10.0, 0.1
     held = np.array([True, False, False, True, False, False, False])
-    split, taken, _ = least_norm.split_rows(jacobian, np.arange(ROWS), sizes, held)
+    split, taken, _ = least_norm.split_rows(jacobian, np.arange(ROWS), sizes, held, False)
     found = x.copy()
     assert least_norm.to_nearest(split, taken, jacobian, bias, second, sizes, held, v, found) == layout.OK
     wanted = -bias if second else np.zeros(ROWS)
