@@ -166,8 +166,8 @@ class MovingTree:
 
     def _interact(self, pushes: Sequence[Push], pressing: list[Along], efforts: Array) -> None:
         """Add what interactions do to ports and coordinates."""
-        assembly, inputs = self._passes.assembly, acting_inputs(pushes)
-        for loop in self._passes.mechanism.interactions:
+        assembly, mechanism, inputs = self._passes.assembly, self._passes.mechanism, acting_inputs(pushes)
+        for loop in mechanism.interactions:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
             motions = [[numbers(part) for part in self.at_port(*port)] for port in ports]
             places = [assembly.place(name) for name in loop.coordinates]
@@ -175,7 +175,7 @@ class MovingTree:
             u = inputs.get(loop.closure.name, np.zeros(len(loop.closure.inputs)))
             poses, twists = [(rotation, position) for rotation, position, _ in motions], [twist for *_, twist in motions]
             with asking(loop.closure):
-                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u))
+                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u, mechanism.reach))
             for port, wrench in zip(ports, wrenches, strict=True):
                 self._press(pressing, port, wrench)
             for (_, at), effort in zip(places, on_coordinates, strict=True):
