@@ -18,6 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.configuration_series import configuration_series
@@ -116,7 +117,7 @@ class MovingTree:
         if port not in node.block.ports:
             return np.eye(3), np.zeros(3), np.hstack([np.eye(6), np.zeros((6, node.block.nv))])
         with asking(node.block):
-            parts = node.block.pose_and_subspace(port, self._q[node.q])
+            parts = current_form(node.block, "pose_and_subspace")(port, self._q[node.q])
         rotation, position, subspace = (stacked(part, self.order) for part in parts)
         return rotation, position, joined([self._transport(rotation, position), subspace], self.order, axis=1)
 
