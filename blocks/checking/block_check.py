@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_c
 from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings
 from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import Interaction, random_motion
 
 #: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
@@ -224,9 +225,13 @@ class _Comparison:
         port = self.arguments[0]
         return f"{self.method}({port!r})" if isinstance(port, str) else self.method
 
+    def _form(self, block: Block) -> Callable[..., Any]:
+        """Return the method, of derivatives that which follows what the block's class says anew."""
+        return current_form(block, self.method) if self.method.endswith("_slopes") else getattr(block, self.method)
+
     def values(self, block: Block) -> Array:
         """Return what a block's method returns, in units that compare."""
-        return _flat(getattr(block, self.method)(*self.arguments)) * _flat(self.units)
+        return _flat(self._form(block)(*self.arguments)) * _flat(self.units)
 
 
 def _laws(block: Block, motion: _Motion) -> Iterator[_Comparison]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,6 +13,15 @@ from titop.blocks.basics.spatial import Array, gyroscopic_wrench, twist_cross, t
 from titop.blocks.contract.coordinates import OwnCoordinates, redefines
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.surroundings import Surrounded
+
+#: Functions that say at once what others do, and which others: what is written for speed knows those of its own class alone.
+_REPEATS: dict[str, tuple[str, ...]] = {
+    "pose_and_subspace": ("pose", "motion_subspace"),
+    "subspace_slopes": ("pose", "motion_subspace", "subspace_rate"),
+    "elastic_slopes": ("passive_efforts", "elastic_energy", "damping_efforts"),
+    "law_slopes": ("mass_matrix", "gyroscopic", "passive_efforts", "elastic_energy", "damping_efforts"),
+}
+_REPEATS["law"] = tuple(dict.fromkeys(("pose_and_subspace", *(name for others in _REPEATS.values() for name in others))))
 
 
 class BlockLaw(OwnCoordinates, Surrounded):
@@ -247,6 +257,18 @@ class BlockLaw(OwnCoordinates, Surrounded):
         return [self.mass_matrix(q) / np.outer(weights, weights), np.asarray(self.elastic_energy(q)), *poses]
 
 
+def current_form(block: BlockLaw, name: str) -> Callable[..., Any]:
+    """Return a function of a block that says several things at once, such as ``law``.
+
+    Where a subclass, or the block itself, has redefined one of these since, it is the form that follows from them.
+    """
+    forms = [vars(block), *(vars(cls) for cls in type(block).__mro__)]
+    owner = next(k for k, own in enumerate(forms) if name in own)
+    if any(part in own for own in forms[:owner] for part in _REPEATS[name]):
+        return partial(getattr(BlockLaw, name), block)
+    return cast(Callable[..., Any], getattr(block, name))
+
+
 def _body_rate(pose: Array, moved: Array, change: Array, both: Array) -> Array:
     """Return the derivative of ``g^-1 dg`` (6) along a first motion.
 
@@ -266,7 +288,7 @@ def _body_rate(pose: Array, moved: Array, change: Array, both: Array) -> Array:
 
 def port_terms(block: BlockLaw, port: str, q: Array, v: Array, twist: Array) -> tuple[Array, Array, Array, Array]:
     """Return rotation, position, motion subspace and acceleration bias of a child port."""
-    rotation, position, subspace = block.pose_and_subspace(port, q)
+    rotation, position, subspace = current_form(block, "pose_and_subspace")(port, q)
     relative = subspace @ v
     at_child = twist_transport(rotation, position) @ twist + relative
     return rotation, position, subspace, block.subspace_rate(port, q, v) + twist_cross(at_child) @ relative

@@ -16,7 +16,7 @@ from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, bound, non_negative, numbers, put, scalar
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.interaction import Interaction, line_along
 
 
 class Cable(Interaction):
@@ -44,7 +44,8 @@ class Cable(Interaction):
     -----
     Its way is ``L = sum |r_(k+1) - r_k| + arms . q``, its tension that of the input and, stretched by ``s = L - length > 0``,
     ``stiffness s (1 + dissipation ds/dt)``, which never pushes. It acts along the way, and with minus tension times arm on each
-    coordinate. Where two ports that follow each other coincide no line is defined, and nothing acts between them.
+    coordinate. Where two ports that follow each other coincide, up to rounding, no line is defined, and nothing acts
+    between them.
 
     Examples
     --------
@@ -124,9 +125,9 @@ class Cable(Interaction):
         """Return the length of the way, and the direction from each port to the next."""
         length, directions = self.arms @ motion.q, []
         for step in motion.r[1:] - motion.r[:-1]:
-            distance = np.sqrt(step @ step)
+            distance, direction = line_along(step)
             length = length + distance
-            directions.append(step / distance if distance != 0.0 else step)
+            directions.append(direction)
         return length, directions
 
     def _elastic_tension(self, stretch: Any, rate: Any) -> Any:

@@ -25,6 +25,10 @@ class TargetLoads(NamedTuple):
     efforts: Array
 
 
+#: Places that differ by less than this part of where they are found do by rounding: some sixteen operations of it.
+COINCIDENT = 16 * np.finfo(float).eps
+
+
 class Interaction(Closure):
     """What acts on several ports and coordinates at once: springs, contact, cables, or a law of one's own.
 
@@ -172,20 +176,50 @@ def relative_rates(R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Arr
     return R @ V2[:3] - V1[:3] + cross(r, V1[3:]), R @ V2[3:] - V1[3:]
 
 
+def line_along(r: Array) -> tuple[Any, Array]:
+    """Return the length (m) of a vector and its direction (3), both zero where it has none."""
+    distance = np.sqrt(r @ r)
+    if np.real(distance) == 0.0:
+        return 0.0, np.zeros(3)
+    return distance, r / distance
+
+
 def opposite_wrenches(R: Array, r: Array, at: Array, force: Array) -> tuple[Array, Array]:
     """Return the wrenches on both ports of a `force` on the body of port 2 at a point, both in port 1, and its opposite."""
     on_2 = np.concatenate([R.T @ force, R.T @ cross(at - r, force)])
     return -np.concatenate([force, cross(at, force)]), on_2
 
 
-def motion_among(poses: list[tuple[Array, Array]], twists: list[Array], q: Array, v: Array, u: Array) -> TargetMotion:
-    """Return the motion of ports whose poses are given in one frame, and twists each in its own."""
+def motion_among(
+    poses: list[tuple[Array, Array]], twists: list[Array], q: Array, v: Array, u: Array, reach: float = 0.0
+) -> TargetMotion:
+    """Return the motion of ports whose poses are given in one frame, and twists each in its own.
+
+    Ports whose places differ by rounding alone are told to stand in one: of that of positions, and of the tree's `reach` (m),
+    all its bodies stretched out. Else what acts along a line between them had a direction, of rounding.
+    """
     if not poses:
         return TargetMotion(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 6)), q, v, u)
     back, origin = poses[0][0].T, poses[0][1]
     turns = [np.eye(3), *(back @ rotation for rotation, _ in poses[1:])]
-    places = [np.zeros(3), *(back @ (position - origin) for _, position in poses[1:])]
+    places = [np.zeros(3)]
+    for _, position in poses[1:]:
+        size = np.abs(_values(position)).sum() + np.abs(_values(origin)).sum() + reach
+        places.append(_placed(back @ (position - origin), places, COINCIDENT * size))
     return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u)
+
+
+def _placed(place: Array, others: list[Array], rounding: float) -> Array:
+    """Return a place (3, m), or the last of others that is no further away than `rounding`, with its own derivatives."""
+    here = _values(place)
+    offsets = [_values(other) - here for other in others]
+    near = [offset for offset in offsets if np.abs(offset).sum() <= rounding]
+    return place + near[-1] if near else place
+
+
+def _values(x: Array) -> Array:
+    """Return the real values of numbers that may be complex or carry derivatives."""
+    return np.array([np.real(entry) for entry in x.tolist()])
 
 
 def displaced(motion: TargetMotion, steps: Array) -> TargetMotion:

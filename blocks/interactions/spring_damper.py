@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.fields import Field, non_negative, scalar
-from titop.blocks.interactions.interaction import Interaction, opposite_wrenches, relative_rates
+from titop.blocks.interactions.interaction import Interaction, line_along, opposite_wrenches, relative_rates
 
 
 class SpringDamper(Interaction):
@@ -26,8 +26,9 @@ class SpringDamper(Interaction):
 
     Notes
     -----
-    The tension is ``stiffness (d - length) + damping dd/dt`` at the distance d. Where the ports coincide no line is defined
-    and nothing acts: a spring with a natural length must not be compressed to that point.
+    The tension is ``stiffness (d - length) + damping dd/dt`` at the distance d. Where the ports coincide, up to rounding, no
+    line is defined and nothing acts: a spring with a natural length must not be compressed to that point. One without is
+    ``-stiffness r``, as smooth there as anywhere.
 
     Examples
     --------
@@ -51,13 +52,10 @@ class SpringDamper(Interaction):
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
         """Return the wrenches (6) on both ports, each in its port's frame."""
-        square = r @ r
-        if not square:
-            return opposite_wrenches(R, r, r, 0.0 * r)
-        distance = np.sqrt(square)
+        _, along = line_along(r)
         rate = relative_rates(R, r, V1, V2)[0]
-        tension = self.stiffness * (distance - self.length) + self.damping * (r @ rate) / distance
-        return opposite_wrenches(R, r, r, -tension / distance * r)
+        pushed = self.stiffness * self.length - self.damping * (along @ rate)
+        return opposite_wrenches(R, r, r, pushed * along - self.stiffness * r)
 
     def energy(self, R: Array, r: Array) -> Any:
         """Return the stored energy (J) at the relative pose ``(R, r)``."""

@@ -145,6 +145,11 @@ class ClosedLoops(Configurations):
         """The length (m) of the bodies, see `titop.graph.network.lengths`; zero without any."""
         return extent_of(self._assembly)
 
+    @structural
+    def reach(self) -> float:
+        """How long (m) the tree would be with all its bodies in a row: what the rounding of places in it is a part of."""
+        return self.size * len(self._assembly.connections)
+
     def coordinate_sizes(self, comparable: Array) -> Array:
         """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
 

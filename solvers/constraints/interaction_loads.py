@@ -22,7 +22,7 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     places = [model.assembly.place(name) for name in loop.coordinates]
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
-    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs)
+    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach)
 
 
 def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
 from titop.blocks.contract.applied import Place, derivatives_at, is_acted_on
 from titop.blocks.contract.block import PARENT_PORT, Block
+from titop.blocks.contract.block_law import current_form
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.engine import reference_passes
@@ -139,7 +140,7 @@ def _port(reference: Passes, states: list[State], k: int, port: str | None, own:
     if port in block.ports:
         pose = block.pose(port, q)
         if n:
-            subspace, derivatives = block.motion_subspace(port, q), block.subspace_slopes(port, q, v)
+            subspace, derivatives = block.motion_subspace(port, q), current_form(block, "subspace_slopes")(port, q, v)
     wrench = np.zeros(6)
     for child, state in zip(reference.nodes, states, strict=True):
         if child.parent == k and child.port == port:
@@ -211,7 +212,7 @@ def _law_derivatives(block: Block, q: Array, v: Array, a: Array, state: State, d
     `driven` are those of its inputs' efforts. Gravity on the inertia is left out of the last.
     """
     if block.nv:
-        by_q, by_v, by_twist = block.law_slopes(q, v, state.V, np.concatenate([state.A, a]))
+        by_q, by_v, by_twist = current_form(block, "law_slopes")(q, v, state.V, np.concatenate([state.A, a]))
         by_q = np.vstack([by_q[:6], by_q[6:] - driven])
     else:
         by_q, by_v, by_twist = *np.zeros((2, 6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)

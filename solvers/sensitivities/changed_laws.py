@@ -15,6 +15,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, twist_cross
 from titop.blocks.contract import applied
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.blocks.joints.joint import is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.solvers.mechanism.movable_ports import Place
@@ -94,7 +95,7 @@ def _force(block: Block, state: State, gravity: Array) -> Array:
 
 def _at_port(block: Block, port: str, state: State) -> tuple[Array, Array, Array]:
     in_q, in_v = state.own(block.name)
-    rotation, position, S = block.pose_and_subspace(port, state.q[in_q])
+    rotation, position, S = current_form(block, "pose_and_subspace")(port, state.q[in_q])
     return np.vstack([rotation, position]), S, block.subspace_rate(port, state.q[in_q], state.v[in_v])
 
 

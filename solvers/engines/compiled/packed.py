@@ -102,6 +102,8 @@ class PackedSystem:
         self.floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
         if mechanism.is_constrained:
             self.floats[0, layout.EXTENT] = mechanism.size
+        if assembly.loops:
+            self.floats[0, layout.REACH] = mechanism.reach
         for row, coefficients in constraint_coefficients(mechanism, tables.constraint_rows):
             self.floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self.laws = LawStages(tables)

@@ -10,6 +10,7 @@ from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, load_derivatives
@@ -35,7 +36,7 @@ class PythonLaw:
     def _terms(self, *words: int) -> None:
         call = Call(*words)
         given = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.twist, 6)
-        terms = self.block.law(*(x.copy() for x in given))
+        terms = current_form(self.block, "law")(*(x.copy() for x in given))
         record, h = _array(call.law, records.law_size(call.n, call.ports)), records.bias_at(call.n)
         record[:h] = np.ravel(terms.inertia)
         record[h : h + 6 + call.n] = terms.gyroscopic
@@ -52,7 +53,7 @@ class PythonLaw:
         q, v, a, twist = (x.copy() for x in given)
         acceleration = _array(call.acceleration, 6).copy()
         record = _array(call.law, records.law_size(call.n, call.ports)).copy()
-        by_q, by_v, by_twist = self.block.law_slopes(q, v, twist, np.concatenate([acceleration, a]))
+        by_q, by_v, by_twist = current_form(self.block, "law_slopes")(q, v, twist, np.concatenate([acceleration, a]))
         if not call.passive:
             step = complex_step if self.block.complex_safe else trusted_step
             by_q[6:] += self.block.slopes(lambda y: self.block.passive_efforts(y, v), q)
@@ -63,7 +64,7 @@ class PythonLaw:
                 columns.append(np.zeros((18, call.n)))
                 continue
             port = _Port(record[records.port_at(call.n, p) :], call.n)
-            bends, rate_by_q, rate_by_v = self.block.subspace_slopes(name, q, v)
+            bends, rate_by_q, rate_by_v = current_form(self.block, "subspace_slopes")(name, q, v)
             by_q = by_q + port.pulled(bends)
             columns += port.columns(v, a, twist, acceleration, bends, rate_by_q, rate_by_v)
         result = _array(call.slopes, records.slopes_size(call.n, call.ports))

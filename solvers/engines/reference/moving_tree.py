@@ -18,6 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.configuration_series import configuration_series
@@ -116,7 +117,7 @@ class MovingTree:
         if port not in node.block.ports:
             return np.eye(3), np.zeros(3), np.hstack([np.eye(6), np.zeros((6, node.block.nv))])
         with asking(node.block):
-            parts = node.block.pose_and_subspace(port, self._q[node.q])
+            parts = current_form(node.block, "pose_and_subspace")(port, self._q[node.q])
         rotation, position, subspace = (stacked(part, self.order) for part in parts)
         return rotation, position, joined([self._transport(rotation, position), subspace], self.order, axis=1)
 
@@ -166,8 +167,8 @@ class MovingTree:
 
     def _interact(self, pushes: Sequence[Push], pressing: list[Along], efforts: Array) -> None:
         """Add what interactions do to ports and coordinates."""
-        assembly, inputs = self._passes.assembly, acting_inputs(pushes)
-        for loop in self._passes.mechanism.interactions:
+        assembly, mechanism, inputs = self._passes.assembly, self._passes.mechanism, acting_inputs(pushes)
+        for loop in mechanism.interactions:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
             motions = [[numbers(part) for part in self.at_port(*port)] for port in ports]
             places = [assembly.place(name) for name in loop.coordinates]
@@ -175,7 +176,7 @@ class MovingTree:
             u = inputs.get(loop.closure.name, np.zeros(len(loop.closure.inputs)))
             poses, twists = [(rotation, position) for rotation, position, _ in motions], [twist for *_, twist in motions]
             with asking(loop.closure):
-                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u))
+                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u, mechanism.reach))
             for port, wrench in zip(ports, wrenches, strict=True):
                 self._press(pressing, port, wrench)
             for (_, at), effort in zip(places, on_coordinates, strict=True):

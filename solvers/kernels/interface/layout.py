@@ -138,6 +138,7 @@ FLOAT_COLUMNS = 32
 # -- floats: row of the world
 GRAVITY = 0  # (3)
 EXTENT = 3  # the system's length
+REACH = 4  # and that of all its bodies in a row
 
 # -- floats: rows of springs and loads
 STIFFNESS = 0  # row of K (6)

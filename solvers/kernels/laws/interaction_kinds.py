@@ -102,17 +102,26 @@ def compliant_energy(ports, coordinates, inputs, numbers, motion, energy):
 
 
 @helper
+def _line(r):
+    """Return the distance between two places and the direction of r from one to the other, zero where they coincide."""
+    distance = np.sqrt(dot3(r, r))
+    near = distance.real == 0.0
+    share, whole = 0.0 if near else 1.0, 0.0 * distance + 1.0
+    inverse = share / (whole if near else distance)
+    return share * distance, (inverse * r[0], inverse * r[1], inverse * r[2])
+
+
+@helper
 def spring_loads(ports, coordinates, inputs, numbers, motion, loads):
-    """Tension along the line between the ports' origins; `numbers` are stiffness, damping and natural length."""
+    """Tension along the line between the ports' origins; `numbers` are stiffness, damping and natural length.
+
+    What the natural length leaves of ``-k r``, and the damping, act along the line, where there is one.
+    """
     r, (rate, _) = _position(motion), _rates(motion)
-    length = np.sqrt(dot3(r, r))
-    if length.real == 0.0:
-        for k in range(12):
-            loads[0, k] = 0.0
-        return
-    tension = numbers[0, 0] * (length - numbers[0, 2]) + numbers[0, 1] * dot3(r, rate) / length
-    pull = -tension / length
-    _put_wrenches(motion, r, (pull * r[0], pull * r[1], pull * r[2]), (0.0, 0.0, 0.0), loads)
+    _, e = _line(r)
+    along, k = numbers[0, 0] * numbers[0, 2] - numbers[0, 1] * dot3(e, rate), numbers[0, 0]
+    force = along * e[0] - k * r[0], along * e[1] - k * r[1], along * e[2] - k * r[2]
+    _put_wrenches(motion, r, force, (0.0, 0.0, 0.0), loads)
 
 
 @helper
@@ -178,10 +187,7 @@ def _segment(motion, k):
         motion[0, two + 10] - motion[0, one + 10],
         motion[0, two + 11] - motion[0, one + 11],
     )
-    distance = np.sqrt(dot3(r, r))
-    if distance.real == 0.0:
-        return (0.0 * r[0], 0.0 * r[1], 0.0 * r[2]), 0.0 * distance, 0.0 * distance
-    e = r[0] / distance, r[1] / distance, r[2] / distance
+    distance, e = _line(r)
     at_one, at_two = times(transposed(matrix_of(motion, 0, one)), e), times(transposed(matrix_of(motion, 0, two)), e)
     V1, V2 = six(motion, 0, one + MOVING), six(motion, 0, two + MOVING)
     return e, distance, dot3(at_two, V2) - dot3(at_one, V1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.interactions.interaction import COINCIDENT
 from titop.solvers.kernels.interface.layout import (
     ACT,
     ACT_COORDINATES,
@@ -28,6 +29,7 @@ from titop.solvers.kernels.interface.layout import (
     OK,
     OWN,
     PORT,
+    REACH,
     STAGE_COLUMNS,
     STORED,
     Q,
@@ -109,6 +111,7 @@ def _write_motion(ints, floats, law, q, v, work, world, row):
         for k in range(ports):
             turn, p = port_pose(ints, floats, law, world, first + k)
             turn, r = product(back, turn), times(back, (p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]))
+            r = _placed(law, ints[row, LAW] + 9, k, r, COINCIDENT * (_size(p) + _size(origin) + floats[0, REACH]))
             for j in range(9):
                 law[0, o + j] = turn[j]
             for j in range(3):
@@ -118,6 +121,23 @@ def _write_motion(ints, floats, law, q, v, work, world, row):
     for k in range(coordinates):
         law[0, o + k] = q[ints[first + ports + k, Q]]
         law[0, o + coordinates + k] = v[ints[first + ports + k, V]]
+
+
+@helper
+def _size(x):
+    return abs(x[0]) + abs(x[1]) + abs(x[2])
+
+
+@helper
+def _placed(law, o, count, r, rounding):
+    """Return the place r, or the last of `count` places before that is no further away than `rounding`."""
+    x, y, z = r
+    for k in range(count):
+        at = o + MOTION_SIZE * k
+        before = law[0, at], law[0, at + 1], law[0, at + 2]
+        near = _size((before[0] - r[0], before[1] - r[1], before[2] - r[2])) <= rounding
+        x, y, z = before[0] if near else x, before[1] if near else y, before[2] if near else z
+    return x, y, z
 
 
 @helper

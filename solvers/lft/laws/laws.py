@@ -16,6 +16,7 @@ from titop.blocks.basics.spatial import Array, twist_cross
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.solvers.lft.fractions.interpolation import Polynomial
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, stacked, zeros
 from titop.solvers.lft.fractions.steps import lever
@@ -214,7 +215,7 @@ def law_matrices(block: Block, at: At) -> tuple[Array, Array]:
     M = block.mass_matrix(at.q)
     efforts = M @ x + block.gyroscopic(at.q, at.v, at.twist)
     if n:
-        by_q, by_v, by_twist = block.law_slopes(at.q, at.v, at.twist, x)
+        by_q, by_v, by_twist = current_form(block, "law_slopes")(at.q, at.v, at.twist, x)
         by_q = np.vstack([by_q[:6], by_q[6:] - at.driven])
         efforts[6:] -= block.passive_efforts(at.q, at.v)
     else:
@@ -236,8 +237,8 @@ def by_acceleration(block: Block, at: At) -> Array:
     n = block.nv
     if not n:
         return np.zeros((0, 6, 6))
-    still = block.law_slopes(at.q, at.v, at.twist, np.zeros(6 + n))[0]
-    columns = [block.law_slopes(at.q, at.v, at.twist, unit)[0] - still for unit in np.eye(6 + n)[:6]]
+    still = current_form(block, "law_slopes")(at.q, at.v, at.twist, np.zeros(6 + n))[0]
+    columns = [current_form(block, "law_slopes")(at.q, at.v, at.twist, unit)[0] - still for unit in np.eye(6 + n)[:6]]
     return np.stack(columns, axis=-1).transpose(1, 0, 2)
 
 

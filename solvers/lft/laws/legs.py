@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.contract.block_law import current_form
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, zeros
@@ -112,7 +113,7 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
         steps, motion = moved_port(changing, moving, port, q, v, a, shift)
         return [Leg(steps, motion)]
     subspace, rate = block.motion_subspace(port, q), block.subspace_rate(port, q, v)
-    bends, by_q, by_v = block.subspace_slopes(port, q, v)
+    bends, by_q, by_v = current_form(block, "subspace_slopes")(port, q, v)
     return [Leg((shift, Rotate(rotation)), Own(np.arange(block.nv), subspace, bends, rate, by_q, by_v))]
 
 

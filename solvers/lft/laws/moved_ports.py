@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
 from titop.solvers.lft.fractions.interpolation import Irrational, Polynomial, interpolated
 from titop.solvers.lft.fractions.steps import PolynomialRotate, PolynomialShift, Rotate, Shift, Step
 from titop.solvers.lft.laws.beam_coordinates import Scales, beam_scales
@@ -66,7 +67,9 @@ def moved_port(
         return found
 
     def bends(changed: Block, scales: Scales) -> Array:
-        bent = changed.subspace_slopes(port, q, v)[0]  # by coordinate, entry of the twist, and coordinate that moves
+        bent = current_form(changed, "subspace_slopes")(port, q, v)[
+            0
+        ]  # by coordinate, entry of the twist, and coordinate that moves
         return np.einsum("kij,j,k->ijk", bent, scales.rows, scales.columns).reshape(6 * n, n)
 
     rotation = polynomial(lambda changed, _: changed.pose(port, q)[0])

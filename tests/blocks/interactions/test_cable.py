@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.blocks.interaction_motions import motion
+from tests.refusals import ENGINES
 from titop.blocks.checking.interaction_findings import moved, resultant
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
@@ -69,6 +71,55 @@ def test_coinciding_ports_have_no_direction() -> None:
     wrenches, _ = tt.Cable("cable").act(at)
     assert np.isfinite(wrenches).all()
     assert not wrenches[0].any()
+
+
+def through_a_hinge(eyes: int, apart: float = 0.0) -> tt.System:
+    """Return two arms, and a rope along both through one eye in the hinge between them, or one on either arm."""
+    s = tt.System("tendon", gravity=[0, 0, -9.81])
+    s.world.add_port("anchor", [0, 1.0, 0.2])
+    turned = [Rotation.from_rotvec(x) for x in ([0.3, 0.2, 0.5], [1.1, -0.4, 0.7])]
+    upper = tt.RigidBody("upper", 1.0, [0.1, 0, 0], 0.1, {"elbow": tt.Pose([0.31, 0.17, 0.23], turned[0])})
+    lower = tt.RigidBody(
+        "lower", 0.5, [0.1, 0, 0], 0.1, {"elbow": tt.Pose([0.13, 0.07, 0.11], turned[1]), "tip": [0.5, 0.3, 0]}
+    )
+    lower.add_port("eye", tt.Pose(np.array([0.13, 0.07, 0.11]) + turned[1].apply([0, apart, 0]), turned[1]))
+    s.connect("world", upper, tt.Revolute("shoulder", axis=[1, 2, 3]))
+    s.connect(upper.port("elbow"), lower.port("elbow"), tt.Revolute("hinge", axis=[0, 1, 0]))
+    via = [upper.port("elbow"), lower.port("eye")][:eyes]
+    s.add_interaction(tt.Cable("cable", stiffness=500.0, length=1.0), s.world.port("anchor"), *via, lower.port("tip"))
+    return s
+
+
+STATES = [(rng.normal(size=2), rng.normal(size=2)) for rng in map(np.random.default_rng, range(8))]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+class TestEyesThatCoincide:
+    """Nothing acts between them: the geometry is that of one eye, the reaction differs by the rope's pull on the second."""
+
+    def test_motion_is_that_with_one_eye(self, engine: str) -> None:
+        one, two = (through_a_hinge(k).resolve(engine) for k in (1, 2))
+        for q, v in STATES:
+            np.testing.assert_allclose(two.forward_dynamics(q, v), one.forward_dynamics(q, v), rtol=1e-11)
+            for found, expected in zip(*(m.forward_dynamics_derivatives(q, v) for m in (two, one)), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)  # rounding of accelerations of 100 rad/s^2
+
+    def test_the_second_eye_bears_its_part_of_the_rope(self, engine: str) -> None:
+        one, two = (through_a_hinge(k).resolve(engine) for k in (1, 2))
+        for q, v in STATES:
+            (R, eye), tip, anchor = two.pose("lower.elbow", q), two.pose("lower.tip", q)[1], np.array([0, 1.0, 0.2])
+            way = np.linalg.norm(eye - anchor) + np.linalg.norm(tip - eye)
+            pull = 500.0 * max(way - 1.0, 0.0) * R.T @ (tip - eye) / np.linalg.norm(tip - eye)
+            a = one.forward_dynamics(q, v)
+            taken = one.reaction("hinge", q, v, a) - two.reaction("hinge", q, v, a)
+            np.testing.assert_allclose(taken, [*pull, 0, 0, 0], rtol=1e-10, atol=1e-10)  # of reactions of 100 N
+
+    def test_eyes_a_nanometre_apart_have_a_direction(self, engine: str) -> None:
+        """Negative control: along the hinge's axis the whole tension."""
+        q, v = STATES[0]
+        near, same = through_a_hinge(2, 1e-9).resolve(engine), through_a_hinge(2).resolve(engine)
+        more = near.reaction("hinge", q, v, np.zeros(2)) - same.reaction("hinge", q, v, np.zeros(2))
+        assert abs(more[1]) > 50.0
 
 
 @pytest.mark.parametrize(

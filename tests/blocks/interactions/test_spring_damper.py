@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import titop as tt
+from tests.refusals import ENGINES
 
 
 def test_a_spring_without_length_is_linear_in_the_distance_and_silent_at_none() -> None:
@@ -17,3 +19,28 @@ def test_a_spring_that_pushes_is_warned_of() -> None:
     errors, (warning,) = tt.SpringDamper("s", stiffness=-1.0).check()
     assert not errors
     assert "s.stiffness: got -1.0" in str(warning)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("place", [0.0, 1e-17, 0.3])
+def test_a_spring_without_length_is_as_stiff_where_its_ends_meet(engine: str, place: float) -> None:
+    """``-k / m`` along all axes, also at the place where no line is defined, or of rounding alone."""
+    s = tt.System("point", gravity=[0, 0, 0])
+    bead = tt.RigidBody("bead", mass=2.0, inertia=1.0)
+    s.connect("world", bead, tt.Free("free"))
+    s.close_loop("world", bead, tt.SpringDamper("spring", stiffness=10.0, damping=0.1))
+    m = s.resolve(engine)
+    q = np.array([place, 0, 0, 0, 0, 0, 1.0])
+    found = m.forward_dynamics_derivatives(q, np.zeros(6))[0][:3, :3]
+    np.testing.assert_allclose(found, -5.0 * np.eye(3), atol=1e-14)  # a handful of operations
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_spring_pushed_together_does_nothing(engine: str) -> None:
+    s = tt.System("point", gravity=[0, 0, 0])
+    bead = tt.RigidBody("bead", mass=2.0, inertia=1.0)
+    s.connect("world", bead, tt.Free("free"))
+    s.close_loop("world", bead, tt.SpringDamper("spring", stiffness=10.0, damping=0.1, length=1.0))
+    m, v = s.resolve(engine), np.array([1.0, 2.0, 3.0, 0, 0, 0])
+    assert not m.forward_dynamics([0, 0, 0, 0, 0, 0, 1.0], v).any()
+    assert all(np.isfinite(part).all() for part in m.forward_dynamics_derivatives([0, 0, 0, 0, 0, 0, 1.0], v))
