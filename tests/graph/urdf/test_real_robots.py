@@ -93,6 +93,8 @@ WARNED = {
     "talos_data/talos_reduced_box": {"left-out"},
     "talos_data/talos_reduced_corrected": {"left-out"},
     "tiago_pro_description/tiago_pro": {"left-out"},
+    "talos_data/talos_full_v2": {"left-out"},
+    "talos_data/talos_full_v2_box": {"left-out"},
     "ur_description/ur10_joint_limited_robot": {"renamed"},
     "ur_description/ur10_robot": {"renamed"},
     "ur_description/ur3_gripper": {"renamed"},
@@ -101,7 +103,7 @@ WARNED = {
     "ur_description/ur5_gripper": {"renamed"},
     "ur_description/ur5_joint_limited_robot": {"renamed"},
     "ur_description/ur5_robot": {"renamed"},
-    "xarm_description/xarm7": {"renamed"},
+    "xarm_description/xarm7": {"left-out", "renamed"},
     "z1_description/z1": {"renamed"},
 }
 
