@@ -16,8 +16,9 @@ from titop.graph.network.network import Network
 #: Masses further apart leave no digit of the smaller one in their sum.
 _FAR = 1e12
 #: Bodies whose radius of gyration is beyond this many times the largest distance in a system, and whose mass in the cube of
-#: that radius is thinner than this (kg/m^3; a thousandth of air), are given in kg mm^2 or g mm^2: booms and sails are denser.
-_GYRATION, _THIN = 3.0, 1e-3
+#: that radius is thinner than this (kg/m^3), are given in kg mm^2 or g mm^2: a ball of steel in kg mm^2 has 1.3e-4, slender
+#: bodies have less; booms and sails have more.
+_GYRATION, _THIN = 3.0, 2e-4
 #: The density of osmium (kg/m^3), the densest matter: of all bodies of a mass a ball of it has the least inertia. Those a
 #: hundredth of that are in a larger unit than kg m^2.
 _DENSEST, _LEAST = 22_600.0, 1e-2
