@@ -137,10 +137,6 @@ def test_a_function_may_return_an_array(n: int) -> None:
 
     rows = read_motion("m", filled, (n, n), (0.0, 2.0)).rows([0.5, 1.0])
     np.testing.assert_array_equal(rows, [np.repeat([0.125, 0.75, 3.0], n), np.repeat([1.0, 3.0, 6.0], n)])
-    motion = tt.simulate(
-        single_body(tt.Prismatic("j")), [0, 1], [0.0], [0.0], prescribed={"j": lambda t: filled(t).ravel()[:3]}
-    )
-    assert motion.q.shape == (2, 1)
 
 
 @pytest.mark.parametrize("value", [np.zeros(2), np.zeros((2, 3)), np.array(1.0), np.array([0.0, np.nan, 0.0])])

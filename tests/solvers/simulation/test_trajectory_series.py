@@ -264,10 +264,8 @@ def test_euler_angles_next_to_a_gimbal_lock_are_told(pitch: float, near: bool) -
     """Attitudes next to a lock have angles that jump: quaternions and matrices have not."""
     s = tt.System("s", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("b", 1.0, inertia=0.1), tt.Spherical("ball"))
-    angles = [0.1, np.radians(pitch), 0.2]
+    motions = {"ball": lambda t: [0.1 + 0.1 * t, np.radians(pitch), 0.2]}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tt.trajectory_series(
-            s.resolve("reference"), [0.0, 1.0], {"ball": lambda t: [angles[0] + 0.1 * t, angles[1], angles[2]]}
-        )
+        tt.trajectory_series(s.resolve("reference"), [0.0, 1.0], motions)
     assert [("gimbal-lock" in str(w.message)) for w in caught] == ([True] if near else [])
