@@ -22,6 +22,11 @@ def load(source: str | os.PathLike[str]) -> System:
         With everything that is wrong in the file, each with its dotted place; with line and column if it is not TOML. What is
         wrong with the system that it describes is reported when that is resolved.
 
+    Warns
+    -----
+    ModelWarning
+        For a file that does not say which gravity acts.
+
     Examples
     --------
     >>> system = load('''

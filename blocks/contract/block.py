@@ -15,6 +15,7 @@ from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.fields import Fielded, put
+from titop.blocks.contract.sending import check_sending
 from titop.blocks.contract.target_motion import TargetMotion
 
 #: Name of the port through which a block hangs on its parent.
@@ -163,6 +164,21 @@ class Block(BlockLaw, Fielded):
             if isinstance(value, _MUTABLE):
                 own[name] = _with_own_values(value) if type(value) is dict else value.copy()
         return copied
+
+    def __copy__(self) -> Block:
+        copied: Any = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied  # type: ignore[no-any-return]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Block:
+        memo[id(self)] = copied = copy.copy(self)
+        copied.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return copied
+
+    def __getstate__(self) -> Any:
+        """Return what goes to other processes; copies do not pass here."""
+        check_sending(self)
+        return super().__getstate__()
 
     def port(self, name: str | None) -> PortRef:
         """Return a reference to a port, for `connect` and for loads."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import put
@@ -84,6 +84,10 @@ def _check_version(document: Mapping[str, Any]) -> None:
 def _empty_system(document: Mapping[str, Any], reading: Reading, kind: type[AnyNetwork]) -> AnyNetwork:
     own, world = (_read_table(name, fields, document, reading) for name, fields in (("system", SYSTEM), ("world", WORLD)))
     system = kind(**own)
+    if own.get("gravity") is None:
+        found = f"nothing; {system.gravity.tolist()} m/s^2 is taken"
+        expected, advice = "the uniform field, in inertial components", "write gravity = [0, 0, -9.81] below [system]"
+        warn([Finding("no-gravity", "system.gravity", found, expected, advice)], stacklevel=6)
     system.world.port_poses.update(world.get("ports", {}))
     return system
 

@@ -27,7 +27,7 @@ def load_as(kind: type[AnyNetwork], source: str | os.PathLike[str]) -> AnyNetwor
     if not isinstance(source, str | os.PathLike):
         raise ModelError(Finding("wrong-type", "load", source, "a path, or the text of a model file", "pass one of them"))
     if isinstance(source, str) and "\n" in source:
-        return system_of(parse_toml(source), kind)
+        return system_of(parse_toml(source.removeprefix("\ufeff")), kind)
     try:
         return system_of(parse_toml(_read(source)), kind)
     except ModelError as error:

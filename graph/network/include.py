@@ -61,7 +61,11 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
         return Included(prefix, copies)
     if here is None:
         return Included(prefix, copies)
-    # all that can be refused comes first, so that a refusal leaves the system as it was, also if it is the other
+    if taken := [copy.name for copy in copies.values() if copy.name in system.graph]:
+        expected, advice = f"no block whose name begins with {prefix}{SEPARATOR}", "include each under a prefix of its own"
+        system.reader.report("duplicate-name", "include", ", ".join(map(repr, taken)), expected, advice)
+        return Included(prefix, copies)
+    # all that raises comes first, and what is refused is undone: a system is included as a whole or not at all
     mount = _Mount(other, prefix, copies, here)
     connections = [mount.connection(connection) for connection in other.connections]
     loops = [mount.loop(loop) for loop in other.loops]
@@ -69,16 +73,52 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
         (method, mount.attachment(block)) for section, method in system.ATTACHMENTS.items() for block in getattr(other, section)
     ]
     findings = list(other.reader.findings) if other is not system else []
-    if isinstance(here.block, PortedBlock):
-        here.block.port_poses.update(mount.ports)
-    for parent, child, joint, placement in connections:
-        system.connect(parent, child, joint, placement)
-    for method, arguments in loops:
-        getattr(system, method)(*arguments)
-    for method, block in attachments:
-        getattr(system, method)(block)
+    before = _Before(system, here.block, [*mount.names.values()])
+    try:
+        if isinstance(here.block, PortedBlock):
+            here.block.port_poses.update(mount.ports)
+        for parent, child, joint, placement in connections:
+            system.connect(parent, child, joint, placement)
+        for method, arguments in loops:
+            getattr(system, method)(*arguments)
+        for method, block in attachments:
+            getattr(system, method)(block)
+    except Exception:
+        before.restore()
+        raise
+    if len(system.reader.findings) > before.findings:
+        before.restore()
     system.reader.findings += findings
     return Included(prefix, copies)
+
+
+class _Before:
+    """What a system was before another was included in it.
+
+    Parameters
+    ----------
+    system : Network
+    at : Block
+        What stands for the other's world.
+    names : list of str
+        Of the blocks that come.
+    """
+
+    def __init__(self, system: Network, at: Block, names: list[str]) -> None:
+        self._system, self._at = system, at
+        self._names = [*names, *([at.name] if at.name not in system.graph else [])]
+        self._lists = [system.connections, system.loops, *(getattr(system, section) for section in system.ATTACHMENTS)]
+        self._lengths = [len(entries) for entries in self._lists]
+        self._ports = dict(at.port_poses) if isinstance(at, PortedBlock) else {}
+        self.findings = len(system.reader.findings)
+
+    def restore(self) -> None:
+        """Make the system what it was, but for what was found to be wrong."""
+        for entries, length in zip(self._lists, self._lengths, strict=True):
+            del entries[length:]
+        self._system.graph.remove_nodes_from(self._names)
+        if isinstance(self._at, PortedBlock):
+            self._at.port_poses = self._ports
 
 
 def _copies(other: Network, prefix: str) -> dict[str, Any]:

@@ -78,6 +78,8 @@ class ControlLoop(ABC):
 
     initial_state: Array
     sampled: bool
+    #: Time between samples (s); infinite where there are none.
+    sample_time: float
 
     def __init__(
         self,
@@ -150,6 +152,7 @@ class ContinuousLoop(ControlLoop):
     """
 
     sampled = False
+    sample_time = math.inf
 
     def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
         wiring, self.K = law.wiring, law.K
@@ -292,6 +295,7 @@ class SampledLoop(ControlLoop):
         super().__init__(model, names, reference, operating, times, saturate)
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
         self._is_noisy = bool(noise.any())
+        self.sample_time = law.sample_time
         self._samples: list[_Sample] = []
         self._instants: list[float] = []
         self._acting: list[Command] = []

@@ -74,7 +74,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
             )
         if not isinstance(value, Real):
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
-        if LARGEST < abs(value) < math.inf:
+        if not is_float(value) and abs(value) < math.inf:  # type: ignore[operator]
             raise ModelError(out_of_range(name, value))
         if not is_float(value):
             raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))

@@ -48,8 +48,8 @@ class Resolved(ClosedLoops):
 
     @property
     def gravity(self) -> Array:
-        """Gravity (3, m/s^2) in inertial components."""
-        return self.engine.gravity
+        """Gravity (3, m/s^2) in inertial components; a copy."""
+        return self.engine.gravity.copy()
 
     @structural
     def line_places(self) -> dict[str, tuple[Array, Array]]:

@@ -17,6 +17,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
+from titop.solvers.simulation.pace import Pace
 from titop.solvers.simulation.stiffness_watch import StiffnessWatch
 from titop.solvers.support.progress import progress_bar
 
@@ -61,8 +62,10 @@ def integrate(
         On Ctrl-C, with what was reached.
     """
     with _bar(float(times[-1] - times[0]), progress) as bar:
+        pace = Pace(float(times[0]), float(times[-1]), _bounds(plant, method, tolerances["max_step"]))
 
         def advance(t: float, y: Array) -> None:
+            pace.look(t)
             if plant.half_turns.any:
                 plant.half_turns.look(t, plant.split(t, y)[0])
             if bar is not None and t - times[0] - bar.n > bar.total / 200:
@@ -75,6 +78,16 @@ def integrate(
         from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
         return integrate_stepwise(plant, times, y0, events, method, tolerances, advance)
+
+
+def _bounds(plant: DrivenModel, method: str | GeneralizedAlpha, longest: float) -> dict[str, float]:
+    """Return what bounds the steps (s), as users call it."""
+    bounds = {"max_step": longest}
+    if isinstance(method, GeneralizedAlpha) and method.step is not None:
+        bounds["step"] = method.step
+    if plant.loop is not None:
+        bounds["sample_time"] = plant.loop.sample_time
+    return bounds
 
 
 def _bar(length: float, progress: bool) -> Any:

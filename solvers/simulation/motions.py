@@ -38,7 +38,8 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
     where : str
         What messages call it.
     function : callable or spline of scipy's
-        ``f(t)`` returns position, velocity and acceleration; a spline is differentiated.
+        ``f(t)`` returns position, velocity and acceleration, one after the other or as the rows of an array; a spline is
+        differentiated.
     sizes : (int, int)
         How many numbers a position has, and a velocity.
     span : (float, float), s
@@ -148,7 +149,8 @@ class AskedMotion(Motion):
             position, rate, second = value
             if type(position) in _FLOATS and type(rate) in _FLOATS and type(second) in _FLOATS:
                 return value
-        parts = [real_array(part) for part in value] if isinstance(value, tuple | list) else []
+        several = isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim > 0)
+        parts = [real_array(part) for part in value] if several else []
         vectors = [part if part is None else np.atleast_1d(part) for part in parts]
         if [None if vector is None else vector.shape for vector in vectors] != self._shapes:
             raise self._refusal(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -165,7 +166,8 @@ def simulate(
         warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
         rtol = _FINEST
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
-    wrenches = read_mapping("wrenches", wrenches or {})
+    given = read_mapping("wrenches", wrenches or {})
+    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in given.items()}  # as they are now
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     check_switch("saturate", saturate)
     about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)

@@ -15,6 +15,7 @@ from titop.blocks.basics.user_input import real_array, sequence_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.simulation.function_series import function_derivatives
 from titop.solvers.simulation.rotation_series import angular_velocity, body_velocity, quaternions, rotation_coefficients
@@ -123,6 +124,8 @@ class _Reader:
         """Return coefficients of matrices, quaternions (n, 4), and the derivatives of angular velocities (highest, n, 3)."""
         constant = function.as_matrix() if hasattr(function, "as_matrix") else function
         c = self._over_factorials(self._derivatives(where, constant))
+        if c.shape[2:] == (3,):
+            warn_of_gimbal_lock(where, c[0], self.sequence)
         rotation = rotation_coefficients(where, c, self.sequence)
         return rotation, quaternions(c, rotation), self._times_factorials(angular_velocity(rotation))
 

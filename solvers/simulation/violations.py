@@ -54,6 +54,6 @@ def _beyond_limits(trajectory: RecordedMotion, efforts: Array, limits: Limits, v
 def _beyond(t: Array, values: Array, lower: float, upper: float, what: str, unit: str) -> Iterator[Finding]:
     excess = np.maximum(lower - values, values - upper)
     worst = int(np.argmax(excess))
-    if excess[worst] > 0:
+    if not excess[worst] <= 0:  # or where there is no number
         value, advice = f"{values[worst]:.6g} {unit} at t = {t[worst]:.6g} s", "change the motion or the limit"
         yield Finding("limit", what, value, f"between {lower:.6g} and {upper:.6g} {unit}", advice)

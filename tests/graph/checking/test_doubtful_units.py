@@ -25,10 +25,10 @@ class TestUnitsInDoubt:
 
     @pytest.mark.parametrize("size", [0.003, 0.03, 0.3])
     def test_small_links_of_an_arm_in_kg_mm2(self, size: float) -> None:
-        """Balls of aluminium at the end of an arm of 0.5 m: what is a thousand times their size is thinner than any matter."""
-        mass = 4 / 3 * np.pi * size**3 * 2700.0
+        """Balls of steel at the end of an arm of 0.5 m: what is a thousand times their size is thinner than any matter."""
+        mass = 4 / 3 * np.pi * size**3 * 7850.0
         honest = 0.4 * mass * size**2
-        s = hinged(body(ports={"tip": [0.5, 0, 0]}, inertia=0.1))
+        s = hinged(body(com=[0.25, 0, 0], ports={"tip": [0.5, 0, 0]}, inertia=0.1))
         s.connect(s["arm"].port("tip"), tt.RigidBody("ball", mass, inertia=honest), tt.Revolute("wrist"))
         assert self.codes(s) == []
         s["ball"].inertia = 1e6 * honest

@@ -18,7 +18,7 @@ from titop.graph.load import load
 def test_a_byte_order_mark_and_windows_lines(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(b"\xef\xbb\xbf" + (HEAD + ARM).replace("\n", "\r\n").encode())
-    assert to_text(load(path)) == to_text(load(HEAD + ARM))
+    assert to_text(load(path)) == to_text(load(HEAD + ARM)) == to_text(load("\ufeff" + HEAD + ARM))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -208,16 +210,45 @@ def test_what_is_no_system(other: object) -> None:
         s.check()
 
 
-def test_a_refusal_leaves_the_system_as_it_was() -> None:
-    """The place of the foot is too far away to be a number."""
+class Foot(tt.PoseSensor):
+    """A sensor that does not go where it is told."""
+
+    @property
+    def joint_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        if self.name.startswith("a/") and self.target.name == "a/far":
+            raise RuntimeError("no place here")
+        return ()
+
+
+def test_a_failure_leaves_the_system_as_it_was() -> None:
+    """The last of what is added fails, when bodies and joints are connected."""
     original = arm()
-    original.world.add_port("far", [1.7e308, 0, 0])
-    original.add_sensor(tt.PoseSensor("datum", original.world.port("far")))
-    hub = tt.RigidBody("hub", 1.0, inertia=1.0, ports={"C": [1.7e308, 0, 0]})
+    original.world.add_port("far", [1.0, 0, 0])
+    original.add_sensor(Foot("datum", original.world.port("far")))
+    hub = tt.RigidBody("hub", 1.0, inertia=1.0, ports={"C": [0, 0, 1]})
     s = tt.System("shop")
     s.connect("world", hub, tt.Free("base"))
     before = parts(s)
-    with np.errstate(over="ignore"), pytest.raises(tt.ModelError, match="not-finite"):
+    with pytest.raises(RuntimeError, match="no place here"):
         s.include(original, "a", at=hub.port("C"))
     assert parts(s) == before
     assert hub.ports == ("C",)
+    s.resolve(engine="reference")
+
+
+@pytest.mark.parametrize("wrong", ["twice", "joint", "load", "stranger"])
+def test_a_refusal_leaves_nothing_behind(wrong: str) -> None:
+    """Nor does it add what could be added of it: a name that is there, a place that is no body."""
+    s, hub = tt.System("shop"), tt.RigidBody("hub", 1.0, inertia=1.0)
+    base, push = tt.Free("base"), tt.Load("push", hub)
+    s.connect("world", hub, base)
+    s.add_load(push)
+    s.include(arm(), "a", at=hub)
+    before = parts(s)
+    stranger = tt.Revolute("never connected")
+    places: dict[str, Any] = {"twice": hub, "joint": base, "load": push, "stranger": stranger}
+    s.include(arm(), "a" if wrong == "twice" else "b", at=places[wrong])
+    assert parts(s) == before
+    with pytest.raises(tt.ModelError) as caught:
+        s.resolve(engine="reference")
+    assert {finding.code for finding in caught.value.findings} == {"duplicate-name" if wrong == "twice" else "not-a-body"}

@@ -71,6 +71,7 @@ WARNED = {
     "asr_twodof_description/TwoDofs": {"renamed"},
     "b1_description/b1": {"triangle-inequality"},
     "b1_description/b1-z1": {"renamed", "triangle-inequality"},
+    "baxter_description/baxter": {"small-inertia"},
     "bolt_description/bolt": {"massless-inertia"},
     "centauro_description/centauro": {"missing-limit"},
     "double_pendulum_description/double_pendulum_continuous": {"left-out"},
@@ -78,7 +79,10 @@ WARNED = {
     "go1_description/go1": {"triangle-inequality"},
     "go2_description/go2": {"left-out"},
     "hyq_description/hyq_no_sensors": {"triangle-inequality"},
-    "icub_description/icub": {"ill-conditioned"},  # its head is a point mass: the neck's three joints move two directions of it
+    "icub_description/icub": {"ill-conditioned", "small-inertia"},
+    "icub_description/icub_reduced": {
+        "small-inertia"
+    },  # its head is a point mass: the neck's three joints move two directions of it
     "kinova_description/kinova": {"left-out"},
     "panda_description/panda": {"left-out"},
     "panda_description/panda_collision": {"left-out"},
@@ -93,6 +97,8 @@ WARNED = {
     "talos_data/talos_reduced_box": {"left-out"},
     "talos_data/talos_reduced_corrected": {"left-out"},
     "tiago_pro_description/tiago_pro": {"left-out"},
+    "talos_data/talos_full_v2": {"left-out"},
+    "talos_data/talos_full_v2_box": {"left-out"},
     "ur_description/ur10_joint_limited_robot": {"renamed"},
     "ur_description/ur10_robot": {"renamed"},
     "ur_description/ur3_gripper": {"renamed"},
@@ -101,7 +107,7 @@ WARNED = {
     "ur_description/ur5_gripper": {"renamed"},
     "ur_description/ur5_joint_limited_robot": {"renamed"},
     "ur_description/ur5_robot": {"renamed"},
-    "xarm_description/xarm7": {"renamed"},
+    "xarm_description/xarm7": {"left-out", "renamed"},
     "z1_description/z1": {"renamed"},
 }
 

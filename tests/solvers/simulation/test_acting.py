@@ -166,3 +166,21 @@ def test_steps_are_short_where_samples_bend_and_nowhere_else(method: str) -> Non
     assert run.statistics["steps"] < 1.5 * asked.statistics["steps"]
     ramp = 2.0 * np.expm1(0.0005) * np.exp(-(t - 4.999) / 2) / 0.001  # of the millisecond before
     assert largest((run.v[:, 0] - 1 + ramp)[t >= 5]) < 1e-6
+
+
+def test_wrenches_are_taken_as_they_are_at_the_start() -> None:
+    """An array that a function writes over while the simulation runs; a constant push of 2 N on 2 kg moves it by t^2 / 2."""
+    push = np.array([2.0, 0, 0, 0, 0, 0])
+
+    def spoiling(t: float, q: Array, v: Array) -> list[float]:
+        push[0] = np.nan
+        return [0.0]
+
+    trajectory = tt.simulate(slider(2.0), [0.0, 1.0], [0.0], [0.0], tau=spoiling, wrenches={"mass": push}, **TIGHT)
+    assert largest(trajectory.q[-1] - 0.5) < ACCURACY
+
+
+def test_gravity_of_a_model_cannot_be_written_over() -> None:
+    model = slider(2.0)
+    model.gravity[:] = np.nan
+    assert np.isfinite(model.gravity).all()

@@ -124,3 +124,22 @@ def test_splines_of_another_size_are_refused() -> None:
     for spline in (splines()["B, three"], PPoly(np.ones((2, 1)) * 1j, [0.0, 2.0])):
         with pytest.raises(tt.ModelError, match="bad-motion"):
             read_motion("m", spline, (1, 1), (0.0, 2.0))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_function_may_return_an_array(n: int) -> None:
+    """Its rows are position, velocity and acceleration, as the entries of a tuple are; one that it uses again is copied."""
+    room = np.zeros((3, n) if n > 1 else 3)
+
+    def filled(t: float) -> Array:
+        room[0], room[1], room[2] = t**3, 3 * t**2, 6 * t
+        return room
+
+    rows = read_motion("m", filled, (n, n), (0.0, 2.0)).rows([0.5, 1.0])
+    np.testing.assert_array_equal(rows, [np.repeat([0.125, 0.75, 3.0], n), np.repeat([1.0, 3.0, 6.0], n)])
+
+
+@pytest.mark.parametrize("value", [np.zeros(2), np.zeros((2, 3)), np.array(1.0), np.array([0.0, np.nan, 0.0])])
+def test_arrays_of_other_shapes_are_refused(value: Array) -> None:
+    with pytest.raises(tt.ModelError, match="bad-motion"):
+        read_motion("m", lambda t: value, (1, 1), (0.0, 2.0)).rows([0.5])

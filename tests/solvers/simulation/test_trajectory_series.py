@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -256,3 +257,15 @@ def test_other_arguments_that_are_refused() -> None:
             tt.trajectory_series(arm(), 0.0, {"hinge": 0.0}, order)
     with refusal("bad-sequence", "three axes"):
         tt.trajectory_series(arm(), 0.0, {"hinge": 0.0}, 0, "xyz")
+
+
+@pytest.mark.parametrize(("pitch", "near"), [(89.97, True), (89.8, False)])
+def test_euler_angles_next_to_a_gimbal_lock_are_told(pitch: float, near: bool) -> None:
+    """Attitudes next to a lock have angles that jump: quaternions and matrices have not."""
+    s = tt.System("s", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("b", 1.0, inertia=0.1), tt.Spherical("ball"))
+    motions = {"ball": lambda t: [0.1 + 0.1 * t, np.radians(pitch), 0.2]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tt.trajectory_series(s.resolve("reference"), [0.0, 1.0], motions)
+    assert [("gimbal-lock" in str(w.message)) for w in caught] == ([True] if near else [])

@@ -39,3 +39,14 @@ def test_joints_with_quaternions_have_limits_of_velocity_and_effort() -> None:
     found = tt.simulate(m, [0, 1], m.neutral(), [3.0, 0, 0], tau=[0, 0, 2.0]).violations()
     assert {finding.where for finding in found} == {"ball.rx velocity", "ball.rz velocity", "ball.rz effort"}
     assert tt.simulate(m, [0, 1], m.neutral(), [0.5, 0, 0], tau=[0, 0, 0.4]).violations() == []
+
+
+def test_what_is_no_number_is_in_no_range() -> None:
+    """A trajectory whose arrays were written over, or came from elsewhere."""
+    s = tt.System("limits", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("block", 1.0), tt.Prismatic("rail", limits=tt.Limits(lower=-1, upper=1)))
+    trajectory = tt.simulate(s.resolve(), [0, 1, 2], [0.0], [0.0])
+    assert trajectory.violations() == []
+    trajectory.q[1] = np.nan
+    (finding,) = trajectory.violations()
+    assert (finding.where, finding.value) == ("rail position", "nan m at t = 1 s")

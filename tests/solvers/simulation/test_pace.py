@@ -1,0 +1,69 @@
+"""Simulations that their own bounds make endless are told of."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import titop as tt
+from titop.solvers.simulation import pace
+from titop.solvers.simulation.pace import Pace
+
+
+def falling() -> tt.Model:
+    s = tt.System("drop")
+    s.connect("world", tt.RigidBody("stone", mass=1.0), tt.Prismatic("fall"))
+    return s.resolve()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"max_step": 1e-9},
+        {"max_step": 1e-9, "method": "BDF"},
+        {"max_step": 1e-9, "events": tt.Event(lambda t, q, v: 1.0, name="never")},
+        {"method": tt.GeneralizedAlpha(step=1e-9)},
+    ],
+    ids=["compiled", "BDF", "stepwise", "fixed"],
+)
+def test_a_step_that_makes_a_simulation_endless(arguments: dict[str, Any]) -> None:
+    """10 s in steps of 1 ns are 1e10 steps; told after a second, and the simulation goes on until it is interrupted."""
+    model = falling()
+    tt.simulate(model, [0.0, 1e-8], [0.0], [0.0], tau=lambda t, q, v: [0.0], **arguments)  # compiles
+    endless = {"tau": _stop_after(4.0), **arguments}
+    said = r"which asks for 1e\+10 steps over 10 s.*many-steps"
+    with pytest.warns(tt.ModelWarning, match=said) as caught, pytest.raises(RuntimeError, match="stop"):
+        tt.simulate(model, [0.0, 10.0], [0.0], [0.0], **endless)
+    assert any(str(w.message).startswith(("max_step: got", "step: got")) for w in caught)
+
+
+def _stop_after(seconds: float) -> Any:
+    """Return efforts of zero that end a simulation so long after they were first asked for."""
+    asked: list[float] = []
+
+    def tau(t: float, q: Any, v: Any) -> list[float]:
+        asked.append(time.perf_counter())
+        if asked[-1] > asked[0] + seconds:
+            raise RuntimeError("stop")
+        return [0.0]
+
+    return tau
+
+
+def test_quick_simulations_need_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: so many steps are made in a moment, and a slow simulation that nothing bounds is left alone."""
+    clock = iter([0.1, 1.2, 0.1, 1.2, 0.1, 1.2])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    for reached, bounds in ((0.5, {"max_step": 1e-9}), (1e-9, {}), (1e-9, {"max_step": float("inf")})):
+        watch = Pace(0.0, 1.0, bounds)
+        for t in (0.0, reached):
+            watch.look(t)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(90.0, "1.5 minutes"), (9000.0, "2.5 hours"), (1e6, "12 days"), (1e9, "32 years")]
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert pace._duration(seconds) == f"about {words}"
