@@ -31,6 +31,8 @@ _WORTH_A_CHANGE = 1.2
 _GROWN = 2.0
 #: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
 _SMALLEST, _SHORTER = 1e-11, 2e-3
+#: How far to both sides of the end of a step what acts is looked at, in parts of the step.
+_BESIDE = 1e-6
 #: With rigid closures the spectral radius has to be less.
 _LARGEST_RADIUS = 0.95
 
@@ -95,8 +97,8 @@ class AlphaSolver:
         self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - 1e-12))
         self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest
 
-    #: Whether nothing switched: that has to be looked at.
-    is_clear = False
+    #: Whether nothing switched: nobody has looked.
+    is_clear = None
 
     # -- what the loop asks for ----------------------------------------------------------------------------------------
 
@@ -157,14 +159,32 @@ class AlphaSolver:
             self.end = end
 
     def go_to(self, end: float, anew: bool) -> bool:
-        """Go on to a later end (s), from a state alone where it begins `anew`: accelerations before say nothing."""
+        """Go on to a later end (s); from a state alone where accelerations jump, so that those before say nothing."""
         self.end = end
-        if anew:
+        if anew and self._jumps():
             self._begin_anew(self.t, self.y)
         else:
+            self._bend()
             self._set_out()
             self.h = min(self.h if self.scheme.step is None else self.longest, self.longest)
         return True
+
+    def _bend(self) -> None:
+        """Let the rate of the accelerations, and what is averaged with it, be that of what acts from now on."""
+        node, plant, step = self.node, self.plant, _BESIDE * self.node.h
+        if node.jerk is None or isinstance(plant.loop, ContinuousLoop):
+            return
+        y = np.concatenate([node.q, node.v_closed])
+        after, before, now = (plant.dynamics(t, *plant.split(t, y))[0] for t in (self.t + step, self.t - step, self.t))
+        bend = (after + before - 2.0 * now) / step
+        self.node = node._replace(w=node.w + self.coefficients.offset * node.h * bend, jerk=node.jerk + bend)
+
+    def _jumps(self) -> bool:
+        """Tell whether accelerations jump by more than the tolerances let pass in a step."""
+        if isinstance(self.plant.loop, ContinuousLoop):
+            return False
+        a, _ = self.plant.dynamics(self.t, self.node.q, self.node.v_closed)
+        return bool((self.h * np.abs(a - self.node.a) > self.scales(self.h)[1]).any())
 
     def step(self, watch: float) -> OnClosures:
         """Make one step, of a length with which its error is small and Newton's method converges, whatever to `watch` for.

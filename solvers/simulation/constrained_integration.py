@@ -53,8 +53,8 @@ class Stepper(Protocol):
         """Where the last step began (s)."""
 
     @property
-    def is_clear(self) -> bool:
-        """Whether nothing that is guarded switched in the last steps: nobody has to look at them for that."""
+    def is_clear(self) -> bool | None:
+        """Whether nothing that is guarded switched in the last steps; None where nobody has looked."""
 
     def step(self, watch: float) -> OnClosures:
         """Make a step, or raise a `ConvergenceError`; return the state on the closures at its end.
@@ -117,7 +117,7 @@ def integrate_steps(
         closed = follow_branch(plant, solver.t, closed)
         step = _Step(plant, solver.begin, solver, closed.y)
         switched = False
-        if switching is not None and not (switching.is_guarded and solver.is_clear):
+        if switching is not None and not switching.clears(solver, closed.y):
             step, closed, switched = _settled(step, closed, switching)
         if events or watch <= solver.t:
             end = step.find(events, times, reached.found)

@@ -108,6 +108,11 @@ class DrivenModel:
             rows = dynamics.guards(*guarded)
         return NO_GUARDS if rows is None else rows
 
+    def clears(self, t: float, y: Array, length: float) -> bool:
+        """Tell whether none of the `guards` came near zero in a step of a `length` (s) to a state."""
+        dynamics = self._dynamics
+        return isinstance(dynamics, CompiledPreparedDynamics) and dynamics.clears(self.guards, length, *self.split(t, y))
+
     def _prepared(self, driven: bool) -> PreparedDynamics:
         """Return the dynamics, constant wrenches acting; inputs act too if the model is `driven` by them."""
         at_ports = [Place(port, False) for port in (*self.constant, *self.varying)]

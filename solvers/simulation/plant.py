@@ -38,6 +38,9 @@ class Plant(Protocol):
     def guards(self) -> Array:
         """Rows that guard all gaps in compiled code, none where that does not know them."""
 
+    def clears(self, t: float, y: Array, length: float) -> bool:
+        """Tell whether none of the `guards` came near zero in a step of a `length` (s) to a state."""
+
     @property
     def has_plain_states(self) -> bool:
         """Whether states are q and v as they are: nothing is to be normalised or imposed."""

@@ -66,8 +66,8 @@ class Integrator(Protocol):
         """Time (s) to which it goes."""
 
     @property
-    def is_clear(self) -> bool:
-        """Whether nothing that is guarded switched in the last steps."""
+    def is_clear(self) -> bool | None:
+        """Whether nothing that is guarded switched in the last steps; None where nobody has looked."""
 
     def step(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch`.
@@ -130,8 +130,8 @@ class Stepping:
         return "running" if self._solver.t < self._solver.end else "finished"
 
     @property
-    def is_clear(self) -> bool:
-        """Whether nothing that is guarded switched in the last steps."""
+    def is_clear(self) -> bool | None:
+        """Whether nothing that is guarded switched in the last steps; None where nobody has looked."""
         return self._solver.is_clear
 
     def step(self, watch: float) -> OnClosures:

@@ -71,11 +71,11 @@ class RungeKutta:
     begin : float, s
         Where the last step began.
     end : float, s
-    is_clear : bool
-        Whether compiled code saw that nothing that it guards switched in the last steps.
+    is_clear : bool or None
+        Whether compiled code saw that nothing that it guards switched in the last steps; None where it did not look.
     """
 
-    is_clear = False
+    is_clear: bool | None = None
     t: float
     begin: float
     end: float
@@ -130,7 +130,7 @@ class RungeKutta:
             reached = self._stages.steps(watch)
             self.is_clear = reached is not None
         else:
-            self.is_clear = False
+            self.is_clear = None
             self._step()
         self._look()
         if self.t < self.end and clock[LENGTH] <= 0.0:

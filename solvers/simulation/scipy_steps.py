@@ -18,8 +18,8 @@ class ScipySteps:
     solver : scipy.integrate.OdeSolver
     """
 
-    #: Whether nothing switched: that has to be looked at.
-    is_clear = False
+    #: Whether nothing switched: nobody has looked.
+    is_clear = None
 
     def __init__(self, solver: OdeSolver) -> None:
         self._solver, self._steps, self.name = solver, 0, type(solver).__name__

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,6 +26,19 @@ _EXACT, _RATE = 1e-6, 1e-4
 #: Gaps that come beyond zero by less than this part of what they change by only touch it.
 _TOUCHING = 1e-12
 _ROUNDING = float(np.finfo(float).eps)
+
+
+class Solver(Protocol):
+    """A solver as far as its last step is looked at; see `Stepper` of `constrained_integration`."""
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def begin(self) -> float: ...
+
+    @property
+    def is_clear(self) -> bool | None: ...
 
 
 class Within:
@@ -106,6 +120,14 @@ class Switching:
         """Let compiled code, if it guards the gaps, know them at the beginning of a step that is made next."""
         if self.is_guarded:
             self._guards[:, SIDE], self._guards[:, VALUE], self._guards[:, RATE] = self._sides, self._gaps, self._rates
+
+    def clears(self, solver: Solver, y: Array) -> bool:
+        """Tell whether compiled code has seen, or sees, that nothing switches in the last step of a solver to a state."""
+        if not self.is_guarded:
+            return False
+        if solver.is_clear is None:
+            return self._plant.clears(solver.t, y, solver.t - solver.begin)
+        return solver.is_clear
 
     def first(self, within: Within, before: Array, after: Array) -> tuple[float, Array]:
         """Return when (s) something switches first in a step between two states, endless if nothing does, and what (mask)."""

@@ -212,6 +212,18 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return motions
 
     @cached_property
+    def _guard(self) -> Any:
+        """Compiled look at guarded gaps, and the length of a step that it reads."""
+        length = np.zeros(1)
+        return partial(self._system.kernel(stepping_entries.guard).compiled, length), length
+
+    def clears(self, rows: Array, length: float, q: Array, v: Array) -> bool:
+        """Tell whether no guarded gap came near zero in a step of a `length` (s) to a state; write what gaps are there."""
+        kernel, step = self._guard
+        step[0] = length
+        return bool(kernel(rows, *self._tables, q, v) == layout.OK)
+
+    @cached_property
     def _forward(self) -> Any:
         """Compiled forward dynamics of a constrained system."""
         return partial(

@@ -319,3 +319,12 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, world = np.zeros((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
     return closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)
+
+
+@pair(VECTOR, FLOATS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
+def guard(length, guards, ints, floats, numbers, stages, q, v):
+    """Look at all gaps at the end of a step of a `length` (1, s); see `cleared`."""
+    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    return cleared(ints, numbers, stages, law, q, v, length, guards) if status == OK else status

@@ -154,7 +154,7 @@ def test_events_that_begin_and_end_within_a_step_are_found(method: str) -> None:
 
 def test_they_are_missed_where_nobody_looks_within_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: steps of a second are too long for what lasts a quarter; output times find it again."""
-    monkeypatch.setattr(constrained_integration, "_PARTS", 1)
+    monkeypatch.setattr(constrained_integration, "PARTS", 1)
     assert crossings("DOP853", np.array([0.0, 100.0])) < 31
     assert crossings("DOP853", np.linspace(0, 100, 1001)) == 31
 

@@ -62,7 +62,7 @@ def test_a_moved_state_goes_on_by_its_own_rate(kind: Any) -> None:
 
 def test_it_goes_to_its_end_and_to_no_other() -> None:
     made = steps(RK45)
-    assert (made.name, made.t, made.end, made.go_to(3.0)) == ("RK45", 0.0, 2.0, False)
+    assert (made.name, made.t, made.end, made.go_to(3.0, True)) == ("RK45", 0.0, 2.0, False)
     while made.t < made.end:
         made.step(-math.inf)
     assert made.t == 2.0

@@ -1,0 +1,226 @@
+"""What switches by position is not stepped over: contacts, stops, cables, users' interactions, kinks of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline, PchipInterpolator
+
+import titop as tt
+from tests.solvers.simulation.switching_systems import GRAVITY, Switching, scuffing, stopped, tethered
+from titop.blocks.basics.spatial import Array
+
+METHODS = ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"]
+SYSTEMS = [scuffing, stopped, tethered]
+
+
+@cache
+def reference(make: Callable[[], Switching], end: float) -> Array:
+    return make().reference(end)
+
+
+def error(make: Callable[[], Switching], end: float, **how: Any) -> float:
+    """Return the largest error of a simulation at its end."""
+    case = make()
+    run = tt.simulate(case.system.resolve(), np.linspace(0, end, 11), [case.q0], [case.v0], progress=False, **how)
+    return float(np.abs(np.concatenate([run.q[-1], run.v[-1]]) - reference(make, end)).max())
+
+
+@pytest.mark.parametrize("make", SYSTEMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_is_stepped_over_at_default_tolerances(make: Callable[[], Switching], method: str) -> None:
+    # tolerances of 1e-8 over some hundred steps, and what a contact makes of them; a missed one is off by 0.01 to 0.3
+    assert error(make, 2.0, method=method) < 2e-4
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA", "BDF", "Radau"])
+def test_nothing_is_stepped_over_at_loose_tolerances(method: str) -> None:
+    """Errors follow tolerances, instead of jumping by 0.1 where a contact is missed."""
+    errors = [error(scuffing, 2.0, method=method, rtol=rtol, atol=0.01 * rtol) for rtol in (1e-4, 1e-6, 1e-8)]
+    assert errors[0] < 1e-2
+    assert errors[1] < 1e-3
+    assert errors[2] < 1e-4
+
+
+@pytest.mark.parametrize("make", SYSTEMS)
+def test_nothing_is_stepped_over_by_the_generalised_alpha_scheme(make: Callable[[], Switching]) -> None:
+    assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 5e-3  # of second order
+
+
+def silent() -> Switching:
+    """Return the scuffing pendulum with a contact that does the same and says nothing of gaps."""
+    return scuffing(type("SilentContact", (tt.Contact,), {"gaps": lambda self, motion: np.zeros(0)}))
+
+
+@pytest.mark.parametrize("method", ["RK45", "LSODA"])
+def test_hidden_gaps_are_stepped_over(method: str) -> None:
+    """Negative control: what the same contact does unwatched."""
+    assert error(silent, 2.0, method=method) > 0.05
+
+
+class Bumper(tt.Interaction):
+    """A user's stop between two ports along x, whose push jumps from zero."""
+
+    parameter_units: ClassVar = {"force": "N"}
+
+    def __init__(self, name: str, at: float, force: float) -> None:
+        super().__init__(name)
+        self.at, self.force = at, self.reader.scalar("force", force)
+
+    def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
+        push = np.array([-self.force, 0, 0]) if np.real(r[0]) > self.at else 0.0 * r
+        return np.concatenate([-push, np.zeros(3)]), np.concatenate([R.T @ push, np.zeros(3)])
+
+    def energy(self, R: Array, r: Array) -> Any:
+        return self.force * (r[0] - self.at) if np.real(r[0]) > self.at else 0.0 * r[0]
+
+    def gaps(self, motion: tt.TargetMotion) -> Array:
+        return np.array([self.at - motion.r[1][0]])
+
+
+def bumped(kind: type[Bumper] = Bumper) -> Switching:
+    spring, force, at = 4.0, 50.0, 0.999
+    s = tt.System("bumped", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0], stiffness=spring))
+    s.close_loop("world", s["mass"], kind("bumper", at, force))
+    return Switching(s, -1.0, 0.0, lambda t, y: [y[1], -spring * y[0] - (force if y[0] > at else 0.0)])
+
+
+def bumped_exactly(end: float, spring: float = 4.0, force: float = 50.0, at: float = 0.999) -> Array:
+    """Return the state of `bumped` from arcs: free swings, and swings about where the force holds the spring."""
+    w, t, q, v = np.sqrt(spring), 0.0, -1.0, 0.0
+    while True:
+        beyond = q > at or (q == at and v > 0)
+        middle = -force / spring if beyond else 0.0
+        far, phase = np.hypot(q - middle, v / w), np.arctan2(v / w, q - middle)
+        # q = middle + far cos(w s - phase); next time at the bound, going the other way
+        turn = np.arccos((at - middle) / far)
+        s = ((phase + turn if beyond else phase - turn) % (2 * np.pi)) / w
+        s = s if s > 1e-9 else s + 2 * np.pi / w
+        if t + s > end:
+            s = end - t
+            return np.array([middle + far * np.cos(w * s - phase), -far * w * np.sin(w * s - phase)])
+        q, v, t = at, -far * w * np.sin(w * s - phase), t + s
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_users_gap_is_watched(method: str, engine: str) -> None:
+    if engine == "reference" and method not in ("DOP853", "BDF"):
+        pytest.skip("one of each kind is enough for the slow engine")
+    case = bumped()
+    run = tt.simulate(case.system.resolve(engine=engine), [0, 4.0], [-1.0], [0.0], method=method, progress=False)
+    # the energy is kept, but the phase moves at each of four contacts
+    assert np.concatenate([run.q[-1], run.v[-1]]) == pytest.approx(bumped_exactly(4.0), abs=1e-5)
+
+
+def test_a_ball_bounces_where_it_should() -> None:
+    """Ten bounces on a hard floor: between them parabolas, whose height is kept; each contact lasts as Hertz says."""
+    s = tt.System("ball", gravity=[0, 0, -GRAVITY])
+    s.connect("world", tt.RigidBody("ball", 1.0), tt.Prismatic("z"))
+    s.close_loop("world", s["ball"], tt.Contact("floor", 0.0, 1e9))
+    model, height = s.resolve(), 0.5
+    flight, speed = 2 * np.sqrt(2 * height / GRAVITY), np.sqrt(2 * GRAVITY * height)
+    # the time of contact, without the weight: 2.94 times depth over speed (K. L. Johnson, Contact Mechanics, 11.1)
+    contact = 2.9432 * (1.25 * speed**2 / 1e9) ** 0.4 / speed
+    end = 10 * (flight + contact)
+    for method in ("DOP853", "RK45", "LSODA", "Radau"):
+        run = tt.simulate(model, [0, end], [height], [0.0], method=method, progress=False)
+        assert run.q[-1, 0] == pytest.approx(height, abs=1e-4)  # the weight in contact: 1e-5 of the push
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_kinks_of_samples_end_steps(method: str) -> None:
+    """Random efforts on cart and pole, linear between 31 times, against the equations written down, piece by piece."""
+    s = tt.System("cart and pole", gravity=[0, 0, -GRAVITY])
+    cart, pole = tt.RigidBody("cart", 2.0), tt.RigidBody("pole", 0.5, com=[0, 0, -0.4], inertia=[0.02, 0.02, 0.0])
+    s.connect("world", cart, tt.Prismatic("rail", axis=[1, 0, 0], damping=0.1))
+    s.connect(cart, pole, tt.Revolute("hinge", axis=[0, 1, 0], damping=0.05))
+    t, tau = np.linspace(0, 3, 31), np.random.default_rng(0).normal(size=(31, 2))
+
+    def rate(x: float, y: Array) -> list[float]:
+        c, n, w = np.cos(y[1]), np.sin(y[1]), y[3]
+        force, torque = np.interp(x, t, tau[:, 0]), np.interp(x, t, tau[:, 1])
+        right = [force - 0.1 * y[2] - 0.2 * n * w * w, torque - 0.05 * w - 0.2 * GRAVITY * n]
+        return [*y[2:], *np.linalg.solve([[2.5, -0.2 * c], [-0.2 * c, 0.1]], right)]
+
+    y = np.array([0.1, 0.7, 0.2, -1.0])
+    for piece in pairwise(t):
+        y = solve_ivp(rate, piece, y, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    run = tt.simulate(s.resolve(), t, [0.1, 0.7], [0.2, -1.0], tau=tau, method=method, progress=False)
+    # methods of one step keep to their tolerance, those of several begin anew with low orders
+    allowed = 1e-6 if method in ("LSODA", "BDF", "RK23") else 5e-8
+    assert np.abs(np.concatenate([run.q[-1], run.v[-1]]) - y).max() < allowed
+
+
+@pytest.mark.parametrize("kind", [CubicSpline, PchipInterpolator])
+def test_knots_of_prescribed_splines_end_steps(kind: Any) -> None:
+    """A mass on a spring, carried by a slide that moves as a spline says: its acceleration is that of the spline, in pieces."""
+    s = tt.System("carried", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("slide", 1.0), tt.Prismatic("moved", axis=[1, 0, 0]))
+    s.connect(s["slide"], tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0], stiffness=9.0))
+    knots = np.linspace(0, 4, 17)
+    spline = kind(knots, np.random.default_rng(1).normal(size=17))
+    y = np.zeros(2)
+    for piece in pairwise(knots):
+        middle = 0.5 * (piece[0] + piece[1])
+        at, slope = spline(middle, 2), spline(middle, 3)
+
+        def rate(t: float, y: Array, at: float = at, slope: float = slope, middle: float = middle) -> list[float]:
+            return [y[1], -9.0 * y[0] - at - slope * (t - middle)]
+
+        y = solve_ivp(rate, piece, y, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    run = tt.simulate(s.resolve(), [0, 4.0], [0.0, 0.0], [0.0, 0.0], prescribed={"moved": spline}, progress=False)
+    assert np.array([run.q[-1, 1], run.v[-1, 1]]) == pytest.approx(y, abs=1e-7)  # tolerance, of numbers up to 50
+
+
+def test_contacts_are_met_in_sampled_and_continuous_control_loops() -> None:
+    """An idle controller changes nothing: commands of zero, sampled or integrated along."""
+    import control
+
+    idle = control.ss([[-1.0]], [[1.0]], [[0.0]], [[0.0]], inputs=["h_q"], outputs=["h"])
+    for sample_time in (None, 0.3):
+        assert error(scuffing, 2.0, method="RK45", controller=idle, sample_time=sample_time) < 1e-4
+
+
+def test_contacts_are_met_in_closed_loops() -> None:
+    """The same pendulum, with a second one that a gear turns along: twice the gravity, twice the inertia, one floor."""
+    case = scuffing()
+    s = case.system
+    s.connect("world", tt.RigidBody("other", 1.0, com=[0, 0, -1], inertia=1e-3), tt.Revolute("k", axis=[0, 1, 0]))
+    s.add_gear(tt.Gear("belt", "k", "h", 1.0))
+
+    def rate(t: float, y: Array) -> list[float]:
+        alone = -GRAVITY * np.sin(y[0]) / 1.001
+        return [y[1], alone + 0.5 * (case.rate(t, y)[1] - alone)]
+
+    expected = case._replace(rate=rate).reference(2.0)
+    for method in ("DOP853", "RK45", "Radau"):
+        run = tt.simulate(s.resolve(), [0, 2.0], [1.2, 1.2], [0.0, 0.0], method=method, progress=False)
+        assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_contacts_far_away_cost_no_evaluations() -> None:
+    """A floor that nothing comes near: as many steps as without one."""
+    steps = []
+    for height in (None, -3.0):
+        s = tt.System("pendulum", gravity=[0, 0, -GRAVITY])
+        bob = tt.RigidBody("bob", 1.0, com=[0, 0, -1], inertia=1e-3, ports={"tip": [0, 0, -1]})
+        s.connect("world", bob, tt.Revolute("h", axis=[0, 1, 0]))
+        if height is not None:
+            s.world.add_port("floor", [0, 0, height])
+            s.close_loop(s.world.port("floor"), bob.port("tip"), tt.Contact("c", 0.0, 1e8))
+        steps.append(tt.simulate(s.resolve(), [0, 10], [1.2], [0.0], progress=False).statistics["steps"])
+    assert steps[0] == steps[1]
+
+
+def test_gaps_that_are_no_numbers_are_refused() -> None:
+    wrong = type("Wrong", (Bumper,), {"gaps": lambda self, motion: np.array([np.nan])})
+    with pytest.raises(tt.ModelError, match=r"bumper\.gaps: .*a vector of finite numbers"):
+        tt.simulate(bumped(wrong).system.resolve(), [0, 1], [-1.0], [0.0])
