@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-#: Processors by the name of OpenBLAS's kernels, with LLVM's level of their instructions, and an instruction set that each needs.
+#: Processors by the name of OpenBLAS's kernels, LLVM's level of their instructions, and an instruction set that each needs.
 PROCESSORS = {"Nehalem": ("x86-64-v2", "sse4.2"), "Haswell": ("x86-64-v3", "avx2"), "SkylakeX": ("x86-64-v4", "avx512f")}
 
 #: Prints which kernels the BLAS of NumPy and of SciPy take.
