@@ -225,6 +225,7 @@ class Beam(FlexibleBody):
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
         matrices = self._reduced()
+        #: Places along the line (p, m), and what each coordinate moves of it there (3, n, p).
         self.line = matrices.pop("places"), matrices.pop("line")
         if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
             raise np.linalg.LinAlgError

@@ -20,6 +20,8 @@ def test_models_travel_to_other_processes() -> None:
     model.forward_dynamics_derivatives([0.3], [0.1])
     model.inverse_dynamics_derivatives([0.3], [0.1], first)
     tt.linear_matrices(model, ([0.3], [0.1], [0.0]))
+    model.gravity_effects([0.3])
+    model.nonlinear_effects([0.3], [0.1])
     assert sum(isinstance(value, functools.partial) for value in vars(model.engine.calls).values()) > 4
     copy = pickle.loads(pickle.dumps(model))
     assert copy.forward_dynamics([0.3], [0.1]) == first
