@@ -1,4 +1,4 @@
-"""How many singular values count, decided with a margin: where rounding could decide, the widest gap does."""
+"""How many singular values count, decided with a margin: what is next to a threshold counts if a wide gap follows it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: Values within this factor of a threshold are not told apart by it.
-_NEAR = 100.0
+#: Values down to this part of a threshold count if they are followed by a gap of the other factor.
+_NEAR, _WIDE = 1e-2, 1e3
 _EPS = float(np.finfo(float).eps)
 
 
-def decided_rank(sizes: Array, least: float, beside: float = 0.0) -> int:
-    """Return how many of the sizes count: those above the widest gap near a threshold.
+def decided_rank(sizes: Array, least: float) -> int:
+    """Return how many of the sizes count: those above a threshold, and those a little below it that a wide gap follows.
 
-    A value that happens to be next to the threshold goes with those it is nearer to, or with a hundredth of it where none is
-    smaller, so that the last digits of a sum, which
-    differ between processors, do not decide. Values farther than a factor of 100 from the threshold are told by it alone.
+    The last digits of a sum, which differ between processors, then do not decide about a value that is next to the threshold
+    and far above all that is smaller. Values below a hundredth of the threshold never count, nor do any below the threshold
+    that fall by less than 1e3 at a time.
 
     Parameters
     ----------
@@ -24,18 +24,16 @@ def decided_rank(sizes: Array, least: float, beside: float = 0.0) -> int:
         Singular values, or what pivoting leaves, the largest first.
     least : float
         The threshold, in the unit of the sizes.
-    beside : float
-        What the sizes would be if they all counted; at least the largest.
 
     Examples
     --------
     >>> import numpy as np
-    >>> [decided_rank(np.array([1.0, 0.4, x, 1e-17]), 1e-12) for x in (1.1e-12, 0.9e-12, 1e-10, 1e-14)]
-    [2, 2, 2, 2]
+    >>> [decided_rank(np.array([1.0, 0.4, x, 1e-17]), 1e-12) for x in (1.1e-10, 1.1e-12, 0.9e-12, 0.9e-14)]
+    [3, 3, 3, 2]
     """
-    first, last = (int((sizes > least * factor).sum()) for factor in (_NEAR, 1.0 / _NEAR))
-    if first == last:
-        return first
-    largest = max(beside, float(sizes[0]))
-    ladder = np.concatenate([[largest], np.maximum(sizes, _EPS * largest), [least / _NEAR]])
-    return first + int((ladder[first : last + 1] / ladder[first + 1 : last + 2]).argmax())
+    above, near = (int((sizes > least * part).sum()) for part in (1.0, _NEAR))
+    if above == near:
+        return above
+    ladder = np.maximum(np.append(sizes, 0.0), _EPS * sizes[0])
+    gaps = ladder[above:near] / ladder[above + 1 : near + 1]
+    return above + int(gaps.argmax()) + 1 if gaps.max() >= _WIDE else above

@@ -17,8 +17,9 @@ from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
-#: second times the vector that had it; near these the widest gap decides. The first pair is taken that changes the response
-#: by less than `_EXACT` of its largest entry, or the next if that has as few states and repetitions, and `_ROUNDED` is not met.
+#: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the
+#: response by less than `_EXACT` of its largest entry, or the next if that has as few states and repetitions, and `_ROUNDED` is
+#: not met yet.
 _NEW = (
     (1e3, 1e-7),
     (10.0, 1e-8),
@@ -234,11 +235,10 @@ def _beyond(basis: Array, vectors: Array, noise: Array, least: tuple[float, floa
         return np.zeros((len(basis), 0)), np.zeros(0)
     floor = np.maximum(least[0] * noise[kept], least[1] * lengths[kept])
     rest = vectors[:, kept] / floor
-    beside = float((lengths[kept] / floor).max())
     for _ in range(2):
         rest = rest - basis @ (basis.T @ rest)
     left, sizes, right = np.linalg.svd(rest, full_matrices=False)
-    new = decided_rank(sizes, 1.0, beside)
+    new = decided_rank(sizes, 1.0)
     found: Array = left[:, :new]
     noises = np.minimum(np.linalg.norm(right[:new] * (noise[kept] / floor), axis=1) / sizes[:new], _TURNED)
     return found - basis @ (basis.T @ found), noises

@@ -11,8 +11,8 @@ import pytest
 import titop as tt
 from titop.solvers.lft.laws.beam_coordinates import beam_scales
 
-#: Beside the response's norm: see `test_lft`.
-EXACT = 1e-9
+#: Beside the response's norm: 3e-11 that the reduction may change, near a weakly damped resonance times up to a hundred.
+EXACT = 1e-8
 
 
 def beam(name: str = "arm", **fields: Any) -> tt.Beam:
