@@ -18,8 +18,9 @@ from titop.solvers.robust.power_iteration import iterated, turned
 from titop.solvers.robust.real_edges import along_edges
 from titop.solvers.robust.structure import Structure
 
-#: Starts of the power iteration, corners at which real numbers are held, and the nearest on edges that are made smaller.
-_STARTS, _CORNERS, _NEAREST = 5, 16, 4
+#: Starts of the power iteration, with real blocks alone, corners at which real numbers are held, and the nearest on edges that
+#: are made smaller.
+_STARTS, _REAL_STARTS, _CORNERS, _NEAREST = 5, 2, 8, 2
 
 #: By how much coordinates are shaken before they are made smaller.
 _SHAKEN = 0.1
@@ -57,7 +58,8 @@ def _searched(M: Array, structure: Structure, rng: np.random.Generator) -> Itera
             yield found
             search = LeastSize(M, structure, found.deltas)
             yield search.run(search.start)
-    for held in [None] * _STARTS + ([] if structure.is_real else _corners(structure, rng)):
+    free = [None] * (_REAL_STARTS if structure.is_real else _STARTS)
+    for held in [*free, *([] if structure.is_real else _corners(structure, rng))]:
         deltas = iterated(M, structure, rng, held)
         if not structure.is_real:
             yield turned(M, structure, deltas)

@@ -110,8 +110,8 @@ def mu(
     """Bound the structured singular value at frequencies, with any mix of real, complex and full blocks.
 
     Upper bounds by D and G scalings (Fan, Tits, Doyle 1991), by a method of centres; lower ones by a power iteration (Young,
-    Newlin, Doyle 1995), along the edges of the box of real parameters, and Newton's method. A frequency takes some 0.1 s at 5
-    repetitions, 0.7 s at 22.
+    Newlin, Doyle 1995), along the edges of the box of real parameters, and Newton's method. A frequency takes some 0.2 s at 5
+    repetitions, 1 s at 22.
 
     Real parameters are constant in time: a drive that turns is not covered.
 

@@ -14,8 +14,11 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.structured_reduction import Fractional
 
-#: Size of entries with which searches begin.
-_BEGIN = 0.1
+#: Size of new entries with which searches begin, and how often each begins with others.
+_BEGIN, _STARTS = 0.1, 3
+
+#: Steps of a search, and the weight of entries: of fractions that differ by units of their copies alone the smallest is found.
+_STEPS, _RIDGE = 200, 1e-7
 
 #: Largest spectral radius of ``A Δ`` at the points, corners of the box among them: where it is one there may be no solution.
 _WELL_POSED = 0.9
@@ -62,28 +65,35 @@ def _fitted(points: Array, values: Array, sizes: Sequence[int], start: Fractiona
     from scipy.optimize import least_squares
 
     n, owners = sum(sizes), np.repeat(np.arange(len(sizes)), sizes)
-    A, B, C = _first(points, values, owners) if start is None else _grown(owners, start)
     deltas, eye = points[:, owners], np.eye(n)
 
-    def parts(x: Array) -> tuple[Array, Array, Array]:
-        return x[: n * n].reshape(n, n), x[n * n : n * n + n], x[n * n + n :]
-
     def loop(x: Array) -> tuple[Array, Array, Array]:
-        A, B, C = parts(x)
+        A, B, C = _parts(x, n)
         inverse = np.linalg.pinv(eye - A * deltas[:, None, :])
         return deltas * (inverse @ B), np.einsum("kj,kji->ki", deltas * C, inverse), C
 
     def misfit(x: Array) -> Array:
         w, _, C = loop(x)
-        return np.asarray(w @ C - values)
+        return np.concatenate([w @ C - values, _RIDGE * x])
 
     def slopes(x: Array) -> Array:
         w, left, _ = loop(x)
-        return np.hstack([(left[:, :, None] * w[:, None, :]).reshape(len(w), -1), left, w])
+        return np.vstack(
+            [np.hstack([(left[:, :, None] * w[:, None, :]).reshape(len(w), -1), left, w]), _RIDGE * np.eye(len(x))]
+        )
 
-    x = least_squares(misfit, np.concatenate([A.ravel(), B, C]), slopes, method="trf", x_scale="jac", max_nfev=60).x
-    A, B, C = parts(x)
+    begun = [_first(points, values, owners)] if start is None else [_grown(owners, start, seed) for seed in range(_STARTS)]
+    found = [
+        least_squares(misfit, np.concatenate([A.ravel(), B, C]), slopes, method="lm", max_nfev=_STEPS, xtol=1e-12, ftol=1e-12)
+        for A, B, C in begun
+    ]
+    A, B, C = _parts(min(found, key=lambda one: one.cost).x, n)
     return Fractional(A, B[:, None], C[None], np.zeros((1, 1)), (*sizes, 0))
+
+
+def _parts(x: Array, n: int) -> tuple[Array, Array, Array]:
+    """Return A, B and C of all entries."""
+    return x[: n * n].reshape(n, n), x[n * n : n * n + n], x[n * n + n :]
 
 
 def _first(points: Array, values: Array, owners: Array) -> tuple[Array, Array, Array]:
@@ -93,9 +103,9 @@ def _first(points: Array, values: Array, owners: Array) -> tuple[Array, Array, A
     return np.tile(-below[:, None], len(owners)), above, np.ones(len(owners))
 
 
-def _grown(owners: Array, start: Fractional) -> tuple[Array, Array, Array]:
+def _grown(owners: Array, start: Fractional, seed: int) -> tuple[Array, Array, Array]:
     """Return the matrices of a fraction with fewer copies, and small entries for the new ones."""
-    n, rng = len(owners), np.random.default_rng(0)
+    n, rng = len(owners), np.random.default_rng(seed)
     A, B, C = _BEGIN * rng.normal(size=(n, n)), _BEGIN * rng.normal(size=n), _BEGIN * rng.normal(size=n)
     known = np.repeat(np.arange(len(start.sizes) - 1), start.sizes[:-1])
     kept = np.concatenate([np.flatnonzero(owners == k)[: (known == k).sum()] for k in np.unique(known)])
