@@ -85,7 +85,7 @@ def rate_errors(along: Array, by_state: Array) -> Array:
     return _OF_REACH * along * np.sqrt(np.abs(np.diag(by_state)))
 
 
-@np.errstate(divide="ignore", invalid="ignore")
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def parts_of(found: Array, allowed: Array) -> Array:
     """Return what was found in parts of what is allowed; nothing is no part of anything."""
     return np.divide(found, allowed, out=np.zeros(found.shape), where=found != 0.0)

@@ -168,7 +168,9 @@ def trim(
 
     settling = Settling(creep, beside)
     if can_be_stepped(searched):
-        point = _found_near(searched, near, q is not None) or _found_in_steps(searched, near, anywhere_or_crept, course)
+        beyond = anywhere if prefer is None else anywhere_or_crept
+        point = _found_near(searched, near, q is not None)
+        point = point or _found_in_steps(searched, near, lambda: beyond(Course()), lambda: anywhere_or_crept(course))
     else:
         point = anywhere(course)
     if prefer == "stable":
@@ -191,17 +193,17 @@ def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoi
 
 
 def _found_in_steps(
-    unknowns: Unknowns, near: Search, anywhere: Callable[[Course], OperatingPoint], course: Course
+    unknowns: Unknowns, near: Search, beyond: Callable[[], OperatingPoint], shapeless: Callable[[], OperatingPoint]
 ) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, and of systems that keep no shape without, what is `anywhere`.
+    """Return what raising the loads leads to; where that ends, what is found `beyond`.
 
-    Of the latter the course is written down: of the former it is told that another equilibrium is found.
+    Systems that keep no shape without loads take what `shapeless` finds.
     """
     try:
         point = stepped(unknowns, near)
     except ConvergenceError as ended:
         try:
-            other = anywhere(Course())
+            other = beyond()
         except ConvergenceError as error:
             raise ConvergenceError(f"{error}; {ended}") from None
         advice = "start from a guess next to the equilibrium that is meant"
@@ -209,7 +211,7 @@ def _found_in_steps(
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
         warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
         return other
-    return anywhere(course) if point is None else point
+    return shapeless() if point is None else point
 
 
 def search(

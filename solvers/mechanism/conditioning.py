@@ -118,7 +118,7 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
     if not names:
         return Conditioning(pivots.ratios, 0.0, "")
     worst = int(np.argmin(pivots.ratios))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         error = float(_ROUNDING * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum())
     return Conditioning(pivots.ratios, error, names[worst])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import titop as tt
 from tests.systems import random_state, random_tree
-from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.balance import excess, parts_of
 from titop.solvers.equilibrium.sizes import acceleration_derivatives
 
 
@@ -68,3 +70,10 @@ def test_translations_excuse_no_torque(torque: float) -> None:
         tt.trim(m, v=flying, wrenches=wrenches)
     with pytest.warns(tt.ModelWarning, match=f"base.rz: got accelerated by {torque / 1.5e-3:.3g};"):
         tt.linearize(m, tt.OperatingPoint(m, m.neutral(), m.velocity(flying), wrenches=wrenches))
+
+
+def test_parts_of_next_to_nothing_are_endless_without_a_word() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = parts_of(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 5e-324, 4.0]))
+    assert found.tolist() == [0.0, np.inf, np.inf, 0.5]

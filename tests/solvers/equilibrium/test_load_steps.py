@@ -128,7 +128,7 @@ class TestSnapThrough:
         snapped = tt.trim(model, q=[0.45])
         monkeypatch.setattr(trimming, "_found_near", lambda *_: None)
         search = trimming.search
-        monkeypatch.setattr(trimming, "search", lambda *a, **kw: search(*a, **kw) if "course" in kw else snapped)
+        monkeypatch.setattr(trimming, "search", lambda *a, **kw: search(*a, **kw) if "wider" in kw else snapped)
         with pytest.warns(tt.ModelWarning, match=r"end near 0\.9901 of the whole load.*other-branch"):
             assert tt.trim(model) is snapped
 

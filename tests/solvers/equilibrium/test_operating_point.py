@@ -44,3 +44,16 @@ def test_rounding_between_states_that_do_not_act_on_each_other_is_no_matter() ->
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert point.stability == "neutral"  # without damping, about the largest inertia
+
+
+def test_defective_eigenvalues_beside_fast_ones_are_no_overflow() -> None:
+    """Left and right eigenvectors of a drift are at right angles but for 1e-308: a norm of 1e20 over that is endless."""
+    s = tt.System("drift", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("rail", axis=[1, 0, 0]))
+    point = tt.trim(s.resolve())
+    fast = 1e20
+    matrix = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, -fast, fast], [0.0, 0.0, -fast, -fast]])
+    point.__dict__["_derivatives"] = matrix
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert point.stability == "neutral"

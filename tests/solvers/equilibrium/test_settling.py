@@ -11,6 +11,7 @@ from scipy.optimize import fsolve
 
 import titop as tt
 from tests.refusals import refusal
+from tests.solvers.equilibrium.test_load_steps import LARGEST, truss
 from tests.solvers.equilibrium.test_trim import parallel_pendulum
 from tests.systems import Array
 
@@ -126,6 +127,15 @@ def test_closed_loops_settle() -> None:
     point = tt.trim(m, q=upright, prefer="stable")
     assert m.pose("deck", point.q)[1][2] == pytest.approx(-1.0, abs=1e-9)
     assert np.abs(m.closure_error(point.q)).max() < 1e-9  # the tolerance of trim
+
+
+def test_what_snaps_through_settles_beyond() -> None:
+    """A shallow truss under more than its largest load: no raising of it leads there, but the truss comes to rest below."""
+    m = truss(1.01 * LARGEST)
+    with pytest.warns(tt.ModelWarning, match="that raising the loads does not lead to"):
+        point = tt.trim(m, prefer="stable")
+    assert point.residual == pytest.approx(0.0, abs=1e-6)  # of 10 m/s^2
+    assert not len(point.growing)
 
 
 def test_some_coordinates_settle_while_others_stay() -> None:
