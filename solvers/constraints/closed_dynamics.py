@@ -18,7 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
-from titop.solvers.constraints.consistency import ROUNDING, effort_terms, refuse_inconsistent, refuse_opening
+from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
@@ -27,6 +27,8 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
+#: And what rounding leaves of them, in parts of the terms that balance.
+_ROUNDED = 1e-12
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
 _CAUSED = 1e-5
@@ -269,11 +271,8 @@ def _is_rounding(model: ClosedMechanism, part: float, q: Array, v: Array, a: Arr
     sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
     needed = np.abs(np.real(sizes * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors))).max(initial=0.0)
     terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
-    rate = np.abs(np.real(v) / sizes).max(initial=0.0)
-    falling = float(np.linalg.norm(model.engine.gravity)) / model.size
-    swift = np.abs(np.real(a)) + sizes * (falling + rate**2)
-    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ swift
-    return bool(part * needed <= ROUNDING * (sizes * terms).max(initial=0.0))
+    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ np.abs(np.real(a))
+    return bool(part * needed <= _ROUNDED * (sizes * terms).max(initial=0.0))
 
 
 def multipliers(
