@@ -18,7 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
-from titop.solvers.constraints.consistency import ROUNDING, effort_terms, refuse_inconsistent, refuse_opening
+from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
@@ -27,8 +27,8 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing balances, relative to the largest.
 _BALANCED = 1e-8
-#: What rounding leaves of the efforts of springs, in parts of those that they have a radian or the system's size away.
-_ROUNDED = 1e-13
+#: And what rounding leaves of them, in parts of the terms that balance.
+_ROUNDED = 1e-12
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
 _CAUSED = 1e-5
@@ -269,17 +269,14 @@ def balanced(
 def _is_rounding(model: ClosedMechanism, part: float, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
     """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other.
 
-    Springs at rest have no terms: of them it is what coordinates do to the efforts that change by rounding of their sizes.
+    What springs at rest hold has no terms: to these come the efforts a radian or the system's size away.
     """
     sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
     needed = np.abs(np.real(sizes * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors))).max(initial=0.0)
     terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
-    rate = np.abs(np.real(v) / sizes).max(initial=0.0)
-    falling = float(np.linalg.norm(model.engine.gravity)) / model.size
-    swift = np.abs(np.real(a)) + sizes * (falling + rate**2)
-    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ swift
-    by_q = np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0]))
-    return bool(part * needed <= (sizes * np.maximum(ROUNDING * terms, _ROUNDED * by_q @ sizes)).max(initial=0.0))
+    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ np.abs(np.real(a))
+    terms += np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
+    return bool(part * needed <= _ROUNDED * (sizes * terms).max(initial=0.0))
 
 
 def multipliers(

@@ -46,12 +46,19 @@ def of_each_term(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push])
 
 
 def effort_terms(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
-    """Return the sum of the efforts (nv) of each kind, their signs left out."""
-    nothing = np.zeros(model.nv)
+    """Return the sum of the efforts (nv) of each kind, their signs left out.
+
+    Also of what would fall, and turn as fast as anything does: weights that balance each other, or that stand across all
+    coordinates, are rounding of it.
+    """
+    nothing, sizes = np.zeros(model.nv), model.coordinate_weights
+    swift = float(np.linalg.norm(model.engine.gravity)) / model.size + np.abs(v / sizes).max(initial=0.0) ** 2
+    inertial = np.abs(np.real(model.engine.dynamics.mass_matrix(q))) @ (swift * sizes)
     weight, passive = model.engine.dynamics.bare_inverse(q, nothing), model.engine.observations.passive_efforts(q, v)
     resting = model.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
     moving = model.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
-    return sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
+    kinds = weight, passive, resting - weight + passive, moving
+    return sum((np.abs(np.real(part)) for part in kinds), inertial)
 
 
 def mobility(model: ClosedMechanism, q: Array) -> Array:

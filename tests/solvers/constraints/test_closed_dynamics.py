@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.closed_systems import stewart
@@ -78,3 +79,28 @@ def test_springs_at_rest_need_no_efforts(seed: int, engine: str) -> None:
     assert np.abs(tau).max() < 1e-8  # 1e5 N/m times rounding of places
     with refusal("under-actuated", "of the largest effort left to others"):
         m.inverse_dynamics(q, still, still, wrenches={"upper5": [1e-5, 0, 0, 0, 0, 0]}, actuated=some)
+
+
+@pytest.mark.parametrize("units", [SI, *UNITS[::3]], ids=str)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_efforts_that_balance_but_for_rounding_need_no_actuator(engine: str, units: Units) -> None:
+    """A mechanism across gravity, however it is turned, with a load that swings: at rest nothing needs an effort."""
+    turn = Rotation.from_rotvec([0.3, 0.7, -0.4]).as_matrix()
+    s = tt.System("flat", gravity=turn @ [0, 0, -9.81 * units.length / units.time**2])
+    crank, rod, load = bar("crank", 0.3, units), bar("rod", 0.8, units), bar("load", 0.2, units)
+    base, piston = tt.Pose(rotation=turn), tt.RigidBody("piston", units.mass)
+    s.connect("world", crank, tt.Revolute("A"), placement=base)
+    s.connect(crank.port("end"), rod, tt.Revolute("B"))
+    s.connect("world", piston, tt.Prismatic("P", axis=[1, 0, 0]), placement=base)
+    s.connect(rod.port("end"), load, tt.Revolute("L"))
+    s.close_loop(rod.port("end"), piston, tt.RigidClosure("C", directions=np.eye(6)[:, :2]))
+    m, rest = s.resolve(engine), np.zeros(4)
+    q = m.assemble(m.configuration({"A": 0.6, "B": -0.8, "P": units.length, "L": 0.3}), fixed=["A"])
+    for name in ("A", "P"):
+        tau = m.inverse_dynamics(q, rest, rest, actuated=[name])
+        assert np.abs(tau * m.coordinate_weights).max() < 1e-12 * units.effort  # rounding of weights near 10 N a metre away
+        derivatives = m.inverse_dynamics_derivatives(q, rest, rest, actuated=[name])
+        assert all(np.isfinite(part).all() for part in derivatives)
+    swinging = np.array([0, 0, 0, 1e-6 / units.time**2])
+    with pytest.raises(tt.ModelError, match="under-actuated"):
+        m.inverse_dynamics(q, rest, swinging, actuated=["A"])
