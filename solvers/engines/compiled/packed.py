@@ -110,7 +110,7 @@ class PackedSystem:
         self.pack()
 
     def _check_closures(self) -> None:
-        """Refuse rigid closures and loads with laws of their own, which the kernels would not hear of."""
+        """Refuse rigid closures, limits and loads with laws of their own, which the kernels would not hear of."""
         findings = [
             Finding(
                 "own-law",
@@ -119,7 +119,7 @@ class PackedSystem:
                 f"that of tt.{built_in(type(block)).__name__}, which the compiled engine has by heart",
                 "resolve(engine='reference') follows it; or write what acts as a tt.Interaction between two ports",
             )
-            for block in (*(loop.closure for loop in self.mechanism.rigid_loops), *self.structure.loads)
+            for block in (*(each.closure for each in self.mechanism.rigid_loops), *self.structure.limits, *self.structure.loads)
             if (own := overrides(block))
         ]
         if findings:
