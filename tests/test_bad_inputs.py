@@ -317,7 +317,7 @@ CASES: list[tuple[str, str, Callable[[], Any]]] = [
     ("wrong-length", "q", lambda: loop().inverse_dynamics(Z, Z, Z)),
     ("unknown-coordinate", "prescribed", lambda: model().hybrid_dynamics(Z, Z, Z, Z, prescribed=["nope"])),
     ("wrong-type", "q", lambda: model().forward_dynamics([10**400, 0], Z, Z)),
-    ("not-finite", "bob.mass", lambda: model().with_parameters({"bob.mass": 10**400})),
+    ("out-of-range", "bob.mass", lambda: model().with_parameters({"bob.mass": 10**400})),
     ("wrong-type", "u['motor']", lambda: model().forward_dynamics(Z, Z, Z, u={"motor": 10**400})),
     ("wrong-type", "u['motor']", lambda: model().forward_dynamics(Z, Z, Z, u={"motor": [1, 2]})),
     ("wrong-length", "u", lambda: model().forward_dynamics(Z, Z, Z, u=[1, 2])),

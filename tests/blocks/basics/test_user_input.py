@@ -238,3 +238,55 @@ def test_switches_are_true_or_false(make: Callable[[tt.Rod, Any], tt.Block], whe
 def soft_body() -> tt.SoftBody:
     """Return a body that bends."""
     return tt.SoftBody("b", tt.Kinematics.constant_curvature(1.0), tt.Domain.cylinder(0.2, 1.0), 1000.0)
+
+
+def geared(ratio: float) -> tt.System:
+    """Return two wheels and a gear between them."""
+    s = tt.System("geared")
+    for name in ("left", "right"):
+        s.connect("world", tt.RigidBody(f"{name}_wheel", 1.0, inertia=0.1), tt.Revolute(name))
+    s.add_gear(tt.Gear("pair", "left", "right", ratio))
+    return s
+
+
+def motored(gear: float) -> tt.System:
+    s = moved(tt.Revolute("j"))
+    s.add_actuator(tt.Motor("motor", "j", gear=gear))
+    return s
+
+
+ABSURD: dict[str, tuple[Callable[[], tt.System], str]] = {
+    "gear ratio": (lambda: geared(1e300), "pair.ratio"),
+    "motor": (lambda: motored(1e300), "motor.gear"),
+    "mass": (lambda: floating(tt.RigidBody("b", 1e308, inertia=1.0)), "b.mass"),
+    "inertia": (lambda: floating(tt.RigidBody("b", 1.0, inertia=1e308)), "b.inertia"),
+    "stiffness": (lambda: moved(tt.Revolute("j", stiffness=1e300)), "j.stiffness"),
+    "stop": (lambda: moved(tt.Revolute("j", limits=tt.Limits(upper=1e300, stiffness=1.0))), "j.limits.upper"),
+    "gravity": (lambda: tt.System("s", gravity=[0, 0, -1e300]), "s.gravity"),
+}
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_absurd_numbers_are_told_as_such(name: str) -> None:
+    """Not as what becomes of them, no inertia or results that are not finite; one finding each."""
+    make, where = ABSURD[name]
+    with pytest.raises(tt.ModelError) as caught:
+        make().resolve(engine="reference")
+    assert [(finding.code, finding.where) for finding in caught.value.findings] == [("out-of-range", where)]
+
+
+def test_absurd_rotations_and_parameters_are_told_as_such() -> None:
+    with pytest.raises(tt.ModelError, match=r"pose\.rotation_vector: got numbers up to 1e\+300.*out-of-range"):
+        tt.Pose.from_rotation_vector([0, 0, 0], [1e300, 0, 0])
+    m = floating(tt.RigidBody("b", 1.0, inertia=1.0)).resolve()
+    with pytest.raises(tt.ModelError, match=r"b\.mass: got 1e\+300.*out-of-range"):
+        m.with_parameters({"b.mass": 1e300})
+
+
+def test_numbers_of_stars_and_directions_of_any_length_are_none() -> None:
+    """The negative control: the sun's mass and inertia are numbers as others, and of axes the direction alone counts."""
+    sun = tt.RigidBody("sun", 2e30, inertia=6e46)
+    a = floating(sun).resolve(engine="reference").forward_dynamics([0, 0, 0, 0, 0, 0, 1], np.zeros(6), [2e30, 0, 0, 0, 0, 6e46])
+    np.testing.assert_allclose(a, [1, 0, -9.81, 0, 0, 1], atol=1e-12)  # rounding
+    along = moved(tt.Prismatic("j", axis=[1e300, 0, 0])).resolve(engine="reference")
+    assert along.mass_matrix([0.0]) == 1.0
