@@ -116,8 +116,9 @@ def test_a_users_gap_is_watched(method: str, engine: str) -> None:
         pytest.skip("one of each kind is enough for the slow engine")
     case = bumped()
     run = tt.simulate(case.system.resolve(engine=engine), [0, 4.0], [-1.0], [0.0], method=method, progress=False)
-    # the energy is kept, but the phase moves at each of four contacts
-    assert np.concatenate([run.q[-1], run.v[-1]]) == pytest.approx(bumped_exactly(4.0), abs=1e-5)
+    # tolerances of 1e-8 at each of four jumps; methods of several steps and low order lose more
+    allowed = 1e-4 if method in ("LSODA", "BDF", "RK23") else 1e-6
+    assert np.concatenate([run.q[-1], run.v[-1]]) == pytest.approx(bumped_exactly(4.0), abs=allowed)
 
 
 def test_a_ball_bounces_where_it_should() -> None:
