@@ -35,22 +35,22 @@ def error(make: Callable[[], Switching], end: float, **how: Any) -> float:
 @pytest.mark.parametrize("make", SYSTEMS)
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_is_stepped_over_at_default_tolerances(make: Callable[[], Switching], method: str) -> None:
-    # tolerances of 1e-8 over some hundred steps, and what a contact makes of them; a missed one is off by 0.01 to 0.3
-    assert error(make, 2.0, method=method) < 2e-4
+    # tolerances of 1e-8 over some hundred steps, which BDF makes 6e-6 of; a contact that is missed is worth 0.01 to 0.3
+    assert error(make, 2.0, method=method) < 6e-5
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA", "BDF", "Radau"])
 def test_nothing_is_stepped_over_at_loose_tolerances(method: str) -> None:
     """Errors follow tolerances, instead of jumping by 0.1 where a contact is missed."""
     errors = [error(scuffing, 2.0, method=method, rtol=rtol, atol=0.01 * rtol) for rtol in (1e-4, 1e-6, 1e-8)]
-    assert errors[0] < 1e-2
-    assert errors[1] < 1e-3
-    assert errors[2] < 1e-4
+    assert errors[0] < 1e-2  # ten times what is found
+    assert errors[1] < 5e-4
+    assert errors[2] < 1e-5
 
 
 @pytest.mark.parametrize("make", SYSTEMS)
 def test_nothing_is_stepped_over_by_the_generalised_alpha_scheme(make: Callable[[], Switching]) -> None:
-    assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 5e-3  # of second order
+    assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 2e-2  # of second order
 
 
 def silent() -> Switching:
@@ -187,7 +187,7 @@ def test_contacts_are_met_in_sampled_and_continuous_control_loops() -> None:
 
     idle = control.ss([[-1.0]], [[1.0]], [[0.0]], [[0.0]], inputs=["h_q"], outputs=["h"])
     for sample_time in (None, 0.3):
-        assert error(scuffing, 2.0, method="RK45", controller=idle, sample_time=sample_time) < 1e-4
+        assert error(scuffing, 2.0, method="RK45", controller=idle, sample_time=sample_time) < 1e-5
 
 
 def test_contacts_are_met_in_closed_loops() -> None:
@@ -204,7 +204,7 @@ def test_contacts_are_met_in_closed_loops() -> None:
     expected = case._replace(rate=rate).reference(2.0)
     for method in ("DOP853", "RK45", "Radau"):
         run = tt.simulate(s.resolve(), [0, 2.0], [1.2, 1.2], [0.0, 0.0], method=method, progress=False)
-        assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(expected, abs=1e-4)
+        assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(expected, abs=1e-5)
 
 
 def test_contacts_far_away_cost_no_evaluations() -> None:
