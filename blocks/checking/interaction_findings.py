@@ -12,7 +12,7 @@ from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, cross, twist_transport
-from titop.blocks.basics.user_input import is_name
+from titop.blocks.basics.user_input import is_name, real_array
 from titop.blocks.checking.block_findings import own_law_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
 from titop.blocks.contract.target_motion import TargetMotion
@@ -119,6 +119,10 @@ def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple
     name, found = interaction.name, list[Finding]()
     try:
         interaction.act(motion)
+        gaps = real_array(interaction.gaps(motion))
+        if gaps is None or gaps.ndim != 1:
+            advice = "return an array, of a number for each place where the interaction switches"
+            found.append(Finding("bad-gaps", f"{name}.gaps", interaction.gaps(motion), "a vector of real numbers", advice))
         energy = interaction.stored(motion)
         if energy is None or np.shape(energy):
             where, advice = f"{name}.stored", "return a number, from energy or stored"

@@ -119,7 +119,7 @@ class Block(BlockLaw, Fielded):
         return np.zeros((self.nv, len(self.inputs)))
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return numbers (any fixed count; m, rad or of any unit) that are zero where what the block does switches.
+        """Return numbers (k, own unit, always as many) that are zero where what the block does switches.
 
         As a contact's distance from what it touches, or how far a cable is from being taut: smooth functions, of another sign
         at each side. None by default. Simulations watch them, and nothing else does.

@@ -48,6 +48,8 @@ class Interaction(Closure):
     5. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with,
        as tendons and loads along rods do on these.
 
+    What switches by position (contacts, cables) says where: see `gaps` of `Block`, which simulations watch.
+
     The motion (`TargetMotion`) is told in the frame of the first port: let that be the world's for a law that knows of up.
     Wrenches add up to nothing, about any point, unless the world is among the ports or the class sets ``external = True``.
     What rates change of them dissipates, see `Model.dissipated_power`.

@@ -78,7 +78,7 @@ class CoordinateLimits(Block):
         return stop_energy(self.limit_numbers, x)
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return the distances (m, rad) of the coordinate from the stops."""
+        """Return the distances (k, m or rad) of the coordinate from the stops."""
         return stop_gaps(self.limit_numbers, motion.q)
 
     def parameters(self) -> dict[str, tuple[float, str]]:

@@ -199,7 +199,7 @@ class Joint(Block):
         return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return the distances (m, rad) from the stops."""
+        """Return the distances (k, m or rad) from the stops."""
         return stop_gaps(self.limit_numbers, motion.q) if self._has_stops else np.zeros(0)
 
     def difference_jacobian(self, delta: Array) -> Array:

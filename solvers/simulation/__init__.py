@@ -1,8 +1,8 @@
 """Simulations and what comes out of them.
 
 - `simulate`: a model with everything that acts on it (`driven_model`, `acting`), integrated in time (`integration`: in compiled
-  code, `stepping`: step by step in Python) while `events` and `half_turns` of springs are watched for; `prescribed`, `motions`:
-  what moves as functions of time say;
+  code, `stepping`: step by step in Python) while `events` and `half_turns` of springs are watched for; `gaps`, `switching`:
+  what switches by position, where steps end; `prescribed`, `motions`: what moves as functions of time say;
 - `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose steps compiled code makes where it can;
   `scipy_steps`: the implicit ones;
 - `stiffness_watch`: tells when explicit steps are bounded by stiffness; `pace`: when bounds make a simulation endless;

@@ -158,6 +158,10 @@ class AlphaSolver:
         finally:
             self.end = end
 
+    def pass_over(self, t: float) -> OnClosures | None:
+        """Tell that steps begin where others end."""
+        return None
+
     def go_to(self, end: float, anew: bool) -> bool:
         """Go on to a later end (s); from a state alone where accelerations jump, so that those before say nothing."""
         self.end = end

@@ -68,6 +68,9 @@ class Stepper(Protocol):
     def end_at(self, t: float) -> OnClosures:
         """Let the last step end at a time (s) within it, or before; return the state on the closures there."""
 
+    def pass_over(self, t: float) -> OnClosures | None:
+        """Go on from a time (s) right behind the last step's end; return the state on the closures there, None if it is not."""
+
     def go_on(self, closed: OnClosures) -> None:
         """Go on from the state on the closures that belongs to y."""
 
@@ -149,6 +152,8 @@ def _settled(step: _Step, closed: OnClosures, switching: Switching) -> tuple[_St
         closed = follow_branch(plant, solver.t, closed)
         step = _Step(plant, solver.begin, solver, closed.y)
     switching.go_on(within, switched)
+    if switched.any() and (beyond := solver.pass_over(solver.t + within.exact)) is not None:
+        step, closed = _Step(plant, solver.begin, solver, beyond.y), beyond
     return step, closed, bool(switched.any())
 
 

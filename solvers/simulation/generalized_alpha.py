@@ -78,7 +78,11 @@ class GeneralizedAlpha:
             raise ModelError(Finding("bad-step", "step", self.step, "a positive number (s) or None", "None adapts the step"))
 
     def check_step(self, longest: float) -> None:
-        """Refuse a fixed step that is longer than the longest that is allowed (s).
+        """Refuse a fixed step that is longer than the longest that is allowed.
+
+        Parameters
+        ----------
+        longest : float, s
 
         Raises
         ------

@@ -84,6 +84,12 @@ class Integrator(Protocol):
         Tell whether that was done: those that go on from its end as well as from another make a step `again`.
         """
 
+    def pass_over(self, t: float) -> bool:
+        """Go on from a time (s) right behind the last step's end, where a law that jumps has surely jumped.
+
+        Tell whether that was done: explicit methods need not.
+        """
+
     def move(self, y: Array) -> None:
         """Go on from another state."""
 
@@ -170,6 +176,10 @@ class Stepping:
             return project(self._plant, self.t, self.y)
         self._solver.again(t - self.begin)
         return self.step(-math.inf)
+
+    def pass_over(self, t: float) -> OnClosures | None:
+        """Go on from a time (s) right behind the last step's end; return the state on the closures there, None if it is not."""
+        return project(self._plant, self.t, self.y) if t < self._solver.end and self._solver.pass_over(t) else None
 
     def go_to(self, end: float, anew: bool) -> bool:
         """Go on to a later end (s), see `Stepper`; tell whether that can be done."""

@@ -177,6 +177,10 @@ class RungeKutta:
         """Tell that it makes a step again."""
         return False
 
+    def pass_over(self, t: float) -> bool:
+        """Tell that steps begin where others end: what jumps in the first of them shortens it, and no more."""
+        return False
+
     def go_to(self, end: float, anew: bool) -> bool:
         """Go on to a later end (s); what acts is asked for anew in any case."""
         self._clock[END] = end

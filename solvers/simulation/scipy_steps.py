@@ -74,10 +74,12 @@ class ScipySteps:
 
     def cut(self, t: float) -> bool:
         """Let the last step end at a time (s) within it, if the method is one of several steps: others make it again."""
-        if not self._is_one_step:
-            dense = self.dense_output()
-            self._solver.y, self._solver.t = dense(np.array([t]))[0], t
-        return not self._is_one_step
+        return not self._is_one_step and self.pass_over(t)
+
+    def pass_over(self, t: float) -> bool:
+        """Let the last step end at another time (s), by the curve between its ends."""
+        self._solver.y, self._solver.t = self.dense_output()(np.array([t]))[0], t
+        return True
 
     def go_to(self, end: float, anew: bool) -> bool:
         """Go on to a later end (s), unless something begins `anew`; LSODA's Fortran does not know of any."""

@@ -89,9 +89,8 @@ def simulate(
         Tolerances of the integrator, for q and v alike: relative, and absolute in their units. Motion that is not far above
         `atol`, nanometres with the default, is not resolved: give a smaller one.
     max_step : float, s
-        The longest step. An integrator that takes long ones sees nothing of what begins and ends within; samples and splines
-        shorten them where they bend ("LSODA": everywhere), functions of time that do something short need it. A fixed step must
-        not be longer.
+        The longest step. Steps end where samples and splines bend, and where a contact, a stop, a cable or a block of one's own
+        switches (`Block.gaps`); functions of time that do something short need it. A fixed step must not be longer.
     u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
         Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool
@@ -145,7 +144,7 @@ def simulate(
     ModelWarning
         For springs of rotations that pass half a turn (compliant closures, free and spherical joints), flexible bodies without
         geometric stiffness that spin, references that look like deviations from the operating point, wrenches of it that do not
-        act, fixed steps that miss what samples or splines do, an `rtol` below rounding. After a second, for an explicit method
+        act, an `rtol` below rounding. After a second, for an explicit method
         whose steps are bounded by stiffness: names the coordinate, and methods to take.
 
     Examples

@@ -75,6 +75,7 @@ def test_wrenches_from_outside_are_told_unless_they_are_meant() -> None:
     [
         ({"wrenches": lambda *_: (np.zeros(5), np.zeros(6))}, r"pull.wrenches.*two wrenches of six numbers"),
         ({"wrenches": lambda *_: None}, r"pull.wrenches.*two wrenches of six numbers"),
+        ({"wrenches": lambda *_: np.zeros((2, 6)), "gaps": lambda *_: 0.5}, r"pull.gaps.*a vector of real numbers"),
         ({"wrenches": lambda *_: np.zeros((2, 6)), "energy": lambda *_: None}, r"pull.stored.*return a number"),
         ({"wrenches": lambda *_: np.zeros((2, 6)), "energy": lambda *_: np.zeros(3)}, r"pull.stored.*return a number"),
         ({}, r"pull: got Mine.*define wrenches"),

@@ -46,10 +46,10 @@ def scuffing(contact: type[tt.Contact] = tt.Contact) -> Switching:
 
     def rate(t: float, y: Array) -> list[float]:
         (angle, w), total = y, -GRAVITY * np.sin(y[0])
-        along, up = -np.cos(angle) * w, np.sin(angle) * w
+        along, up, arm = -(1 - depth) * w, np.sin(angle) * w, 1 - depth  # friction acts in the plane
         normal = push(-1 + depth + np.cos(angle), -up, stiffness, dissipation)
         drag = -friction * normal * along / np.hypot(along, slip)
-        return [w, (total - np.cos(angle) * drag + np.sin(angle) * normal) / 1.001]
+        return [w, (total - arm * drag + np.sin(angle) * normal) / 1.001]
 
     return Switching(s, 1.2, 0.0, rate)
 

@@ -35,22 +35,22 @@ def error(make: Callable[[], Switching], end: float, **how: Any) -> float:
 @pytest.mark.parametrize("make", SYSTEMS)
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_is_stepped_over_at_default_tolerances(make: Callable[[], Switching], method: str) -> None:
-    # tolerances of 1e-8 over some hundred steps, and what a contact makes of them; a missed one is off by 0.01 to 0.3
-    assert error(make, 2.0, method=method) < 2e-4
+    # tolerances of 1e-8 over some hundred steps, which BDF makes 6e-6 of; a contact that is missed is worth 0.01 to 0.3
+    assert error(make, 2.0, method=method) < 6e-5
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA", "BDF", "Radau"])
 def test_nothing_is_stepped_over_at_loose_tolerances(method: str) -> None:
     """Errors follow tolerances, instead of jumping by 0.1 where a contact is missed."""
     errors = [error(scuffing, 2.0, method=method, rtol=rtol, atol=0.01 * rtol) for rtol in (1e-4, 1e-6, 1e-8)]
-    assert errors[0] < 1e-2
-    assert errors[1] < 1e-3
-    assert errors[2] < 1e-4
+    assert errors[0] < 1e-2  # ten times what is found
+    assert errors[1] < 5e-4
+    assert errors[2] < 1e-5
 
 
 @pytest.mark.parametrize("make", SYSTEMS)
 def test_nothing_is_stepped_over_by_the_generalised_alpha_scheme(make: Callable[[], Switching]) -> None:
-    assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 5e-3  # of second order
+    assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 2e-2  # of second order
 
 
 def silent() -> Switching:
@@ -116,8 +116,9 @@ def test_a_users_gap_is_watched(method: str, engine: str) -> None:
         pytest.skip("one of each kind is enough for the slow engine")
     case = bumped()
     run = tt.simulate(case.system.resolve(engine=engine), [0, 4.0], [-1.0], [0.0], method=method, progress=False)
-    # the energy is kept, but the phase moves at each of four contacts
-    assert np.concatenate([run.q[-1], run.v[-1]]) == pytest.approx(bumped_exactly(4.0), abs=1e-5)
+    # tolerances of 1e-8 at each of four jumps; methods of several steps and low order lose more
+    allowed = 1e-4 if method in ("LSODA", "BDF", "RK23") else 1e-6
+    assert np.concatenate([run.q[-1], run.v[-1]]) == pytest.approx(bumped_exactly(4.0), abs=allowed)
 
 
 def test_a_ball_bounces_where_it_should() -> None:
@@ -186,7 +187,7 @@ def test_contacts_are_met_in_sampled_and_continuous_control_loops() -> None:
 
     idle = control.ss([[-1.0]], [[1.0]], [[0.0]], [[0.0]], inputs=["h_q"], outputs=["h"])
     for sample_time in (None, 0.3):
-        assert error(scuffing, 2.0, method="RK45", controller=idle, sample_time=sample_time) < 1e-4
+        assert error(scuffing, 2.0, method="RK45", controller=idle, sample_time=sample_time) < 1e-5
 
 
 def test_contacts_are_met_in_closed_loops() -> None:
@@ -203,7 +204,7 @@ def test_contacts_are_met_in_closed_loops() -> None:
     expected = case._replace(rate=rate).reference(2.0)
     for method in ("DOP853", "RK45", "Radau"):
         run = tt.simulate(s.resolve(), [0, 2.0], [1.2, 1.2], [0.0, 0.0], method=method, progress=False)
-        assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(expected, abs=1e-4)
+        assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(expected, abs=1e-5)
 
 
 def test_contacts_far_away_cost_no_evaluations() -> None:
