@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import Consumed
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.joints.joint import unit_vector
@@ -36,7 +37,14 @@ class ReactionWheel:
         The motor keeps within it; efforts that are given to the bearing itself, as `name`, do not, and are violations.
     friction : Friction, optional
         Of the bearing.
+
+    Notes
+    -----
+    What is set later is set at its parts, `bearing`, `rotor`, `motor`; of the wheel itself it is refused.
     """
+
+    axis, inertia, mass = Consumed(), Consumed(), Consumed()
+    torque_limit, friction = Consumed(), Consumed()
 
     def __init__(
         self,
