@@ -36,4 +36,4 @@ def test_angles_beyond_a_turn_are_suspected_to_be_degrees(rpy: str) -> None:
 
 def test_origins_may_be_quaternions() -> None:
     model = load(one_joint("fixed", '<origin quat_xyzw="0.5 0.5 0.5 0.5"/>'))
-    np.testing.assert_allclose(model.pose("bob", [])[0], [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-14)  # sums of a few products
+    np.testing.assert_allclose(model.pose("bob", [])[0], [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-14)  # rounding
