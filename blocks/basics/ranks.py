@@ -6,17 +6,17 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: Values down to this part of a threshold count if they are followed by a gap of the other factor.
-_NEAR, _WIDE = 1e-2, 1e3
+#: Values down to this part of a threshold count if they are followed by a wide gap.
+_NEAR = 1e-2
 _EPS = float(np.finfo(float).eps)
 
 
-def decided_rank(sizes: Array, least: float) -> int:
+def decided_rank(sizes: Array, least: float, wide: float = 1e3) -> int:
     """Return how many of the sizes count: those above a threshold, and those a little below it that a wide gap follows.
 
     The last digits of a sum, which differ between processors, then do not decide about a value that is next to the threshold
     and far above all that is smaller. Values below a hundredth of the threshold never count, nor do any below the threshold
-    that fall by less than 1e3 at a time.
+    that fall by less than a `wide` factor at a time.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ def decided_rank(sizes: Array, least: float) -> int:
         Singular values, or what pivoting leaves, the largest first.
     least : float
         The threshold, in the unit of the sizes.
+    wide : float
+        The factor by which sizes fall at a wide gap.
 
     Examples
     --------
@@ -36,4 +38,4 @@ def decided_rank(sizes: Array, least: float) -> int:
         return above
     ladder = np.maximum(np.append(sizes, 0.0), _EPS * sizes[0])
     gaps = ladder[above:near] / ladder[above + 1 : near + 1]
-    return above + int(gaps.argmax()) + 1 if gaps.max() >= _WIDE else above
+    return above + int(gaps.argmax()) + 1 if gaps.max() >= wide else above

@@ -32,6 +32,8 @@ _NEW = (
     (0.0, 1e-12),
 )
 _EXACT, _ROUNDED = 3e-11, 1e-12
+#: Sizes fall by this factor at a gap: of beams they fall by less from one to the next, all the way down.
+_WIDE = 1e8
 #: No direction is turned farther than into any other.
 _TURNED = 1.0
 #: Of sums of products, in parts of their terms.
@@ -238,7 +240,7 @@ def _beyond(basis: Array, vectors: Array, noise: Array, least: tuple[float, floa
     for _ in range(2):
         rest = rest - basis @ (basis.T @ rest)
     left, sizes, right = np.linalg.svd(rest, full_matrices=False)
-    new = decided_rank(sizes, 1.0)
+    new = decided_rank(sizes, 1.0, _WIDE)
     found: Array = left[:, :new]
     noises = np.minimum(np.linalg.norm(right[:new] * (noise[kept] / floor), axis=1) / sizes[:new], _TURNED)
     return found - basis @ (basis.T @ found), noises
