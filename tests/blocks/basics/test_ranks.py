@@ -7,6 +7,8 @@ import pytest
 
 from titop.blocks.basics.ranks import decided_rank
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.mark.parametrize("digit", [0.9, 1.0, 1.1])
 def test_the_last_digit_does_not_decide(digit: float) -> None:

@@ -19,6 +19,8 @@ from titop.blocks.basics.spatial import skew
 from titop.blocks.bodies import element_matrices, modal_bases
 from titop.blocks.bodies.modal_reduction import METHODS
 
+pytestmark = pytest.mark.portable
+
 Array = NDArray[np.float64]
 
 ELEMENTS = 60

@@ -369,6 +369,7 @@ def test_files_subsystems_and_pictures(tmp_path) -> None:
     assert set(s.graph.successors("pair")) == {"l", "r"}
 
 
+@pytest.mark.portable
 def test_gears_with_flexible_bodies() -> None:
     """A flexible arm behind a gear: its modes are those of an arm on a shaft with the motor's reflected inertia."""
     beam = {"length": 1.0, "density": 1e3, "area": 1e-3, "young": 1e9, "iy": 1e-8, "iz": 1e-8}

@@ -15,6 +15,7 @@ from tests.solvers.lft.satellites import INPUTS, OUTPUTS, arm, bent, satellite, 
 EXACT = 1e-9
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize(
     ("names", "given", "repetitions"),
     [

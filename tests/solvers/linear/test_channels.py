@@ -12,6 +12,8 @@ from tests.closed_systems import geared_hand, slider_crank
 from tests.solvers.linear.nonlinear_systems import cart
 from tests.systems import random_tree
 
+pytestmark = pytest.mark.portable
+
 
 def test_an_inverted_channel_gives_the_effort_back() -> None:
     """Driving a joint by its acceleration, and the effort as output: the inverse of driving it by its effort."""

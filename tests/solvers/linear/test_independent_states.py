@@ -9,6 +9,8 @@ import titop as tt
 from tests.closed_systems import slider_crank
 from tests.refusals import refusal
 
+pytestmark = pytest.mark.portable
+
 
 def test_a_closed_chain_has_the_states_of_its_freedom() -> None:
     """A slider-crank about a moving state, by any of its coordinates: the same poles, and the slopes of its Lagrangian."""

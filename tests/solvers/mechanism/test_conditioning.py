@@ -15,6 +15,8 @@ import titop as tt
 from tests.refusals import ENGINES
 from tests.systems import random_body, random_pose, random_state, random_tree
 
+pytestmark = pytest.mark.portable
+
 Array = NDArray[np.float64]
 
 

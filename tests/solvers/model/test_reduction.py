@@ -7,6 +7,8 @@ import pytest
 
 from titop.solvers.model.reduction import independent_columns, null_space
 
+pytestmark = pytest.mark.portable
+
 
 def test_reduction_by_a_closure() -> None:
     """Two angles of which the sine of one is the other, by hand: T = [1, cos], R = [0, -sin times the rate]."""

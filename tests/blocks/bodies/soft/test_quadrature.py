@@ -7,6 +7,8 @@ import pytest
 
 from titop.blocks.bodies.soft.quadrature import gauss, gauss_angles, gauss_radii
 
+pytestmark = pytest.mark.portable
+
 ANGLES = [1e-6, 0.5, 2.0, np.pi, 5.0, 2 * np.pi]
 
 

@@ -18,6 +18,8 @@ from tests.flexible import random_system
 from tests.mixed_trees import mixed_tree, moderate_state
 from tests.systems import random_state, random_tree
 
+pytestmark = pytest.mark.portable
+
 #: Both take sums of some hundred terms through the inverse mass matrix, in another order.
 ACCURACY = 1e-11
 

@@ -11,6 +11,8 @@ import titop as tt
 from titop.blocks.basics.complex_steps import complex_step
 from titop.solvers.engines.compiled.law_tables import compiled_interaction
 
+pytestmark = pytest.mark.portable
+
 FIELDS: dict[str, Any] = {"young": 2e5, "density": 1000.0, "poisson": 0.4}
 STRAINS = {"torsion": 0, "bending_y": 1, "bending_z": 1, "elongation": 0}
 INPUTS = {"pull.tension": 2.0, "wound.tension": 1.0, "chamber.pressure": 2e3}

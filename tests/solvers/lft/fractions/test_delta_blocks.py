@@ -7,6 +7,8 @@ import pytest
 
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 
+pytestmark = pytest.mark.portable
+
 #: Two additions and a division of numbers of order a hundred.
 ROUNDING = 1e-12
 

@@ -10,6 +10,8 @@ from titop.solvers.lft.fractions.polynomial_fit import evaluated_at, fitted_quot
 from titop.solvers.lft.fractions.structured_reduction import Fractional, at
 from titop.solvers.lft.fractions.substitution import fraction_of
 
+pytestmark = pytest.mark.portable
+
 POINTS = spread_points(2, 60)
 TESTS = np.random.default_rng(0).uniform(-1, 1, (40, 2))
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
 from titop.solvers.lft.fractions.interpolation import Polynomial, interpolated
+
+pytestmark = pytest.mark.portable
 
 
 def law(values: Mapping[str, float]) -> np.ndarray:

@@ -8,6 +8,8 @@ import pytest
 import titop as tt
 from titop.solvers.lft.fractions.loops import Affine, Loop
 
+pytestmark = pytest.mark.portable
+
 
 def two(soft: float, stiff: float, joined: float) -> np.ndarray:
     """Return the matrix of two pairs of unknowns, driven each by its own input."""

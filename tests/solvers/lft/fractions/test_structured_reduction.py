@@ -8,6 +8,8 @@ from scipy.linalg import block_diag
 
 from titop.solvers.lft.fractions.structured_reduction import Fractional, at, reduced, trimmed
 
+pytestmark = pytest.mark.portable
+
 
 def minimal(rng: np.random.Generator, sizes: tuple[int, ...]) -> Fractional:
     """Return a random model, which is minimal, with states that decay."""

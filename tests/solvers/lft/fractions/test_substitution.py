@@ -12,6 +12,8 @@ from titop.solvers.lft.fractions.polynomial_fit import fitted, number_of_terms, 
 from titop.solvers.lft.fractions.structured_reduction import Fractional, at
 from titop.solvers.lft.fractions.substitution import fraction_of, substituted
 
+pytestmark = pytest.mark.portable
+
 #: Sums of a few dozen rounded products.
 ROUNDING = 1e-12
 
