@@ -124,7 +124,7 @@ def disagreements(m: tt.Model, speed: float) -> dict[str, float]:
         # the rounding of what w x u is taken from; of u itself where rates are taken out of products with it
         size = np.abs(still[name]).max() + (10.0 if name.endswith("by v") else 10.0 * SLOW) * speed
         # operations in a row leave up to 2e-14; ten times that for other orders of summation
-        magnified = 1.0 if name.startswith(("inverse", "nonlinear", "regressor")) else spread
+        magnified = 1.0 if name.startswith(("inverse", "nonlinear", "regressor", "reaction", "section")) else spread
         excess[name] = float(np.abs(value - still[name]).max() / (2e-13 * magnified * size))
     return {name: error for name, error in excess.items() if not error < 1.0}
 

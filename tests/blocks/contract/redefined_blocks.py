@@ -258,7 +258,7 @@ def told(m: tt.Model, derivatives: bool = False) -> dict[str, Array]:
         "motion": m.motion("tip.end", q, v, a)[:15],
         "reaction": m.reaction("hinge", q, v, motion, u=u),
         "driven": m.actuation_matrix(q),
-        "outputs": m.outputs(q, v, tau=tau, u=u) if m.output_names else np.zeros(0),
+        "outputs": m.outputs(q, v, motion, u=u) if m.output_names else np.zeros(0),
     }
     if derivatives:
         found["forward by state"] = np.concatenate(m.forward_dynamics_derivatives(q, v, tau, u=u))
