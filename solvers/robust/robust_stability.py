@@ -24,8 +24,8 @@ from titop.solvers.support.threads import one_thread
 #: How far beyond the ranges unstable members are looked for, in boxes each so many times as large as the last.
 _REACH, _LARGER = 100.0, 4.0
 
-#: The level at which the search for the lowest begins when no unstable member is known.
-_LOWEST = 1e-3
+#: The level at which the search for the lowest begins when no unstable member is known: nothing farther is looked for.
+_LOWEST = 1 / _REACH
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ def robust_stability(
     if margin and found.lower < level < proof.bound:
         given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
         proof = given if given.proved else proof
-    if lowest and found.lower * (1 + tolerance) < proof.bound < np.inf:
-        reach = min(_LARGER / proof.bound, 1 / found.lower if found.lower else np.inf)
+    if lowest and max(found.lower * (1 + tolerance), _LOWEST) < proof.bound < np.inf:
+        reach = min(_LARGER / proof.bound, 1 / found.lower if found.lower else _REACH)
         found = _nearer(found, _search(loop, reach, reach))
     left = 0.0
     if gap is not None and proof.bound > found.lower * (1 + gap):
