@@ -21,9 +21,9 @@ _FAR = 1e12
 _GYRATION, _THIN = 3.0, 2e-4
 #: Inertias below this part of the largest mass times the square of the largest distance change nothing: placeholders have them.
 _NEGLIGIBLE = 1e-3
-#: The density of osmium (kg/m^3), the densest matter: of all bodies of a mass a ball of it has the least inertia. Those a
-#: hundredth of that are in a larger unit than kg m^2.
-_DENSEST, _LEAST = 22_600.0, 1e-2
+#: The density of osmium (kg/m^3), the densest matter: of all bodies of a mass a ball of it has the least inertia. A
+#: hundred-thousandth of that is in a larger unit than kg m^2; what is less small is often written for a point mass.
+_DENSEST, _LEAST = 22_600.0, 1e-5
 
 
 def doubtful_units(system: Network) -> Iterator[Finding]:

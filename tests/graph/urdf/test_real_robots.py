@@ -71,7 +71,6 @@ WARNED = {
     "asr_twodof_description/TwoDofs": {"renamed"},
     "b1_description/b1": {"triangle-inequality"},
     "b1_description/b1-z1": {"renamed", "triangle-inequality"},
-    "baxter_description/baxter": {"small-inertia"},
     "bolt_description/bolt": {"massless-inertia"},
     "centauro_description/centauro": {"missing-limit"},
     "double_pendulum_description/double_pendulum_continuous": {"left-out"},
