@@ -18,7 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
-from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening
+from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
@@ -274,7 +274,7 @@ def _is_rounding(model: ClosedMechanism, part: float, q: Array, v: Array, a: Arr
     sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
     needed = np.abs(np.real(sizes * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors))).max(initial=0.0)
     terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
-    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ np.abs(np.real(a))
+    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(model, v))
     terms += np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
     return bool(part * needed <= _ROUNDED * (sizes * terms).max(initial=0.0))
 

@@ -40,25 +40,30 @@ def refuse_inconsistent(
 
 
 def of_each_term(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
-    """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out."""
-    each: Array = mobility(model, q) @ effort_terms(model, q, v, pushes)
+    """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out.
+
+    And of what would fall, and turn as fast as anything does: weights that balance each other, or that stand across all
+    coordinates, are rounding of it.
+    """
+    each: Array = mobility(model, q) @ effort_terms(model, q, v, pushes) + swiftest(model, v)
     return each
 
 
 def effort_terms(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
-    """Return the sum of the efforts (nv) of each kind, their signs left out.
-
-    Also of what would fall, and turn as fast as anything does: weights that balance each other, or that stand across all
-    coordinates, are rounding of it.
-    """
-    nothing, sizes = np.zeros(model.nv), model.coordinate_weights
-    swift = float(np.linalg.norm(model.engine.gravity)) / model.size + np.abs(v / sizes).max(initial=0.0) ** 2
-    inertial = np.abs(np.real(model.engine.dynamics.mass_matrix(q))) @ (swift * sizes)
+    """Return the sum of the efforts (nv) of each kind, their signs left out."""
+    nothing = np.zeros(model.nv)
     weight, passive = model.engine.dynamics.bare_inverse(q, nothing), model.engine.observations.passive_efforts(q, v)
     resting = model.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
     moving = model.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
-    kinds = weight, passive, resting - weight + passive, moving
-    return sum((np.abs(np.real(part)) for part in kinds), inertial)
+    return sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
+
+
+def swiftest(model: ClosedMechanism, v: Array) -> Array:
+    """Return accelerations (nv) with which the system's size falls, and turns as fast as anything does."""
+    sizes = model.coordinate_weights
+    rate = np.abs(np.real(v) / sizes).max(initial=0.0)
+    accelerations: Array = (float(np.linalg.norm(model.engine.gravity)) / model.size + rate**2) * sizes
+    return accelerations
 
 
 def mobility(model: ClosedMechanism, q: Array) -> Array:

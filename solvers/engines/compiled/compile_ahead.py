@@ -27,7 +27,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws import term_stages
-from titop.solvers.kernels.ports import held_loads, interactions, loads, port_wrenches, surroundings
+from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, port_wrenches, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
@@ -38,8 +38,8 @@ from titop.solvers.support.workers import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
-    *(held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series, multi_joints),
-    *(world_poses, port_wrenches, springs, surroundings),
+    *(guards, held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
+    *(multi_joints, world_poses, port_wrenches, springs, surroundings),
 )
 
 #: What a process runs that has settings of its own.
