@@ -200,12 +200,12 @@ def public_classes() -> dict[str, type[tt.Block]]:
 def redefinable(cls: type[tt.Block]) -> list[str]:
     """Return the functions and properties of a class that a subclass may redefine, but for what is not heard of.
 
-    Of what is neither body nor joint: those that no block has.
+    Of what is neither body nor joint: those that no block has. Properties that can be set are fields.
     """
     lawless = issubclass(cls, tt.Interaction | Closure | tt.Gear | tt.CoordinateLimits | tt.Load | Actuator | Sensor)
     known = UNHEARD.union(dir(tt.Block) if lawless else ())
     found = ((name, inspect.getattr_static(cls, name)) for name in dir(cls) if not name.startswith("_") and name not in known)
-    return [name for name, value in found if inspect.isfunction(value) or isinstance(value, property)]
+    return [name for name, x in found if inspect.isfunction(x) or (isinstance(x, property) and x.fset is None)]
 
 
 def redefined(name: str, change: bool = True) -> Change:
