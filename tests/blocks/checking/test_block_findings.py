@@ -98,6 +98,7 @@ def test_what_a_parent_computes_by_itself_has_to_be_overridden_too() -> None:
         s.resolve()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("joint", [tt.Spherical("ball"), tt.Free("base")], ids=["spherical", "free"])
 def test_rounding_of_third_differences_is_no_mistake(joint: tt.Joint, seed: int) -> None:

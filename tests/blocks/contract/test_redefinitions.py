@@ -27,7 +27,8 @@ from tests.refusals import ENGINES
 from tests.systems import Array
 from titop.blocks.basics.spatial import skew
 
-pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # of functions that contradict each other
+#: Of functions that contradict each other.
+pytestmark = [pytest.mark.filterwarnings("ignore::titop.ModelWarning"), pytest.mark.long]
 
 
 #: What may be changed alone and contradicts nothing of which derivatives are made: poses and subspaces may not.

@@ -88,6 +88,7 @@ def test_engines_agree(name: str) -> None:
     assert (np.abs(slack.passive_efforts(q, v) - found[0]).max() > 1e-3) == (name == "stretched")
 
 
+@pytest.mark.long
 def test_the_energy_balance_closes() -> None:
     """Of a simulation in which the tendon goes slack and is stretched again; without its energy it does not close."""
     m, times = wound(displacement=0.0).resolve(), np.linspace(0, 0.2, 801)

@@ -35,6 +35,7 @@ def pressed(m: tt.Model) -> tuple[Array, Array, Array]:
     return q, v, np.linspace(-1, 1, m.nv)
 
 
+@pytest.mark.long
 def test_engines_agree_in_the_stops() -> None:
     m, reference = (bumped().resolve(engine) for engine in ENGINES)
     at = pressed(m)

@@ -72,6 +72,7 @@ class TestMutations:
             end += 1
         return text[:start] + new + text[end:]
 
+    @pytest.mark.long
     @pytest.mark.filterwarnings("ignore")
     def test_mutants(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(20)

@@ -108,6 +108,7 @@ def elapsed(bodies: int) -> float:
     return time.process_time() - begin
 
 
+@pytest.mark.long
 def test_ten_thousand_bodies_at_linear_cost() -> None:
     """No recursion, no quadratic step: ten times the bodies take about ten times the time."""
     elapsed(10)  # kernels compiled

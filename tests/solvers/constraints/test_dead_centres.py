@@ -61,7 +61,7 @@ def along(parts: tuple[Array, Array, Array], change: State) -> tuple[Array, floa
     return sum(terms), float(np.max(size))
 
 
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("engine", ["compiled", pytest.param("reference", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_next_to_a_dead_centre_answers_are_right_or_refused(name: str, engine: str) -> None:
     """Hybrid and inverse dynamics, stacked too, and their derivatives along the motion, by virtual work in 60 digits."""

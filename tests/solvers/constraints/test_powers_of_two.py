@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.refusals import ENGINES
 from tests.solvers.constraints.test_closed_dynamics import slider_crank
 from tests.solvers.scaled_systems import SI, Units, linkage
 from tests.systems import Array
@@ -81,7 +80,7 @@ def answers(
     ],
     ids=["slider", "linkage", "geared", "rack"],
 )
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["compiled", pytest.param("reference", marks=pytest.mark.long)])
 def test_efforts_and_their_derivatives_in_other_units(
     make: Callable[[Units], tt.System], prescribed: list[list[str]], actuated: list[list[str]], engine: str
 ) -> None:

@@ -57,6 +57,7 @@ def given(loads: int) -> tuple[Array, Array, Array]:
     return shared, own, rng.normal(size=(4, loads))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_links_and_one_piece_agree(both: tuple[LawPrograms, LawPrograms], name: str) -> None:
     chained, whole = (getattr(made, name) for made in both)
