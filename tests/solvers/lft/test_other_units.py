@@ -88,7 +88,7 @@ def test_what_moves_of_equilibria(units: Units) -> None:
     m = arm(units, 9.81)
     model = tt.lft(m, tt.trim(m), {"bob.mass": tt.percent(40)}, ["h"], ["h.q"], equilibrium=tt.trim, progress=False)
     assert [own.name for own in model.moving] == ["h.q", "p.q"]
-    assert 1e-6 < model.error < 1e-4
+    assert 1e-5 < model.error < 1e-3  # 2.5e-4 with quotients of degree one, which keep to the tolerance of 1e-2
 
 
 @pytest.mark.parametrize("time", [1e-9, 1.0, 1e12])
