@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -27,7 +28,7 @@ from titop.blocks.bodies.modal_reduction import boundary_names, reduced
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import CoordinateNames
-from titop.blocks.contract.fields import Consumed, Field, Fielded
+from titop.blocks.contract.fields import Consumed, Field, Fielded, put
 
 T = TypeVar("T")
 
@@ -158,7 +159,7 @@ class Beam(FlexibleBody):
         torsion_modes: int = 1,
         axial_modes: int = 0,
     ) -> None:
-        reader = FieldReader(str(name))
+        reader = self._begin(str(name))
         self.length, self.density, self.area = (
             reader.scalar(field, value) for field, value in (("length", length), ("density", density), ("area", area))
         )
@@ -194,7 +195,6 @@ class Beam(FlexibleBody):
             reader.report("out-of-range", "length", self.length, expected, "check the units of all numbers")
             fields = self._fields(unusable=True)
         super().__init__(name, **fields, damping_ratios=self.damping_ratio)
-        self.reader.findings += reader.findings
         former = {f"mode{k + 1}": entry for k, entry in enumerate(self._mode_names)}
         self.coordinates = CoordinateNames(self.coordinates, former)
 
@@ -355,10 +355,19 @@ class Beam(FlexibleBody):
         return self._made_anew(values)
 
     def _made_anew(self, values: Mapping[str, Any]) -> Beam:
-        """Return a beam with other numbers: by the constructor, since all that the body is follows from them."""
-        counts = ("modes", "torsion_modes", "axial_modes")
-        fields = {name: getattr(self, name) for name in (*self.parameter_units, "shear_factors", *counts)}
-        return type(self)(self.name, **(fields | dict(values)))
+        """Return a beam with other numbers: by the constructor, since all that the body is follows from them.
+
+        By this class's: a subclass has one of its own, and maybe attributes, and parameters, that stay as they are.
+        """
+        dimensions = (*Beam.parameter_units, "shear_factors", "modes", "torsion_modes", "axial_modes")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in dimensions} | dict(values)
+        others = {name: fields.pop(name) for name in values if name not in (*dimensions, "poisson")}
+        made = copy.copy(self)
+        del made.__dict__["reader"]
+        Beam.__init__(made, self.name, **fields)
+        for name, value in others.items():
+            put(made, name, value)
+        return made
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the beam and what is suspicious."""

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import FieldReader, is_name
+from titop.blocks.basics.user_input import is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.fields import Fielded, put
@@ -108,7 +108,7 @@ class Block(BlockLaw, Fielded):
 
     def __init__(self, name: str) -> None:
         self.name = str(name)
-        self.reader = FieldReader(self.name)
+        self._begin(self.name)
         if not is_name(name):
             self.reader.report("bad-name", "name", name, "letters, digits and _-/", "rename the block")
 

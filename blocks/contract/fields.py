@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cache
+from inspect import getattr_static
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -45,6 +46,19 @@ class Fielded:
     name: str
     reader: FieldReader
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if not cls.__module__.startswith("titop."):
+            _gate_redefined(cls)
+
+    def _begin(self, name: str) -> FieldReader:
+        """Return the reader of what is being made, and drop what a class of users gave for fields before."""
+        if "reader" not in vars(self):
+            for field in fields_of(type(self)):
+                vars(self).pop(field, None)
+            self.reader = FieldReader(name)
+        return self.reader
+
     def _update(self) -> None:
         """Bring what is computed from the fields up to date, after one of them was set; where something is, classes do so."""
 
@@ -71,7 +85,9 @@ class Field(Generic[T]):
 
     def __set__(self, block: Any, value: Any) -> None:
         own = block.__dict__
-        if self.attribute not in own:  # by the constructor
+        if "reader" not in own:  # before the constructor of titop's class, which gives another
+            own[self.attribute] = value
+        elif self.attribute not in own:  # by the constructor
             own[self.attribute] = self.read(block, self.argument, value)
         elif _carries_derivatives(value):
             own[self.attribute] = value
@@ -84,6 +100,10 @@ class Field(Generic[T]):
         own["reader"] = without(block.reader, self.argument)
         own[self.attribute] = self.read(block, self.argument, value)
         block._update()
+
+    def keep(self, block: Fielded, value: Any) -> None:
+        """Let a block have a value as it is."""
+        vars(block)[self.attribute] = value
 
     if TYPE_CHECKING:  # what instances keep is read without passing here
 
@@ -130,6 +150,58 @@ class Consumed(Field[Any]):
         vars(block)[self.attribute] = value
 
 
+class Redefined(Field[Any]):
+    """A `field` whose name a class of users has for an attribute of its `own`: a default, a property, `NOTHING` but annotated.
+
+    It stands in that attribute's place, and shows it; what is set passes the field's gate first.
+    """
+
+    def __init__(self, field: Field[Any], own: Any) -> None:
+        super().__init__(field.read, field.argument)
+        self.field, self.own = field, own
+        self.is_computed = hasattr(type(own), "__set__")
+
+    def __get__(self, block: Any, owner: Any = None) -> Any:
+        if not self.is_computed and block is not None and self.attribute in vars(block):
+            return vars(block)[self.attribute]
+        if self.own is NOTHING:
+            raise AttributeError(f"{owner.__name__!r} has no attribute {self.attribute!r}")
+        shown = getattr(type(self.own), "__get__", None)
+        return shown(self.own, block, owner) if shown else self.own
+
+    def __set__(self, block: Any, value: Any) -> None:
+        is_later = "reader" in vars(block) and self.attribute in vars(block)
+        self.field.__set__(block, value)
+        if self.is_computed:
+            self.own.__set__(block, vars(block)[self.attribute])
+            if is_later:
+                block._update()
+
+    def keep(self, block: Fielded, value: Any) -> None:
+        """Let a block have a value as it is."""
+        super().keep(block, value)
+        if self.is_computed:
+            self.own.__set__(block, value)
+
+
+NOTHING = object()  # what a class has for an attribute that it only annotates
+
+
+def _gate_redefined(cls: type) -> None:
+    """Put fields before the attributes of a class of users that have their names."""
+    annotated = vars(cls).get("__annotations__", {})
+    for name, field in _found_fields(cls).items():
+        own = getattr_static(cls, name)
+        if isinstance(own, Field):
+            if name not in annotated or name in vars(cls):
+                continue
+            own = NOTHING
+        if not isinstance(field, Consumed):
+            redefined = Redefined(getattr(field, "field", field), own)
+            redefined.__set_name__(cls, name)
+            setattr(cls, name, redefined)
+
+
 def refuse_change(block: Fielded, argument: str, value: Any) -> NoReturn:
     """Refuse to set a field of a block again.
 
@@ -144,10 +216,11 @@ def refuse_change(block: Fielded, argument: str, value: Any) -> NoReturn:
 
 def put(block: Any, name: str, value: Any) -> None:
     """Set an attribute; a field to what has been read, or computed, as it is: copies that `with_parameters` makes need that."""
-    if isinstance(getattr(type(block), name, None), Field):
-        vars(block)[name] = value
-    else:
+    field = fields_of(type(block)).get(name)
+    if field is None:
         setattr(block, name, value)
+    else:
+        field.keep(block, value)
 
 
 def without(reader: FieldReader, field: str) -> FieldReader:
@@ -166,6 +239,10 @@ def fields_of(cls: Any) -> dict[str, Field[Any]]:
 
 @cache
 def _fields_of(cls: Any) -> dict[str, Field[Any]]:
+    return _found_fields(cls)
+
+
+def _found_fields(cls: type) -> dict[str, Field[Any]]:
     found: dict[str, Field[Any]] = {}
     for base in reversed(cls.__mro__):
         found |= {name: entry for name, entry in vars(base).items() if isinstance(entry, Field)}

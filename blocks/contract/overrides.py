@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Redefined
 
 #: What a class may define anew without changing what its blocks do in a system.
 _FREE = {
@@ -63,4 +64,6 @@ def _methods(cls: type) -> frozenset[str]:
 
 
 def _attribute(cls: type, name: str) -> Any:
-    return inspect.getattr_static(cls, name)
+    """Return an attribute of a class; of one that is a field's default, the field."""
+    found = inspect.getattr_static(cls, name)
+    return found.field if isinstance(found, Redefined) and not found.is_computed else found

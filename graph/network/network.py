@@ -49,7 +49,7 @@ class Network(Fielded):
 
     def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
-        self.reader = FieldReader(name)
+        self._begin(name)
         self.gravity = gravity
         self.world = World()
         self.connections: list[Connection] = []

@@ -26,7 +26,7 @@ _TRUST = 0.5
 #: An eigenvalue of ``M Δ`` this near to one is there but for some steps of Newton's method.
 _NEAR = 1e-8
 
-#: The smallest singular value of ``1 - M Δ`` that is rounding, in parts of the largest, a row.
+#: The smallest singular value of ``1 - M Δ`` that is rounding, in parts of what its terms are at most, a row.
 _ROUNDING = 100 * float(np.finfo(float).eps)
 
 
@@ -90,9 +90,9 @@ class LeastSize:
     def _is_singular(self, found: Singular) -> bool:
         if not found.value > _NEAR * np.linalg.norm(self.M, 2):
             return False
-        loop = np.eye(len(self.M)) - self.M @ self.structure.matrix([d / found.value for d in found.deltas])
-        sizes = np.linalg.svd(loop, compute_uv=False)
-        return bool(sizes[-1] <= _ROUNDING * len(loop) * sizes[0])
+        through = self.M @ self.structure.matrix([d / found.value for d in found.deltas])
+        least = np.linalg.norm(np.eye(len(through)) - through, -2)
+        return bool(least <= _ROUNDING * len(through) * (1 + np.linalg.norm(through, 2)))
 
     def _step(self, x: Array, value: complex, slope: Array) -> Array:
         """Return the numbers of least size before which the eigenvalue is at one, no longer a step away than is trusted."""

@@ -68,7 +68,8 @@ class Stages:
             in_python = PythonLaw(block)
             law = compiled_law(block) or in_python
             self._put(row, block, {layout.TERMS: law.terms, layout.OUTWARD: law.outward, layout.INWARD: law.inward})
-            self._put(row, block, {layout.LINEARISED: law.slopes if block.complex_safe else in_python.slopes})
+            takes_complex = block.complex_safe or block.compiled_law is None  # titop's own laws need no complex steps
+            self._put(row, block, {layout.LINEARISED: law.slopes if takes_complex else in_python.slopes})
             self._put(row, block, {layout.ENERGY: law.energy or in_python.energy})
             self._put(row, block, {layout.PROGRAMS + k: code for k, code in enumerate(program_codes(block))})
             if is_acted_on(block):

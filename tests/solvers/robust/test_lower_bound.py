@@ -63,3 +63,11 @@ def test_with_complex_blocks_bounds_meet(seed: int) -> None:
     blocks = [REAL("a", 2), COMPLEX("b", 2), FULL("c", 2, 3)]
     structure, M = Structure.of(blocks), matrix(blocks, seed)
     assert lower_bound(M, structure).value >= 0.97 * upper_bound(Centres(structure), M).level
+
+
+@pytest.mark.parametrize("value", [2.0, 1 + 2j, -1.3 + 0.2j, -0.7j, 1e-6 * (3 - 1j), 1e6j])
+@pytest.mark.parametrize("blocks", [[COMPLEX("a")], [FULL("a")], [COMPLEX("a", 3)], [COMPLEX("a", 2), COMPLEX("b")]])
+def test_of_multiples_of_one_bounds_are_their_size(blocks: list[tt.DeltaBlock], value: complex) -> None:
+    """There ``1 - M Δ`` as a whole is rounding: it is measured against its terms, not against itself."""
+    bounds = tt.mu(value * np.eye(Structure.of(blocks).shape[0]), blocks=blocks)
+    np.testing.assert_allclose([bounds.lower[0], bounds.upper[0]], abs(value), rtol=1e-9)
