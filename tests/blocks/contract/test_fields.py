@@ -177,6 +177,22 @@ def test_ranges_of_inputs_set_later() -> None:
             block.lower = -3.0
 
 
+def test_what_follows_from_a_beam_s_dimensions_cannot_be_set() -> None:
+    """It would be lost with the next dimension that is set; what a flexible body takes from users is refused, all of it."""
+    beam = tt.Beam("beam", length=1.0, density=1.0, area=1.0, young=1e4, iy=1e-4, iz=1e-4)
+    inherited = set(fields_of(tt.FlexibleBody))
+    assert {name for name in inherited if not isinstance(fields_of(tt.Beam)[name], Fixed)} == set()
+    for name in inherited:
+        with pytest.raises(tt.ModelError, match=rf"beam\.{name}.*cannot-change"):
+            setattr(beam, name, getattr(beam, name))
+    with pytest.raises(tt.ModelError, match="set the beam's dimensions and material"):
+        beam.mass = 2.0
+    longer = beam.with_parameters({"length": 2.0})
+    for other in (longer, copy.copy(longer), copy.deepcopy(longer), pickle.loads(pickle.dumps(longer))):
+        assert isinstance(other, tt.Beam)
+        assert other.mass == 2.0
+
+
 def refusal(system: tt.System) -> tt.ModelError:
     with pytest.raises(tt.ModelError) as caught:
         system.resolve(engine="reference")
