@@ -268,7 +268,7 @@ class Unknowns:
         return (lower - known) / self.scales, (upper - known) / self.scales
 
     def _place(self, name: Any) -> int:
-        """Return the place in x of the unknown that bounds name, as `unknowns` may: a coordinate as ``.q``, or as it was called."""
+        """Return the place in x of an unknown that bounds name, in any way in which `unknowns` may."""
         names = [name] if name in self.names else []
         if not names and isinstance(name, str) and (of := find_name(self.guess.model, UNKNOWN, name)) is not None:
             names = [path for path in of.paths if path in self.names]
