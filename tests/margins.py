@@ -14,9 +14,11 @@ What rests on rounding differs between ``OPENBLAS_CORETYPE=Haswell`` and ``Skyla
 from __future__ import annotations
 
 import ast
+import atexit
 import inspect
 import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +34,7 @@ TESTS = Path(__file__).parent
 
 # what pytest has compiled of tests without the hook for assertions that pass is of no use here
 sys.pycache_prefix = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, sys.pycache_prefix, ignore_errors=True)
 
 
 def taken(actual: Any, desired: Any, rtol: float, atol: float) -> float:

@@ -94,7 +94,7 @@ class ConvergenceError(RuntimeError):
     message : str
     found : object, optional
         What had been found when it ended: the operating points of `trim_along`, the path of `equilibrium_path`, the unstable
-        point of `trim` where stable ones are preferred. None for nothing.
+        point of `trim` where stable ones are preferred, why each point of `lpv` has none, by its number. None otherwise.
     """
 
     def __init__(self, message: str, found: Any = None) -> None:

@@ -28,7 +28,7 @@ from titop.blocks.bodies.modal_reduction import boundary_names, reduced
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import CoordinateNames
-from titop.blocks.contract.fields import Consumed, Field, Fielded, put
+from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
 
 T = TypeVar("T")
 
@@ -55,6 +55,15 @@ class _Dimension(Field[T]):
         """Make the beam anew."""
         assert isinstance(block, Beam)
         vars(block).update(vars(block._made_anew({**block._by_default, self.attribute: value})))
+
+
+class _Derived(Fixed[Any]):
+    """A field of a flexible body that follows from the beam's."""
+
+    advice = "set the beam's dimensions and material, from which it follows, or write a FlexibleBody"
+
+    def __init__(self, field: str) -> None:
+        super().__init__(fields_of(FlexibleBody)[field].read)
 
 
 class Beam(FlexibleBody):
@@ -140,6 +149,10 @@ class Beam(FlexibleBody):
     torsion_modes = _Dimension[int]()
     axial_modes = _Dimension[int]()
     poisson = Consumed()
+    mass, com, inertia = _Derived("mass"), _Derived("com"), _Derived("inertia")
+    participation, shapes, frequencies = _Derived("participation"), _Derived("shapes"), _Derived("frequencies")
+    modal_mass, modal_stiffness = _Derived("modal_mass"), _Derived("modal_stiffness")
+    modal_damping, damping_ratios = _Derived("modal_damping"), _Derived("damping_ratios")
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -262,11 +262,18 @@ def current_form(block: BlockLaw, name: str) -> Callable[..., Any]:
 
     Where a subclass, or the block itself, has redefined one of these since, it is the form that follows from them.
     """
-    forms = [vars(block), *(vars(cls) for cls in type(block).__mro__)]
-    owner = next(k for k, own in enumerate(forms) if name in own)
-    if any(part in own for own in forms[:owner] for part in _REPEATS[name]):
+    own = vars(block)
+    if name not in own and (_is_outdated(type(block), name) or not own.keys().isdisjoint(_REPEATS[name])):
         return partial(getattr(BlockLaw, name), block)
     return cast(Callable[..., Any], getattr(block, name))
+
+
+@cache
+def _is_outdated(cls: type, name: str) -> bool:
+    """Tell whether a class has redefined one of the functions that its form of another repeats."""
+    forms = [vars(base) for base in cls.__mro__]
+    owner = next(k for k, own in enumerate(forms) if name in own)
+    return any(part in own for own in forms[:owner] for part in _REPEATS[name])
 
 
 def _body_rate(pose: Array, moved: Array, change: Array, both: Array) -> Array:

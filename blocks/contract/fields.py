@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -71,17 +72,24 @@ class Field(Generic[T]):
     read : function of block, name and value
         Returns what the block keeps; given that, it returns the same again.
     argument : str, optional
-        What the constructor calls the field; as the attribute by default.
+        What the constructor calls the field; as the attribute by default. Another name is a property of the class, by which
+        the field can be set as well: annotate it in the class.
+    shown : function of the block, optional
+        What that property is; what the field holds by default.
     """
 
-    def __init__(self, read: Read[T], argument: str = "") -> None:
+    def __init__(self, read: Read[T], argument: str = "", shown: Callable[[Any], Any] | None = None) -> None:
         self.read = read
         self.argument = argument
+        self.shown = shown
         self.attribute = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.attribute = name
         self.argument = self.argument or name
+        if self.argument != name:
+            says = f"What the constructor calls so, kept as `{name}`; set, it is read as the constructor does."
+            setattr(owner, self.argument, property(self.shown or attrgetter(name), self.__set__, doc=says))
 
     def __set__(self, block: Any, value: Any) -> None:
         own = block.__dict__
@@ -121,11 +129,19 @@ class Kept(Field[T]):
 
 
 class Fixed(Field[T]):
-    """A field on which so much rests that it cannot be changed later."""
+    """A field on which so much rests that it cannot be changed later.
+
+    Attributes
+    ----------
+    advice : str
+        What to do instead; to make another block by default.
+    """
+
+    advice = ""
 
     def change(self, block: Fielded, value: Any) -> None:
         """Refuse another value."""
-        refuse_change(block, self.argument, value)
+        refuse_change(block, self.argument, value, self.advice)
 
 
 class Consumed(Field[Any]):
@@ -202,16 +218,17 @@ def _gate_redefined(cls: type) -> None:
             setattr(cls, name, redefined)
 
 
-def refuse_change(block: Fielded, argument: str, value: Any) -> NoReturn:
-    """Refuse to set a field of a block again.
+def refuse_change(block: Fielded, argument: str, value: Any, advice: str = "") -> NoReturn:
+    """Refuse to set a field of a block again, or what follows from others: those to set are the `advice` then.
 
     Raises
     ------
     ModelError
     """
     kind = type(block).__name__
-    advice = f"build another with {kind}(..., {argument}=...), or change numbers of the resolved model by with_parameters"
-    raise ModelError(Finding("cannot-change", f"{block.name}.{argument}", value, "the value that it was made with", advice))
+    other = f"build another with {kind}(..., {argument}=...), or change numbers of the resolved model by with_parameters"
+    expected = "the value that follows from other fields" if advice else "the value that it was made with"
+    raise ModelError(Finding("cannot-change", f"{block.name}.{argument}", value, expected, advice or other))
 
 
 def put(block: Any, name: str, value: Any) -> None:

@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import inertia_unit
 from titop.blocks.contract.block import Block, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, scalar
+from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, refuse_change, scalar
 from titop.blocks.devices.loads import FRAMES, read_target
 
 
@@ -69,6 +69,7 @@ class Motor(Actuator):
     gear = Field(scalar)
     rotor_inertia = Field(non_negative("negative-inertia"))
     upper = Field(bound, "effort_limit")
+    effort_limit: float
 
     def __init__(
         self, name: str, joint: str | Block, gear: float = 1.0, rotor_inertia: float = 0.0, effort_limit: float = math.inf
@@ -80,6 +81,10 @@ class Motor(Actuator):
     def lower(self) -> float:  # type: ignore[override]
         """The least input: minus the largest."""
         return -self.upper
+
+    @lower.setter
+    def lower(self, lower: Any) -> None:
+        refuse_change(self, "lower", lower, "set effort_limit: the least input is minus the largest")
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the motor and what is suspicious."""
@@ -159,6 +164,7 @@ class Thruster(PortActuator):
 
     lower = 0.0
     upper = Field(bound, "max_thrust")
+    max_thrust: float
     direction = Field(axis)
 
     def __init__(

@@ -74,6 +74,7 @@ class Cable(Interaction):
     dissipation = Field(non_negative("negative-dissipation"))
     arms = Field(numbers)
     upper = Field(bound, "max_tension")
+    max_tension: float
 
     def __init__(
         self,

@@ -95,10 +95,18 @@ class DistributedLoad(Interaction):
     start = Field(scalar)
     scale = Field(scalar)
     #: Where it ends (m), or None for the tip.
-    given_end = Field(optional(scalar), "end")
+    given_end = Field(optional(scalar), "end", lambda self: self.rod.given_length if self.given_end is None else self.given_end)
+    #: Abscissa at which it ends (m).
+    end: float
     driven = Field(switch)
     #: Gauss points, or None for those of the rod.
-    given_points = Field(optional(lambda load, field, value: integer(load.reader, field, value, 1, MAX_POINTS)), "points")
+    given_points = Field(
+        optional(lambda load, field, value: integer(load.reader, field, value, 1, MAX_POINTS)),
+        "points",
+        lambda self: self.rod.points if self.given_points is None else self.given_points,
+    )
+    #: Gauss points of every smooth stretch.
+    points: int
 
     def __init__(
         self,
@@ -133,24 +141,6 @@ class DistributedLoad(Interaction):
         """Whether it acts on a stretch of the rod that is longer than rounding."""
         length = self.rod.given_length
         return 0 <= self.start < self.end - _CLOSE * length and self.end <= length * (1 + 1e-9)
-
-    @property
-    def end(self) -> float:
-        """Abscissa at which it ends (m); set, it is read as the constructor does."""
-        return self.rod.given_length if self.given_end is None else self.given_end
-
-    @end.setter
-    def end(self, end: float | None) -> None:
-        self.given_end = end
-
-    @property
-    def points(self) -> int:
-        """Gauss points of every smooth stretch; set, they are read as the constructor does."""
-        return self.rod.points if self.given_points is None else self.given_points
-
-    @points.setter
-    def points(self, points: int | None) -> None:
-        self.given_points = points
 
     @property
     def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.dimensions import Dimension, read_dimension
-from titop.blocks.contract.fields import Field, bound, switch
+from titop.blocks.contract.fields import Field, bound, refuse_change, switch
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.rod_line import RodLine
 
@@ -61,6 +61,7 @@ class PressureChamber(RodLine):
 
     area = Field(lambda chamber, field, value: read_dimension(chamber.reader, field, value, "m^2"))
     upper = Field(bound, "max_pressure")
+    max_pressure: float
     suction = Field(switch)
 
     def __init__(
@@ -90,6 +91,10 @@ class PressureChamber(RodLine):
     def lower(self) -> float:  # type: ignore[override]
         """The least pressure (Pa)."""
         return -self.upper if self.suction else 0.0
+
+    @lower.setter
+    def lower(self, lower: Any) -> None:
+        refuse_change(self, "lower", lower, "set suction and max_pressure, from which it follows")
 
     @property
     def _content(self) -> Dimension:

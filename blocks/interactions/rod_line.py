@@ -74,7 +74,9 @@ class RodLine(Interaction):
     relative = Field(switch)
     start = Field(scalar)
     #: Where the line ends (m), or None for the tip of the last rod.
-    given_end = Field(optional(scalar), "end")
+    given_end = Field(optional(scalar), "end", lambda self: self._reach if self.given_end is None else self.given_end)
+    #: Abscissa of the line's end (m).
+    end: float
     points = Field(lambda line, field, value: integer(line.reader, field, value, 1, MAX_POINTS))
 
     def __init__(
@@ -83,15 +85,6 @@ class RodLine(Interaction):
         super().__init__(name)
         self.rods, self.y, self.z, self.relative, self.start = rods, y, z, relative, start
         self.given_end, self.points = end, points
-
-    @property
-    def end(self) -> float:
-        """Abscissa of the line's end (m); set, it is read as the constructor does."""
-        return self._reach if self.given_end is None else self.given_end
-
-    @end.setter
-    def end(self, end: float | None) -> None:
-        self.given_end = end
 
     @property
     def _reach(self) -> float:

@@ -16,7 +16,7 @@ from titop.blocks.bodies.soft.line_programs import LinePrograms, shared_line_pro
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Fixed, put
+from titop.blocks.contract.fields import Fixed, fields_of, put, refuse_change
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 
@@ -149,6 +149,12 @@ class SoftLine(Interaction):
     def lower(self) -> float:  # type: ignore[override]
         """The least input."""
         return -self.upper if self.both_ways else 0.0
+
+    @lower.setter
+    def lower(self, lower: Any) -> None:
+        fields = fields_of(type(self))
+        advice = f"set {fields['both_ways'].argument} and {fields['upper'].argument}, from which it follows"
+        refuse_change(self, "lower", lower, advice)
 
     def among(self, blocks: Mapping[str, Block]) -> Interaction:
         """Return the line in the bodies of the same names among `blocks`."""

@@ -61,7 +61,9 @@ class SoftTendon(ElasticTendon, SoftLine):
 
     curve, points = Consumed(), Consumed()
     upper = Field(bound, "max_tension")
+    max_tension: float
     both_ways = Field(switch, "push")
+    push: bool
 
     def __init__(
         self,
@@ -83,15 +85,6 @@ class SoftTendon(ElasticTendon, SoftLine):
         if not self.reader.findings:
             self._measured_at = tuple(_curve_points(self.reader, given, count) for given in curves)
         self._follow()
-
-    @property
-    def push(self) -> bool:
-        """Whether a negative tension is allowed; set, it is read as the constructor does."""
-        return self.both_ways
-
-    @push.setter
-    def push(self, push: bool) -> None:
-        self.both_ways = push
 
     def law_numbers(self) -> Array:
         """Return elasticity, arms, and the bodies' points."""
@@ -129,7 +122,9 @@ class SoftChamber(SoftLine):
 
     cavity = Consumed()
     upper = Field(bound, "max_pressure")
+    max_pressure: float
     both_ways = Field(switch, "suction")
+    suction: bool
 
     def __init__(self, name: str, bodies: Any, cavity: Any, max_pressure: float = math.inf, suction: bool = False) -> None:
         super().__init__(name, bodies, max_pressure, suction)
@@ -146,15 +141,6 @@ class SoftChamber(SoftLine):
         elif not self.reader.findings:
             self._measured_at = tuple(part.surface for part in cavities)
         self._follow()
-
-    @property
-    def suction(self) -> bool:
-        """Whether a negative pressure is allowed; set, it is read as the constructor does."""
-        return self.both_ways
-
-    @suction.setter
-    def suction(self, suction: bool) -> None:
-        self.both_ways = suction
 
     def tension(self, motion: TargetMotion) -> Any:
         """Return minus the pressure (Pa)."""

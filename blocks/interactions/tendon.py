@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.fields import Field, bound, switch
+from titop.blocks.contract.fields import Field, bound, refuse_change, switch
 from titop.blocks.interactions.elastic_tendon import ElasticTendon
 from titop.blocks.interactions.rod_line import RodLine
 
@@ -77,6 +77,7 @@ class Tendon(ElasticTendon, RodLine):
     """
 
     upper = Field(bound, "max_tension")
+    max_tension: float
     push = Field(switch)
 
     def __init__(
@@ -110,6 +111,10 @@ class Tendon(ElasticTendon, RodLine):
     def lower(self) -> float:  # type: ignore[override]
         """The least tension (N)."""
         return -self.upper if self.push else 0.0
+
+    @lower.setter
+    def lower(self, lower: Any) -> None:
+        refuse_change(self, "lower", lower, "set push and max_tension, from which it follows")
 
     def law_numbers(self) -> Array:
         """Return elasticity, arms and path."""

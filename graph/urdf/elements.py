@@ -16,13 +16,12 @@ import numpy as np
 from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
+from titop.blocks.basics.user_input import LARGEST
 from titop.graph.urdf.vocabulary import REFUSED, UNEXPANDED, VOCABULARY
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-#: Larger numbers are typing errors: no robot has them.
-LARGEST = 1e40
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _LONGEST_NUMBER = 60
@@ -123,11 +122,9 @@ class ElementReader:
     def _is_mended(self, element: Element, name: str, where: str) -> bool:
         """Tell whether a leftover says nothing, and is left out, with a word."""
         numbers, twin = self._plainly(element, name), VOCABULARY[element.tag].leftovers[name]
-        says_nothing = numbers is not None and not any(numbers)
-        if twin and twin in element.attrib:
-            says_nothing = numbers == self._plainly(element, twin)
-        elif twin:  # which stands for the one that is missing
-            says_nothing = numbers is not None
+        if twin and twin not in element.attrib:  # it stands for that one: who reads that one says so
+            return self.repair and numbers is not None
+        says_nothing = numbers is not None and (numbers == self._plainly(element, twin) if twin else not any(numbers))
         if not self.repair or not says_nothing:
             return False
         expected = f"{twin} alone" if twin else "no such attribute"

@@ -17,7 +17,7 @@ from titop.solvers.equilibrium.displacements import along_axes, displaced, displ
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.model.model import Model
-from titop.solvers.signals.grammar import UNKNOWN, read_name, read_names
+from titop.solvers.signals.grammar import UNKNOWN, find_name, read_name, read_names
 from titop.solvers.signals.quantities import Kind
 
 #: Forces and moments below this part of the system's own are changed by parts of that: smaller steps are lost in rounding.
@@ -252,11 +252,13 @@ class Unknowns:
         for k, entry in enumerate(self.entries):
             if entry.kind == Kind.INPUT:
                 lower[k], upper[k] = inputs.lower[entry.number], inputs.upper[entry.number]
+        met: set[int] = set()
         for name, pair in read_mapping("bounds", bounds or {}).items():
-            if name not in self.names:
-                advice = did_you_mean(name, self.names)
-                raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", advice))
-            k = self.names.index(name)
+            k = self._place(name)
+            if k in met:
+                advice = f"{self.names[k]!r} has bounds already"
+                raise ModelError(Finding("doubled-bound", "bounds", name, "each unknown once", advice))
+            met.add(k)
             if np.isnan(values[k]):
                 advice = "bound joints with plain coordinates"
                 raise ModelError(Finding("no-number", f"bounds[{name!r}]", pair, "an unknown that is a plain number", advice))
@@ -264,6 +266,16 @@ class Unknowns:
             lower[k], upper[k] = _read_pair(name, pair)
         known = np.nan_to_num(values)
         return (lower - known) / self.scales, (upper - known) / self.scales
+
+    def _place(self, name: Any) -> int:
+        """Return the place in x of an unknown that bounds name, in any way in which `unknowns` may."""
+        names = [name] if name in self.names else []
+        if not names and isinstance(name, str) and (of := find_name(self.guess.model, UNKNOWN, name)) is not None:
+            names = [path for path in of.paths if path in self.names]
+        if len(names) != 1:
+            advice = did_you_mean(name, self.names)
+            raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", advice))
+        return self.names.index(names[0])
 
     def values(self) -> Array:
         """Return the guess's values; NaN for coordinates of free and spherical joints."""

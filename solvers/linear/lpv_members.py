@@ -117,7 +117,8 @@ class Family:
         rows = np.setdiff1d(np.arange(len(points)), [*self.failures])
         if not rows.size:
             advice = "try another guess (q=, v=, ...) or more unknowns"
-            raise ConvergenceError(f"no equilibrium at any point; {advice}; at {self.values(targets[0])}: {self.failures[0]}")
+            found = f"no equilibrium at any point; {advice}; at {self.values(targets[0])}: {self.failures[0]}"
+            raise ConvergenceError(found, self.failures)
         there = [point for point in points if not isinstance(point, Failure)]
         independent = self._independent(there, rows, targets, lines)
         self._linearised_at = there, independent

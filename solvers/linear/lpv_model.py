@@ -296,7 +296,10 @@ class LPVModel:
         fields["valid"] = archive.array("valid", *shape, kinds="b")
         if "failed" in archive.arrays:  # not in files of earlier versions
             failed = archive.array("failed", None, len(shape), kinds="iu").tolist()
-            fields["failed"] = dict(zip(map(tuple, failed), archive.names("reasons"), strict=False))
+            reasons = archive.names("reasons")
+            if len(reasons) != len(failed):
+                archive.refuse(f"{len(reasons)} reasons for {len(failed)} points that failed")
+            fields["failed"] = dict(zip(map(tuple, failed), reasons, strict=True))
         return cls(name=archive.texts("name"), parameters=parameters, units=units, is_grid=is_grid, **fields)
 
     def __repr__(self) -> str:

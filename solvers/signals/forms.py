@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import todays
 from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -42,6 +43,7 @@ class Coordinates:
             owner = name.removesuffix(ending)
             where = model.assembly.entries_of(owner) if owner + ending == name else None
             if where is not None:
+                owner = todays(model.coordinate_names, [owner])[0]
                 own = [owner] if len(where) == 1 and not self.full else [model.coordinate_names[k] for k in where]
                 return Quantity(kind, owner, tuple(where), tuple(path + suffix for path in own))
         return None
@@ -63,7 +65,8 @@ class PlainPositions:
             return None
         if owner in model.coordinate_names and not model.has_plain_coordinates(model.coordinate_names.index(owner)):
             return None
-        return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (name,))
+        owner = todays(model.configuration_names, [owner])[0]
+        return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (f"{owner}.q",))
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""

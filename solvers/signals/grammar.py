@@ -145,17 +145,18 @@ def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None
         For names that stand for nothing there.
     """
     if isinstance(name, str):
-        if found := _read(model, role, name):
+        if found := find_name(model, role, name):
             return found
         match = _COMPONENT.fullmatch(name)
-        whole = _read(model, role, match["whole"]) if match else None
+        whole = find_name(model, role, match["whole"]) if match else None
         if match and whole and int(match["number"]) < len(whole.entries):
             return whole.only(int(match["number"]))
     advice = did_you_mean(name, [*role.names(model)])
     raise ModelError(Finding(f"unknown-{role.what}", where or f"{role.what}s", name, expected or role.expected, advice))
 
 
-def _read(model: NamedModel, role: Role, name: str) -> Quantity | None:
+def find_name(model: NamedModel, role: Role, name: str) -> Quantity | None:
+    """Return what a name stands for there, None for names that stand for nothing."""
     return next((found for form in role.forms if (found := form.read(model, name))), None)
 
 

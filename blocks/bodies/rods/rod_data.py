@@ -50,7 +50,9 @@ class RodData(Block):
     #: Poisson's ratio, or None where the shear modulus was given.
     poisson = Kept(optional(scalar))
     #: The shear modulus (Pa), or None where Poisson's ratio was given.
-    given_shear_modulus = Kept(optional(scalar), "shear_modulus")
+    given_shear_modulus = Kept(optional(scalar), "shear_modulus", lambda self: self._shear_modulus())
+    #: The shear modulus (Pa), given or by Poisson's ratio.
+    shear_modulus: Any
     #: The density of what surrounds the rod (kg/m^3), or None where nothing does.
     fluid_density = Kept(optional(scalar))
     section = Field(_read_section)
@@ -213,17 +215,11 @@ class RodData(Block):
         stretch = self.length / self.given_length
         return {name: port._replace(abscissa=port.abscissa * stretch) for name, port in named.items()}
 
-    @property
-    def shear_modulus(self) -> Any:
-        """The shear modulus (Pa), given or by Poisson's ratio; set, it is read as the constructor does."""
+    def _shear_modulus(self) -> Any:
         if self.given_shear_modulus is not None:
             return self.given_shear_modulus
         assert self.poisson is not None
         return self.young / (2.0 * (1.0 + self.poisson))
-
-    @shear_modulus.setter
-    def shear_modulus(self, shear_modulus: Any) -> None:
-        self.given_shear_modulus = shear_modulus
 
     @property
     def mass(self) -> Any:

@@ -84,12 +84,6 @@ def fitted_quotient(deltas: tuple[str, ...], points: Array, values: Array, degre
     return Polynomial(deltas, tuple(rows), tuple(rows.values())) if rows else None
 
 
-def evaluated_at(points: Array, row: Polynomial) -> Array:
-    """Return the values (k) of a polynomial, or of the quotient of a row, at points (k, n)."""
-    columns = products(points, [*row.exponents]) @ np.concatenate([*row.matrices])
-    return np.asarray(columns[:, 0] / (1 - columns[:, 1:].sum(axis=1)))
-
-
 def products(points: Array, exponents: list[tuple[int, ...]]) -> Array:
     """Return the products (k, terms) of the entries of points (k, n)."""
     return np.stack([np.prod(points ** np.array(e), axis=1) for e in exponents], axis=1)

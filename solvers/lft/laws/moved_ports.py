@@ -67,9 +67,8 @@ def moved_port(
         return found
 
     def bends(changed: Block, scales: Scales) -> Array:
-        bent = current_form(changed, "subspace_slopes")(port, q, v)[
-            0
-        ]  # by coordinate, entry of the twist, and coordinate that moves
+        # by coordinate, entry of the twist, and coordinate that moves
+        bent = current_form(changed, "subspace_slopes")(port, q, v)[0]
         return np.einsum("kij,j,k->ijk", bent, scales.rows, scales.columns).reshape(6 * n, n)
 
     rotation = polynomial(lambda changed, _: changed.pose(port, q)[0])

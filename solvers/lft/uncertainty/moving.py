@@ -199,6 +199,9 @@ def _fit(equilibria: Equilibria, own: Uncertain, names: list[str], tolerance: fl
         deltas = fraction_at(fraction, equilibria.test_points)
         return float(np.abs([block.value(delta) for delta in deltas] - right).max())
 
+    def is_near(fraction: Fractional) -> bool:
+        return error_of(fraction) <= tolerance * reach
+
     best = np.inf
     for degree in range(1, _DEGREE + 1):
         count = number_of_terms(len(names), degree)
@@ -211,11 +214,10 @@ def _fit(equilibria: Equilibria, own: Uncertain, names: list[str], tolerance: fl
             if row is None:
                 continue
             fraction = fraction_of(row, names)
-            best = min(best, error_of(fraction))
-            if best > tolerance * reach:
+            if not is_near(fraction):
+                best = min(best, error_of(fraction))
                 continue
-            near = lambda found: error_of(found) <= tolerance * reach  # noqa: E731
-            fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], near) or fraction
+            fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
             low, high = (block.nominal + bound for bound in _found_range(equilibria, k))
             most = max(fraction.sizes)
             return fraction, MovingCoordinate(own.name, block.nominal, low, high, block.unit, most, error_of(fraction))

@@ -13,6 +13,7 @@ from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.modal_parameters import Share
+from titop.blocks.contract.coordinates import todays
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -125,13 +126,14 @@ class Uncertainty:
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.parameters()
         self.common = common_parameters(point.model.assembly)
-        self._quarters = {quarters} if isinstance(quarters, str) else set(quarters)
+        self._quarters = set(map(self._today, (quarters,) if isinstance(quarters, str) else quarters))
         given = read_mapping("parameters", parameters)
         if not given:
             advice = "use tt.linearize for none"
             raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
-        self._given = {name for names in given for name in (names if isinstance(names, tuple) else (names,))}
-        self.all = tuple(self._read(names if isinstance(names, tuple) else (names,), given[names]) for names in given)
+        tied = [(tuple(map(self._today, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
+        self._given = {name for names, _ in tied for name in names}
+        self.all = tuple(self._read(*each) for each in tied)
         self._by_path: dict[str, tuple[Uncertain, Member]] = {}
         taken: dict[str, str] = {}
         for uncertain in self.all:
@@ -182,6 +184,11 @@ class Uncertainty:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
+    def _today(self, name: Any) -> Any:
+        """Return the name of today of a coordinate's angle or rate; anything else as it is."""
+        stem, end = split_end(name) if isinstance(name, str) else ("", "")
+        return f"{todays(self.point.model.coordinate_names, [stem])[0]}.{end}" if end in (_ANGLE, _RATE) else name
+
     def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
         if not names:
             advice = 'write {("left.mass", "right.mass"): tt.percent(10)}'
@@ -229,7 +236,7 @@ class Uncertainty:
         given = dict.fromkeys((fits,) if isinstance(fits, str) else fits, FIT) if not isinstance(fits, Mapping) else dict(fits)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
-            found = self.at(name)
+            found = self.at(self._today(name))
             if found is None:
                 advice = did_you_mean(name, self.paths())
                 raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))

@@ -442,6 +442,36 @@ class TestModes:
         np.savez(tmp_path / "before.npz", **arrays)
         assert np.array_equal(tt.load_trajectory(tmp_path / "before.npz", m).q, run.q)
 
+    def test_former_names_are_read_in_mappings(self) -> None:
+        """And what comes of them has the names of today."""
+        s = tt.System("b", gravity=[0, 0, 0])
+        s.connect("world", tt.Beam("b", **self.PANEL, modes=(1, 2)), tt.Revolute("hinge", stiffness=1.0))
+        m = s.resolve()
+        point = tt.trim(m)
+        for former, today in (("b.mode1", "b.mode_y1"), ("b.mode3.q", "b.mode_z2"), ("b.mode_y1.q", "b.mode_y1")):
+            bound, other = (tt.trim(m, q={"b.mode_y1": 0.1}, bounds={name: (-1.0, 1.0)}) for name in (former, today))
+            assert np.array_equal(bound.q, other.q)
+            with pytest.raises(tt.ModelError, match=r"b\.mode_y1' has bounds already"):
+                tt.trim(m, bounds={former: (-1.0, 1.0), "b.mode_y1": (-1.0, 1.0), "b.mode1.q": (-1.0, 1.0)})
+        with pytest.raises(tt.ModelError, match="unknown-bound"):
+            tt.trim(m, bounds={"b.mode6": (-1.0, 1.0)})
+        own, old = (tt.linearize(m, point, [name], [f"{name}.q"]) for name in ("b.mode_y1", "b.mode1"))
+        assert (own.input_labels, own.output_labels) == (old.input_labels, old.output_labels)
+        families = [
+            tt.lft(m, point, {f"{name}.q": (-0.01, 0.01)}, inputs=["hinge"], outputs=["hinge.q"], fits=[f"{name}.q"])
+            for name in ("b.mode_y1", "b.mode1")
+        ]
+        assert families[0].blocks == families[1].blocks
+        assert np.array_equal(families[0].at({"b.mode_y1.q": 0.005}).A, families[1].at({"b.mode_y1.q": 0.005}).A)
+        along = [[each.q for each in tt.trim_along(m, name, [0.0, 0.01])] for name in ("b.mode_y1.tau", "b.mode1.tau")]
+        assert np.array_equal(*along)
+        motions = {name: lambda t: 0.1 * np.sin(t) for name in m.coordinate_names}
+        renamed = {"b.mode1" if name == "b.mode_y1" else name: motion for name, motion in motions.items()}
+        for one, two in zip(*(tt.trajectory_series(m, 0.1, given, order=1) for given in (motions, renamed)), strict=True):
+            assert np.array_equal(one, two)
+        with pytest.raises(tt.ModelError, match=r"b\.mode_y1.*given-twice"):
+            tt.trajectory_series(m, 0.1, motions | renamed, order=1)
+
     def test_one_coordinate_is_not_taken_twice_by_two_names(self) -> None:
         s = tt.System("b", gravity=[0, 0, 0])
         s.connect("world", tt.Beam("b", **self.PANEL, modes=1), tt.Weld("root"))

@@ -78,10 +78,9 @@ WARNED = {
     "go1_description/go1": {"triangle-inequality"},
     "go2_description/go2": {"left-out"},
     "hyq_description/hyq_no_sensors": {"triangle-inequality"},
+    # its head is a point mass: the neck's three joints move two directions of it
     "icub_description/icub": {"ill-conditioned", "small-inertia"},
-    "icub_description/icub_reduced": {
-        "small-inertia"
-    },  # its head is a point mass: the neck's three joints move two directions of it
+    "icub_description/icub_reduced": {"small-inertia"},
     "kinova_description/kinova": {"left-out"},
     "panda_description/panda": {"left-out"},
     "panda_description/panda_collision": {"left-out"},

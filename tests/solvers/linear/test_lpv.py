@@ -94,8 +94,18 @@ def test_points_without_an_equilibrium_are_marked(tmp_path: Path) -> None:
     with refusal("outside", "hinge.tau = 17"):
         family.at(hinge_tau=17.0)
     assert not family.grid.valid.values[-1]
-    with pytest.raises(tt.ConvergenceError, match=r"no equilibrium at any point.*at hinge\.tau = 25: .*acceleration of hinge"):
+    with pytest.raises(
+        tt.ConvergenceError, match=r"no equilibrium at any point.*at hinge\.tau = 25: .*acceleration of hinge"
+    ) as caught:
         tt.lpv(s.resolve(), {"hinge.tau": [25.0, 30.0]})
+    assert [*caught.value.found] == [0, 1]
+    assert all("an acceleration of hinge" in reason for reason in caught.value.found.values())
+    with np.load(tmp_path / "family.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "damaged.npz", **(arrays | {"reasons": arrays["reasons"][:2]}))
+    with pytest.raises(tt.ModelError, match=r"wrong-format") as refused:
+        tt.LPVModel.load(tmp_path / "damaged.npz")
+    assert "2 reasons for 3 points that failed" in str(refused.value)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

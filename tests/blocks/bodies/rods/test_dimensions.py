@@ -12,6 +12,7 @@ PLACES = np.array([0.0, 0.25, 1.0])
 
 def test_numbers_pairs_and_functions_of_the_abscissa() -> None:
     assert along("radius", (0.2,), PLACES, 2.0).tolist() == [0.2, 0.2, 0.2]
+    # roundings of a product and a sum of numbers up to three times the result: up to six units of 1e-16
     np.testing.assert_allclose(along("radius", (0.2, 0.1), PLACES, 2.0), [0.2, 0.175, 0.1], rtol=1e-14)
     np.testing.assert_allclose(along("radius", lambda X: 0.3 - 0.1 * X, PLACES, 2.0), [0.3, 0.25, 0.1], rtol=1e-14)
 
