@@ -68,7 +68,7 @@ class Gaps:
         return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
 
     def rates(self, q: Array, v: Array, gaps: Array, step: float) -> Array:
-        """Return the rates (n) of `gaps` at a state, as far as they follow positions; Python's by differences over a `step` (s)."""
+        """Return the rates (n) of `gaps` at a state, as they follow positions; Python's by differences over a `step` (s)."""
         if self.compiled is not None:
             return self.compiled(q, v)[1]
         rates: Array = (self.at(self._model.moved(q, step * v), v) - gaps) / step
