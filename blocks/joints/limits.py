@@ -92,9 +92,15 @@ def stop_energy(limits: Array, q: Array) -> Any:
 
 def stop_gaps(limits: Array, q: Array) -> Array:
     """Return how far the positions q (n) are from each stop of limits (n, 6): those with a stiffness and a finite bound."""
-    stops = limits[:, 4] != 0
-    lower, upper = (stops & np.isfinite(limits[:, side]) for side in (0, 1))
-    return np.concatenate([(q - limits[:, 0])[lower], (limits[:, 1] - q)[upper]])
+    which, signs, bounds = stop_bounds(limits)
+    return signs * (q[which] - bounds)
+
+
+def stop_bounds(limits: Array) -> tuple[Array, Array, Array]:
+    """Return of each stop of limits (n, 6) whose it is, on which side of the bound it is not in it (1 or -1), and the bound."""
+    lower, upper = (np.flatnonzero((limits[:, 4] != 0) & np.isfinite(limits[:, side])) for side in (0, 1))
+    bounds = np.concatenate([limits[lower, 0], limits[upper, 1]])
+    return np.concatenate([lower, upper]), np.repeat([1.0, -1.0], [len(lower), len(upper)]), bounds
 
 
 def _depth(limits: Array, q: Array) -> tuple[Array, Array]:

@@ -70,11 +70,17 @@ def _own(unknowns: Unknowns, equations: Array) -> Array:
 
 
 def _growth(unknowns: Unknowns) -> float:
-    """Return how fast creeping from the guess grows, in what counts as one of rates, squared; zero if nothing does."""
+    """Return how fast creeping from the guess grows, in what counts as one of rates, squared; zero if nothing does.
+
+    Zero too where closures leave no matrix to tell it by: creeping goes on as where nothing grows.
+    """
     point, own = unknowns.guess, unknowns.select(Kind.POSITION)[1]
-    by_q = point.forward_derivatives[0]
-    if point.model.is_constrained:
-        by_q = np.linalg.solve(efforts_of_motions(point, np.eye(len(by_q))), efforts_of_motions(point, by_q))
-    else:
-        by_q = by_q[np.ix_(own, own)]
-    return float(np.linalg.eigvals(by_q).real.max(initial=0.0)) / unknowns.sizes.rate**2
+    try:
+        by_q = point.forward_derivatives[0]
+        if point.model.is_constrained:
+            by_q = np.linalg.solve(efforts_of_motions(point, np.eye(len(by_q))), efforts_of_motions(point, by_q))
+        else:
+            by_q = by_q[np.ix_(own, own)]
+        return float(np.linalg.eigvals(by_q).real.max(initial=0.0)) / unknowns.sizes.rate**2
+    except np.linalg.LinAlgError:
+        return 0.0

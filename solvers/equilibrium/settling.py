@@ -77,7 +77,7 @@ def strayed_findings(point: OperatingPoint, unknowns: Unknowns, settling: Settli
     if not len(point.growing):
         return
     settled = None
-    with suppress(ConvergenceError):
+    with suppress(ConvergenceError, ModelError):  # also where creeping meets a singular configuration
         settled = settling.from_guess(unknowns)
     if settled is not None and _apart(unknowns, point.q, settled.q).max(initial=0.0) <= _SAME:
         return
@@ -103,7 +103,7 @@ def to_stable(point: OperatingPoint, unknowns: Unknowns, settling: Settling) -> 
     for _ in range(_TRIES):
         if not len(point.growing):
             return point
-        with suppress(ConvergenceError):
+        with suppress(ConvergenceError, ModelError):  # as above
             point = settling.from_guess(start)
             if not len(point.growing):
                 return point

@@ -89,14 +89,10 @@ def trim(
         the system's size, or what moves it by as much within the time in which it would fall or turn so far.
     max_iterations : int
         Steps of Newton's method, and evaluations of the equations by the trust region that follows, at most.
-
     prefer : {None, "stable"}
         ``"stable"``: not an equilibrium whose motions grow, but the one at which the system comes to rest from the guess when
         it creeps, as if in honey, or from the unstable one found, pushed aside a little. Only coordinates may be unknown, of a
         system at rest.
-
-    Of mechanisms that keep no shape by themselves, where all coordinates are sought and no equilibrium at rest is near the
-    guess, the system creeps with its accelerations to where it comes to rest: chains find from any guess how they hang.
 
     Returns
     -------
@@ -122,6 +118,9 @@ def trim(
     -----
     Each iteration costs one linearisation; parameters, and the condition along the motion, some evaluations of the dynamics for
     each unknown.
+
+    Of mechanisms that keep no shape by themselves, where all coordinates are sought and no equilibrium at rest is near the
+    guess, the system creeps with its accelerations to where it comes to rest: chains find from any guess how they hang.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def trim(
         try:
             return anywhere(course)
         except ConvergenceError:
-            with suppress(ConvergenceError):  # the error of the search from the guess says more
+            with suppress(ConvergenceError, ModelError):  # the error of the search from the guess says more
                 return settling.from_guess(searched, rounds=1)
             raise
 

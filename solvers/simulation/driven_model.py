@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,12 +98,18 @@ class DrivenModel:
     @cached_property
     def gaps(self) -> Gaps:
         """What blocks, joints and interactions say is zero where they switch."""
-        return Gaps(self.model, self._dynamics.target_motions)
+        gaps, dynamics = Gaps(self.model, self._dynamics.target_motions), self._dynamics
+        if len(rows := self._guards_of(gaps)) and isinstance(dynamics, CompiledPreparedDynamics):
+            gaps.compiled = partial(dynamics.gaps, rows)
+        return gaps
 
     @cached_property
     def guards(self) -> Array:
         """Rows that guard all gaps in compiled code, none where that does not know them."""
-        dynamics, guarded, rows = self._dynamics, self.gaps.guarded, None
+        return self._guards_of(self.gaps)
+
+    def _guards_of(self, gaps: Gaps) -> Array:
+        dynamics, guarded, rows = self._dynamics, gaps.guarded, None
         if isinstance(dynamics, CompiledPreparedDynamics) and guarded is not None:
             rows = dynamics.guards(*guarded)
         return NO_GUARDS if rows is None else rows

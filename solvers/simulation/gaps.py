@@ -12,12 +12,15 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, motion_among
+from titop.blocks.interactions.interaction import COINCIDENT, Interaction, motion_among
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.limits import stop_bounds
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.model.model import Model
 
+#: What has stops, along coordinates: the others say where their ports are.
+_WITH_STOPS = (Joint, CoordinateLimits)
 #: A part of the gaps (n), as a function of q and v.
 _Part = Callable[[Array, Array], Array]
 
@@ -36,6 +39,10 @@ class Gaps:
     count : int
     follow_rates : bool
         Whether some depend on rates, not on positions alone.
+    rounding : float, m, rad
+        Gaps that are no larger may be zero.
+    compiled : callable ``f(q, v)``, optional
+        All gaps (n) and their rates by compiled code, where that knows them.
     """
 
     def __init__(self, model: Model, target_motions: Callable[[Array, Array], list[TargetMotion]]) -> None:
@@ -43,17 +50,27 @@ class Gaps:
         q, v = model.neutral(), np.zeros(model.nv)
         #: What kernels can guard: stops, as rows of places in q and v, sign and bound, and interactions; None if there is more.
         self.guarded: tuple[Array, list[tuple[int, Interaction]]] | None = np.zeros((0, 4)), []
+        self.compiled: Callable[[Array, Array], tuple[Array, Array]] | None = None
         self._parts = list(self._all_parts(q, v))
-        self.count = len(self.at(q, v))
-        self.follow_rates = not np.array_equal(self.at(q, v), self.at(q, v + 1.0))
+        self.count, self.rounding = len(self.at(q, v)), COINCIDENT * model.reach
+        self.follow_rates = bool(self.count) and self._are_of_rates(q, v)
+
+    def _are_of_rates(self, q: Array, v: Array) -> bool:
+        """Tell whether gaps change with rates, at a configuration or in no special position."""
+        states, moved = (q, self._model.probes[1]), np.random.default_rng(0).normal(size=len(v))
+        return any(not np.array_equal(self.at(q, v), self.at(q, v + moved)) for q in states)
 
     def at(self, q: Array, v: Array) -> Array:
         """Return the gaps (n) at a state with unit quaternions."""
+        if self.compiled is not None:
+            return self.compiled(q, v)[0]
         parts = [part(q, v) for part in self._parts]
         return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
 
     def rates(self, q: Array, v: Array, gaps: Array, step: float) -> Array:
-        """Return the rates (n) of `gaps` at a state, as far as they follow positions, by differences over a `step` (s)."""
+        """Return the rates (n) of `gaps` at a state, as they follow positions; Python's by differences over a `step` (s)."""
+        if self.compiled is not None:
+            return self.compiled(q, v)[1]
         rates: Array = (self.at(self._model.moved(q, step * v), v) - gaps) / step
         return rates
 
@@ -64,8 +81,8 @@ class Gaps:
         if len((stops := self._stops())(q, v)):
             yield stops
         for block in self._model.assembly.blocks.values():
-            own = redefines(block, "gaps", Joint) if isinstance(block, Joint) else redefines(block, "gaps", Block)
-            if own and not isinstance(block, Interaction | CoordinateLimits):
+            base = next((kind for kind in _WITH_STOPS if isinstance(block, kind)), Block)
+            if redefines(block, "gaps", base) and not isinstance(block, Interaction):
                 part = self._of_block(block)
                 if len(part(q, v)):
                     self.guarded = None
@@ -80,7 +97,7 @@ class Gaps:
             yield self._of_interactions(switching)
 
     def _stops(self) -> _Part:
-        """Return the gaps of all stops, those of joints with gaps of their own apart."""
+        """Return the gaps of all stops, those of joints and limits with gaps of their own apart."""
         assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
@@ -88,12 +105,11 @@ class Gaps:
                 in_q, in_v = assembly.q_slices[block.name].start, assembly.v_slices[block.name].start
                 places += [(in_q + k, in_v + k) for k in range(block.nv)]
         for limits in assembly.limits:
-            numbers.append(limits.limit_numbers)
-            places.append(assembly.place(limits.joint))
-        rows, where = np.vstack(numbers), np.array(places, dtype=int).reshape(-1, 2)
-        lower, upper = (np.flatnonzero((rows[:, 4] != 0) & np.isfinite(rows[:, side])) for side in (0, 1))
-        bounds = np.concatenate([rows[lower, 0], rows[upper, 1]])
-        signs, where = np.repeat([1.0, -1.0], [len(lower), len(upper)]), where[np.concatenate([lower, upper])]
+            if not redefines(limits, "gaps", CoordinateLimits):
+                numbers.append(limits.limit_numbers)
+                places.append(assembly.place(limits.joint))
+        which, signs, bounds = stop_bounds(np.vstack(numbers))
+        where = np.array(places, dtype=int).reshape(-1, 2)[which]
         self.guarded = np.column_stack([where, signs, bounds]), []
         in_q = where[:, 0]
         return lambda q, v: signs * (q[in_q] - bounds)
@@ -110,12 +126,14 @@ class Gaps:
         model, assembly = self._model, self._model.assembly
         nowhere, still = slice(0, 0), np.zeros(model.nv)
         in_q, in_v = assembly.q_slices.get(block.name, nowhere), assembly.v_slices.get(block.name, nowhere)
+        if isinstance(block, CoordinateLimits):
+            in_q, in_v = (slice(k, k + 1) for k in assembly.place(block.joint))
         u = np.zeros(len(block.inputs))
         at_world, world = (np.eye(3), np.zeros(3)), np.zeros(6)
 
         def gaps(q: Array, v: Array) -> Array:
             poses, twists = [], []
-            if not isinstance(block, Joint):
+            if not isinstance(block, _WITH_STOPS):
                 at = model.engine.observations.port_motion(block.name, q, v, still)
                 poses, twists = [at_world, (at.rotation, at.position)], [world, at.twist]
             return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u))

@@ -24,6 +24,9 @@ from titop.solvers.support.progress import progress_bar
 #: CyRK's integrators.
 _EXPLICIT = ("DOP853", "RK45", "RK23")
 
+#: Is told time and state after every step, or some, and what tells how many steps were made.
+Advance = Callable[[float, Array, Callable[[], float]], None]
+
 
 def integrate(
     plant: DrivenModel,
@@ -64,8 +67,8 @@ def integrate(
     with _bar(float(times[-1] - times[0]), progress) as bar:
         pace = Pace(float(times[0]), float(times[-1]), _bounds(plant, method, tolerances["max_step"]))
 
-        def advance(t: float, y: Array) -> None:
-            pace.look(t)
+        def advance(t: float, y: Array, steps: Callable[[], float]) -> None:
+            pace.look(t, steps)
             if plant.half_turns.any:
                 plant.half_turns.look(t, plant.split(t, y)[0])
             if bar is not None and t - times[0] - bar.n > bar.total / 200:
@@ -106,12 +109,12 @@ class _EveryStep:
 
     terminal, direction = False, 0
 
-    def __init__(self, t: float, y: Array, advance: Callable[[float, Array], None], watch: StiffnessWatch) -> None:
+    def __init__(self, t: float, y: Array, advance: Advance, watch: StiffnessWatch) -> None:
         self.last, self._advance, self._steps, self._watch = (t, y), advance, 0, watch
 
     def __call__(self, t: float, y: Array, *_: Any) -> float:
         self.last = t, y.copy()
-        self._advance(*self.last)
+        self._advance(*self.last, lambda: self._steps)
         self._watch.look(*self.last, self._steps)
         self._steps += 1
         return 1.0
@@ -123,7 +126,7 @@ def _explicit(
     y0: Array,
     method: str,
     tolerances: dict[str, float],
-    advance: Callable[[float, Array], None],
+    advance: Advance,
 ) -> Any:
     from CyRK import PySolver, pysolve_ivp
 

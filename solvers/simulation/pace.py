@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf, isfinite
 
 from titop.blocks.basics.errors import Finding, warn
@@ -11,6 +11,8 @@ from titop.solvers.support.progress import SHOW_AFTER
 
 #: A simulation that would take longer than this (s) from there on is told of.
 _LONG = 60.0
+#: A bound is what makes steps short where they are longer than this part of it, taken all together.
+_BINDING = 0.5
 
 
 class Pace:
@@ -27,24 +29,26 @@ class Pace:
         self._argument, self._bound = min(bounds.items(), key=lambda item: item[1], default=("max_step", inf))
         self._span = end - start
         self._end, self._begun_at, self._look_at = end, start, inf
-        self._begun = 0.0
+        self._begun = self._first = 0.0
 
-    def look(self, t: float) -> None:
-        """Look at the time `t` (s) that was reached.
+    def look(self, t: float, steps: Callable[[], float]) -> None:
+        """Look at the time `t` (s) that was reached in some `steps`, which are asked for when it is due.
 
         Warns
         -----
         ModelWarning
-            Telling how many steps the bound asks for.
+            Telling how many steps the bound asks for, where it is what makes them short.
         """
         now = time.perf_counter()
         if not self._begun:
-            self._begun, self._begun_at, self._look_at = now, t, now + SHOW_AFTER
+            self._begun, self._begun_at, self._look_at, self._first = now, t, now + SHOW_AFTER, steps()
         if now < self._look_at:
             return
         self._look_at = inf
         left = (self._end - t) * (now - self._begun) / (t - self._begun_at) if t > self._begun_at else inf
         if left < _LONG or not isfinite(self._bound):
+            return
+        if t - self._begun_at < _BINDING * self._bound * (steps() - self._first):  # something else makes them shorter
             return
         found = f"{self._bound:.3g} s, which asks for {self._span / self._bound:.2g} steps over {self._span:.3g} s"
         expected = f"steps that end: these will take {_duration(left)} more"

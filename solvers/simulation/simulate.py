@@ -144,8 +144,8 @@ def simulate(
     ModelWarning
         For springs of rotations that pass half a turn (compliant closures, free and spherical joints), flexible bodies without
         geometric stiffness that spin, references that look like deviations from the operating point, wrenches of it that do not
-        act, an `rtol` below rounding. After a second, for an explicit method
-        whose steps are bounded by stiffness: names the coordinate, and methods to take.
+        act, an `rtol` below rounding. After a second, for an explicit method whose steps are bounded by stiffness: names the
+        coordinate, and methods to take. So too for a `max_step`, a fixed step or a `sample_time` that asks for endless steps.
 
     Examples
     --------

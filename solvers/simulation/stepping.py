@@ -47,7 +47,7 @@ def integrate_stepwise(
     events: Sequence[Watched],
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
-    advance: Callable[[float, Array], None],
+    advance: Callable[[float, Array, Callable[[], float]], None],
 ) -> Any:
     """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
     begin, end = float(times[0]), float(times[-1])
@@ -57,8 +57,11 @@ def integrate_stepwise(
     solver: Stepper | None = None
     watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
 
+    def steps() -> float:
+        return plant.counted.get("steps", 0) + (solver.statistics()["steps"] if solver is not None else 0)
+
     def look(t: float, y: Array) -> None:
-        advance(t, y)
+        advance(t, y, steps)
         if watch.is_due and solver is not None and method in EXPLICIT:
             watch.look(t, y, int(solver.statistics()["steps"]), pieces)
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.kernels.ports.guards import NEARNESS, RATE, SIDE, VALUE
+from titop.solvers.kernels.ports.guards import NEARNESS, RATE, ROUNDED, SIDE, VALUE
 from titop.solvers.simulation.plant import Plant
 
 #: Into how many parts a step is split where something may switch within: the longest are about a quarter of a period.
@@ -62,8 +62,8 @@ class Within:
         self._step, self.exact = _RATE * (end - begin), _EXACT * (end - begin) + 4 * _ROUNDING * abs(end)
 
     def prepare(self, times: Sequence[float]) -> None:
-        """Let the states that gaps and their rates at some times want be found at once."""
-        self._states([*times, *(t + self._aside(t) for t in times)])
+        """Let the states that gaps and their rates at some times want be found at once: by positions, one for each time."""
+        self._states([*times, *(t + self._aside(t) for t in times if self._plant.gaps.follow_rates)])
 
     def _aside(self, t: float) -> float:
         """Return a time from t to one beside it."""
@@ -79,12 +79,14 @@ class Within:
 
     def rates(self, t: float, gaps: Array) -> Array:
         """Return the rates of the `gaps` at a time within."""
+        if not self._plant.gaps.follow_rates:
+            return self._plant.gaps.rates(*self._plant.split(t, self._states([t])[0]), gaps, self._step)
         step = self._aside(t)
         rates: Array = (self.gaps(t + step) - gaps) / step
         return rates
 
     def end_rates(self, t: float, y: Array, gaps: Array) -> Array:
-        """Return the rates of the `gaps` at one of the ends, where the state is y: by positions, where these are enough."""
+        """Return the rates of the `gaps` at one of the ends, where the state is y."""
         if self._plant.gaps.follow_rates:
             return self.rates(t, gaps)
         return self._plant.gaps.rates(*self._plant.split(t, y), gaps, self._step)
@@ -114,6 +116,8 @@ class Switching:
         self._sides = np.sign(self._gaps)
         self._guards = plant.guards
         self.is_guarded = bool(len(self._guards))
+        if self.is_guarded:
+            self._guards[:, ROUNDED] = plant.gaps.rounding
         self.go_back()
 
     def go_back(self) -> None:
@@ -147,12 +151,16 @@ class Switching:
         return first, switched
 
     def _near(self, h: float) -> Array:
-        """Return which gaps may come to zero in a step of length h: a cubic stays above its four control points."""
+        """Return which gaps may come to zero in a step of length h: a cubic stays above its four control points.
+
+        Those that are zero up to rounding, and stay so, do not come there.
+        """
         sides, change = self._sides, np.abs(self._after - self._gaps)
         begin, end, out, into = sides * self._gaps, sides * self._after, h / 3 * self._rates, h / 3 * self._after_rates
         least = np.minimum(np.minimum(begin, begin + sides * out), np.minimum(end, end - sides * into))
         size = np.maximum(change, 3 * np.maximum(np.abs(out), np.abs(into)))
-        return np.flatnonzero(~(least > NEARNESS * size) | (sides == 0))
+        is_none = np.maximum(np.maximum(np.abs(self._gaps), np.abs(self._after)), size) <= self._plant.gaps.rounding
+        return np.flatnonzero((~(least > NEARNESS * size) | (sides == 0)) & ~is_none)
 
     def _look(self, within: Within, near: Array) -> dict[int, float]:
         """Return when gaps that come `near` to zero in a step switch first, of those that do."""

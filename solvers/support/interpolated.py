@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: What rounding makes of samples, in parts of the largest.
+#: What rounding makes of samples and times, in parts of the largest sample, and of a time itself.
 _ROUNDING = 8 * np.finfo(float).eps
 
 
@@ -37,6 +37,8 @@ class Interpolated:
         steps = np.diff(times)
         nearest = np.minimum(np.append(steps, math.inf), np.insert(steps, 0, math.inf))
         rounding = _ROUNDING * np.abs(samples).max(axis=0, initial=0.0) / nearest[:, None]
+        steepness = np.abs(np.pad(slopes, ((1, 1), (0, 0))))
+        rounding += _ROUNDING * (np.abs(times) / nearest)[:, None] * np.maximum(steepness[:-1], steepness[1:])
         found: Array = times[(bends > rounding).any(axis=1)]
         return found
 

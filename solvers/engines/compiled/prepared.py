@@ -21,7 +21,7 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise
 from titop.solvers.kernels.entries import closure_entries, dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.guards import BOUND, GUARD_COLUMNS, IN_Q, ROW
+from titop.solvers.kernels.ports.guards import BOUND, GUARD_COLUMNS, IN_Q, NEAR, RATE, ROW, VALUE
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
@@ -222,6 +222,15 @@ class CompiledPreparedDynamics(PreparedDynamics):
         kernel, step = self._guard
         step[0] = length
         return bool(kernel(rows, *self._tables, q, v) == layout.OK)
+
+    def gaps(self, rows: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the guarded gaps (n) at a state and their rates; they are written into the `rows` too."""
+        kernel, step = self._guard
+        step[0] = 0.0
+        status = kernel(rows, *self._tables, q, v)
+        if status != NEAR:
+            self._system.raise_for(status)
+        return rows[:, VALUE].copy(), rows[:, RATE].copy()
 
     @cached_property
     def _forward(self) -> Any:

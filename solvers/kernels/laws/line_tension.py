@@ -65,6 +65,15 @@ def write_arms(coordinates, first, numbers, g):
 
 
 @helper
+def stretching(coordinates, motion, g):
+    """Return the rate of the stretch."""
+    rate = 0.0
+    for j in range(coordinates):
+        rate += g[0, j] * motion[0, coordinates + j]
+    return rate
+
+
+@helper
 def _elastic(coordinates, numbers, motion, stretch, g):
     """Return the stiffness that acts, none if slack, and the share of its tension that dissipation adds to or takes from."""
     share = 1.0

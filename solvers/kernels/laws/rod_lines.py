@@ -25,6 +25,7 @@ from titop.solvers.kernels.laws.line_tension import (
     pull,
     pull_slopes,
     stretched_energy,
+    stretching,
     taken_in,
     write_arms,
 )
@@ -142,4 +143,12 @@ def line_slopes(ports, coordinates, inputs, numbers, motion, slopes, g):
     pull_slopes(n, numbers, motion, stretch, g, slopes)
 
 
-LINE = CompiledInteraction("rod_line", line_loads, line_energy, line_slopes)
+@helper
+def line_gap(ports, coordinates, inputs, numbers, motion, gap):
+    """By how much a tendon is stretched."""
+    g = np.empty((1, coordinates))
+    gap[0, 0] = _follow(coordinates, numbers, motion, g)
+    gap[0, 1] = stretching(coordinates, motion, g)
+
+
+LINE = CompiledInteraction("rod_line", line_loads, line_energy, line_slopes, line_gap)

@@ -21,6 +21,7 @@ from titop.solvers.kernels.laws.line_tension import (
     pull,
     pull_slopes,
     stretched_energy,
+    stretching,
     taken_in,
     write_arms,
 )
@@ -125,8 +126,18 @@ def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
     return status
 
 
+def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
+    own, told, g = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates), np.empty((1, coordinates))
+    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
+    shared, totals, result = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1)), row_at(gap, 2)
+    status, result[0, 0] = _follow(coordinates, own, told, table, shared, totals, g)
+    result[0, 1] = stretching(coordinates, told, g)
+    return status
+
+
 LINE = InteractionStages(
     Stage("soft_line_act", _act, INTERACTION_ARGUMENTS),
     Stage("soft_line_act_slopes", _slopes, INTERACTION_ARGUMENTS),
     Stage("soft_line_stored", _stored, INTERACTION_ARGUMENTS),
+    Stage("soft_line_gap", _gap, INTERACTION_ARGUMENTS),
 )

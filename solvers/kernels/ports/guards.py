@@ -1,7 +1,8 @@
 """Gaps of stops and interactions, guarded step by step: whether one may have come to zero within a step.
 
 A row of ``guards`` for each gap, of these columns. A step is cleared if none comes near: the cubic through a gap and its rates
-at both ends stays above its four control points (see `titop.solvers.simulation.switching`, which looks at others closely).
+at both ends stays above its four control points (see `titop.solvers.simulation.switching`, which looks at others closely), or
+if it is zero up to rounding and stays so.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ BOUND = 4  # and the bound
 SIDE = 5  # on which the gap is: 1 or -1
 VALUE = 6  # of the gap (m, rad) when it was looked at last,
 RATE = 7  # and its rate
-GUARD_COLUMNS = 8
+ROUNDED = 8  # what rounding makes of it (m, rad): no more of it, nor of what it changes by, is none
+GUARD_COLUMNS = 9
 
 #: A status: a gap may have come to zero.
 NEAR = -10
@@ -84,7 +86,8 @@ def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, le
         out, into = h / 3.0 * given[k, RATE], h / 3.0 * answer[1]
         least = min(min(side * begin, side * (begin + out)), min(side * end, side * (end - into)))
         size = max(abs(end - begin), 3.0 * max(abs(out), abs(into)))
-        if not least > NEARNESS * size or side == 0.0:
+        largest = max(max(abs(begin), abs(end)), size)
+        if (not least > NEARNESS * size or side == 0.0) and not largest <= given[k, ROUNDED]:
             result = NEAR
         given[k, VALUE], given[k, RATE] = answer[0], answer[1]
     return result

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.closed_systems import slider_crank
+from titop.blocks.basics.errors import Finding
+from titop.solvers.equilibrium import creeping
 from titop.solvers.equilibrium import trim as trimming
 from titop.solvers.equilibrium.creeping import crept
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -53,6 +56,27 @@ def test_a_horizontal_chain_hangs() -> None:
     point = tt.trim(m)
     assert accelerations(point) < 1e-6
     np.testing.assert_allclose(m.pose("bar2.end", point.q)[1][:2], 0.0, atol=1e-8)
+
+
+def test_what_has_no_matrix_of_closures_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = slider_crank().resolve()
+    guess = Unknowns(OperatingPoint(m, m.assemble([0.7, -1.0, 0.3])))
+    assert np.isfinite(creeping._growth(guess))
+    monkeypatch.setattr(creeping, "efforts_of_motions", lambda point, motions: np.zeros_like(motions))
+    assert creeping._growth(guess) == 0.0
+
+
+def test_singular_configurations_on_the_way_are_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told is what the search itself has found."""
+
+    def meet(searched: Unknowns, _: int) -> OperatingPoint:
+        raise tt.ModelError(Finding("singular-closure", "loop", "1 independent constraint", "2", "move away"))
+
+    monkeypatch.setattr(trimming, "crept", meet)
+    with pytest.raises(tt.ConvergenceError, match="no equilibrium near the guess"):
+        tt.trim(parallel_chain())
+    with pytest.raises(tt.ConvergenceError, match="no stable equilibrium is found"):
+        tt.trim(parallel_chain(), q=[-np.pi / 2, 0.0, 0.0], prefer="stable")
 
 
 def test_without_creeping_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

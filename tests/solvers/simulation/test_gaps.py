@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import titop as tt
+from tests.solvers.simulation.soft_arms import L, hinged
 from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.ports.guards import RATE, VALUE
 from titop.solvers.simulation.driven_model import DrivenModel
@@ -62,6 +64,39 @@ def test_compiled_code_guards_the_same_gaps() -> None:
     np.testing.assert_allclose(driven.guards[:, RATE], driven.gaps.rates(y[:2], y[2:], gaps, 1e-7), rtol=0, atol=1e-6)
 
 
+def tendons() -> dict[str, tt.System]:
+    """A rod, and a deformable body, each with tendons on two sides, of which one winds up on a drum."""
+    rod = tt.Rod("rod", 0.3, tt.Section.circle(0.005), young=1e6, density=1000.0)
+    arm = hinged()
+    systems, body, ends = {"rod": tt.System("rod"), "soft": arm}, arm["body"], [[0.01, 0, 0], [0.01, 0.002, L]]
+    systems["rod"].connect("world", rod, tt.Weld("clamp"))
+    made = {
+        "rod": lambda name, side, **how: tt.Tendon(name, rod, y=side * 0.004, z=0.001, **how),
+        "soft": lambda name, side, **how: tt.SoftTendon(name, body, [[side * x, y, z] for x, y, z in ends], **how),
+    }
+    for kind, s in systems.items():
+        s.connect("world", tt.RigidBody("drum", 1.0, inertia=0.1), tt.Revolute("motor"))
+        s.add_interaction(made[kind]("near", 1.0, stiffness=100.0, displacement=0.01))
+        s.add_interaction(made[kind]("far", -1.0, stiffness=50.0, dissipation=0.2, arms=[0.02]), "motor")
+    return systems
+
+
+@pytest.mark.parametrize("kind", ["rod", "soft"])
+def test_compiled_code_guards_tendons(kind: str) -> None:
+    """Stretch and its rate, against the blocks' own word and differences of it."""
+    s, rng = tendons()[kind], np.random.default_rng(3)
+    driven, of_blocks = plant(s.resolve()), plant(s.resolve(engine="reference")).gaps
+    q, v = 0.3 * rng.normal(size=driven.model.nq), rng.normal(size=driven.model.nv)
+    driven.clears(0.0, np.concatenate([q, v]), 1e-3)
+    gaps, step = of_blocks.at(q, v), 1e-6
+    assert gaps.shape == (2,)
+    np.testing.assert_allclose(driven.guards[:, VALUE], gaps, rtol=0, atol=1e-15)  # rounding of lengths of 0.3 m
+    slopes = (of_blocks.at(q + step * v, v) - of_blocks.at(q - step * v, v)) / (2 * step)
+    np.testing.assert_allclose(driven.guards[:, RATE], slopes, rtol=1e-7, atol=1e-9)  # central differences
+    np.testing.assert_array_equal(driven.gaps.at(q, v), driven.guards[:, VALUE])
+    np.testing.assert_array_equal(driven.gaps.rates(q, v, gaps, math.nan), driven.guards[:, RATE])
+
+
 def test_nothing_is_watched_where_nothing_switches() -> None:
     s = tt.System("plain")
     joint = tt.Revolute("hinge", friction=tt.Friction(0.1), limits=tt.Limits(-1.0, 1.0))  # limits that stop nothing
@@ -87,3 +122,37 @@ def test_users_gaps_are_not_guarded_but_watched() -> None:
     assert driven.gaps.at(np.array([0.2]), np.array([0.7])).tolist() == pytest.approx([0.2, 3.7])
     assert driven.gaps.follow_rates
     assert not len(driven.guards)
+
+
+def test_gaps_that_follow_rates_away_from_neutral_do_so() -> None:
+    """Not at the neutral configuration: there the gap is zero at any rate."""
+
+    class Governor(tt.Revolute):
+        def gaps(self, motion: tt.TargetMotion) -> Array:
+            return np.array([motion.v[0] * motion.q[0]])
+
+    class Latch(tt.Revolute):
+        def gaps(self, motion: tt.TargetMotion) -> Array:
+            return np.array([np.sin(motion.q[0])])
+
+    for joint, follows in ((Governor("turn"), True), (Latch("turn"), False)):
+        s = tt.System("own")
+        s.connect("world", tt.RigidBody("wheel", 1.0, inertia=1.0), joint)
+        assert plant(s.resolve()).gaps.follow_rates is follows
+
+
+def test_limits_with_gaps_of_their_own_say_them() -> None:
+    """As joints do: beside the same limits of the class, which stop at their bounds."""
+
+    class Padded(tt.CoordinateLimits):
+        def gaps(self, motion: tt.TargetMotion) -> Array:
+            return np.array([0.02 - motion.q[0] + 0.1 * motion.v[0]])
+
+    for kind, expected in ((tt.CoordinateLimits, 0.01 - 0.003), (Padded, 0.02 - 0.003 + 0.1 * 0.5)):
+        s = tt.System("bumper", gravity=[0, 0, 0])
+        s.connect("world", tt.Beam("boom", 1.0, density=1.0, area=1.0, young=1e4, iy=1e-4, iz=1e-4), tt.Weld("clamp"))
+        s.add_limits(kind("bumper", "boom.C_y", tt.Limits(upper=0.01, stiffness=1e3)))
+        driven = plant(m := s.resolve())
+        found = driven.gaps.at(m.configuration({"boom.C_y": 0.003}), m.velocity({"boom.C_y": 0.5}))
+        assert found.tolist() == pytest.approx([expected], abs=1e-16)
+        assert len(driven.guards) == (kind is tt.CoordinateLimits)

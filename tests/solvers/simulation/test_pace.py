@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import pytest
@@ -59,7 +60,30 @@ def test_quick_simulations_need_no_word(monkeypatch: pytest.MonkeyPatch) -> None
     for reached, bounds in ((0.5, {"max_step": 1e-9}), (1e-9, {}), (1e-9, {"max_step": float("inf")})):
         watch = Pace(0.0, 1.0, bounds)
         for t in (0.0, reached):
-            watch.look(t)
+            watch.look(t, lambda t=t, span=reached: 1e6 * t / span)
+
+
+@pytest.mark.parametrize(("steps", "binds"), [(1000, True), (1900, True), (2100, False), (10**6, False)])
+def test_a_bound_is_blamed_where_steps_come_near_it(steps: int, binds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 ms in steps of 1 us at most, of 1 s: an hour of which only steps of about that length are to be told."""
+    clock, made = iter([0.1, 3.7]), iter([5, 5 + steps])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    watch = Pace(0.0, 1.0, {"max_step": 1e-6})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for t in (1e-9, 1e-9 + 1e-3):
+            watch.look(t, lambda: next(made))
+    assert [str(w.message).startswith("max_step: got") for w in caught] == [True] * binds
+
+
+@pytest.mark.parametrize("arguments", [{"events": tt.Event(lambda t, q, v: 1.0, name="never")}, {"tau": lambda t, q, v: [0.0]}])
+def test_looks_are_told_how_many_steps_were_made(arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[float] = []
+    monkeypatch.setattr(Pace, "look", lambda self, t, steps: counts.append(steps()))
+    run = tt.simulate(falling(), [0.0, 1.0], [0.0], [0.0], max_step=0.01, **arguments)
+    assert counts == sorted(counts)
+    assert counts[-1] == pytest.approx(run.statistics["steps"], abs=1)
+    assert counts[-1] >= 99
 
 
 @pytest.mark.parametrize(

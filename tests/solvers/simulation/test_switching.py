@@ -15,6 +15,7 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 import titop as tt
 from tests.solvers.simulation.switching_systems import GRAVITY, Switching, scuffing, stopped, tethered
 from titop.blocks.basics.spatial import Array
+from titop.solvers.simulation.switching import Switching as SwitchedGaps
 
 METHODS = ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"]
 SYSTEMS = [scuffing, stopped, tethered]
@@ -219,6 +220,43 @@ def test_contacts_far_away_cost_no_evaluations() -> None:
             s.close_loop(s.world.port("floor"), bob.port("tip"), tt.Contact("c", 0.0, 1e8))
         steps.append(tt.simulate(s.resolve(), [0, 10], [1.2], [0.0], progress=False).statistics["steps"])
     assert steps[0] == steps[1]
+
+
+@pytest.mark.parametrize(
+    "kind", [tt.Tendon, type("OwnTendon", (tt.Tendon,), {"gaps": lambda self, m: tt.Tendon.gaps(self, m)})]
+)
+@pytest.mark.parametrize(("displacement", "moves"), [(0.0, False), (0.01, True), (0.0, True)], ids=["rest", "taut", "falls"])
+def test_what_elastic_tendons_cost(kind: Any, displacement: float, moves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gap that is zero and stays so, and one that stays away, is looked at where steps end, by compiled code if it can."""
+    asked, looked, own = [0], [0], tt.Tendon.gaps
+
+    def gaps(self: tt.Tendon, motion: tt.TargetMotion) -> Array:
+        asked[0] += 1
+        return own(self, motion)
+
+    def look(self: SwitchedGaps, *given: Any) -> dict[int, float]:
+        looked[0] += 1
+        return closely(self, *given)
+
+    closely = SwitchedGaps._look
+    monkeypatch.setattr(tt.Tendon, "gaps", gaps)
+    monkeypatch.setattr(SwitchedGaps, "_look", look)
+    s = tt.System("arm", gravity=[0, 0, -GRAVITY if moves else 0.0])
+    rod = tt.Rod("rod", 0.3, tt.Section.circle(0.005), young=1e6, density=1000.0)
+    s.connect("world", rod, tt.Weld("clamp"))
+    for name, angle in (("a", 0.0), ("b", 2.1), ("c", -2.1)):
+        y, z = 0.004 * np.cos(angle), 0.004 * np.sin(angle)
+        s.add_interaction(kind(name, rod, y=y, z=z, stiffness=100.0, displacement=displacement))
+    m = s.resolve()
+    statistics = tt.simulate(m, [0, 0.05], m.neutral(), np.zeros(m.nv), progress=False).statistics
+    if displacement or not moves:
+        assert looked[0] == 0
+    else:  # the control: they go taut and slack
+        assert 0 < looked[0] < 0.5 * statistics["steps"]
+    if kind is tt.Tendon:
+        assert asked[0] <= 24  # of three tendons, to tell which have gaps, how many, and whether these follow rates
+    else:  # the control: Python is asked at the ends of all steps
+        assert asked[0] > 3 * statistics["steps"]
 
 
 def test_gaps_that_are_no_numbers_are_refused() -> None:

@@ -37,5 +37,15 @@ def test_rounding_makes_no_kinks(size: float) -> None:
     line = size * (1000.0 + 3.0 * times)
     assert Interpolated(times, line).kinks.tolist() == [0.0, 10.0]
     assert not len(Interpolated(times, np.full((1001, 2), 0.3 * size)).kinks)
+    late = times + 1e5  # which are rounded by 1e-9 of the step between them
+    assert Interpolated(late, 0.3 * size * (times - 5.0)).kinks.tolist() == [late[0], late[-1]]
     bent = line + size * 3e-6 * np.maximum(times - 4.0, 0.0)
     assert Interpolated(times, bent).kinks.tolist() == [0.0, 4.0, 10.0]
+
+
+def test_late_ramps_are_straight_and_late_bends_are_kinks() -> None:
+    times, heights = np.linspace(1000.0, 1001.0, 1001), np.linspace(0.0, 2.0, 1001)
+    assert Interpolated(times, heights[:, None]).kinks.tolist() == [1000.0, 1001.0]
+    # the control: a bend of 1e-6 of the slope, a thousand times what rounding of the times makes of it
+    bent = heights + 2e-6 * np.maximum(times - times[400], 0.0)
+    assert Interpolated(times, bent).kinks.tolist() == [1000.0, times[400], 1001.0]
