@@ -15,6 +15,7 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 import titop as tt
 from tests.solvers.simulation.switching_systems import GRAVITY, Switching, scuffing, stopped, tethered
 from titop.blocks.basics.spatial import Array
+from titop.solvers.simulation.switching import _Curve
 
 METHODS = ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"]
 SYSTEMS = [scuffing, stopped, tethered]
@@ -51,6 +52,31 @@ def test_nothing_is_stepped_over_at_loose_tolerances(method: str) -> None:
 @pytest.mark.parametrize("make", SYSTEMS)
 def test_nothing_is_stepped_over_by_the_generalised_alpha_scheme(make: Callable[[], Switching]) -> None:
     assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 2e-2  # of second order
+
+
+@pytest.mark.parametrize("speed", [1.7, 2.0, 2.3, 3.0])
+@pytest.mark.parametrize(
+    ("how", "allowed"),
+    [
+        ({"method": tt.GeneralizedAlpha(spectral_radius=0.8, step=1e-3)}, 0.05),
+        ({"method": tt.GeneralizedAlpha(spectral_radius=0.8, step=3e-4)}, 0.005),
+        ({"method": "generalized-alpha", "rtol": 1e-3, "atol": 1e-5}, 0.03),
+    ],
+)
+def test_the_generalised_alpha_scheme_goes_on_from_steps_cut_short(how: dict[str, Any], allowed: float, speed: float) -> None:
+    """A mass between two stops, on five ways to and fro, some of whose steps are cut to nanoseconds at the stops.
+
+    It is back with its speed: each stop keeps it for 2.94 times depth over speed (see `test_a_ball_bounces_where_it_should`).
+    """
+    stops = tt.Limits(-0.1, 0.1, stiffness=1e6)
+    s = tt.System("between", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0], limits=stops))
+    period = 0.4 / speed + 2 * 2.9432 * (1.25 * speed**2 / 1e6) ** 0.4 / speed
+    run = tt.simulate(s.resolve(), [0, 5 * period], [0.0], [speed], progress=False, **how)
+    # of second order: twice what is found
+    assert run.q[-1, 0] == pytest.approx(0, abs=allowed)
+    assert run.v[-1, 0] == pytest.approx(speed, abs=2 * allowed)
+    assert run.statistics["steps"] < (1.1 * 5 * period / 1e-3 if allowed == 0.05 else 6000)
 
 
 def silent() -> Switching:
@@ -225,3 +251,31 @@ def test_gaps_that_are_no_numbers_are_refused() -> None:
     wrong = type("Wrong", (Bumper,), {"gaps": lambda self, motion: np.array([np.nan])})
     with pytest.raises(tt.ModelError, match=r"bumper\.gaps: .*a vector of finite numbers"):
         tt.simulate(bumped(wrong).system.resolve(), [0, 1], [-1.0], [0.0])
+
+
+def test_gaps_that_change_in_number_are_refused() -> None:
+    wrong = type("Wrong", (Bumper,), {"gaps": lambda self, motion: np.ones(1 if motion.r[1][0] > -0.5 else 2)})
+    with pytest.raises(tt.ModelError, match=r"bumper\.gaps: .*expected 1 numbers, as in the neutral configuration"):
+        tt.simulate(bumped(wrong).system.resolve(), [0, 1], [-1.0], [0.0])
+
+
+class _Line:
+    """States of a `Within` whose one gap is ``middle - t``."""
+
+    exact = 1e-9
+
+    def __init__(self, middle: float) -> None:
+        self.middle = middle
+
+    def gaps(self, t: float) -> Array:
+        return np.array([self.middle - t])
+
+    def rates(self, t: float, gaps: Array) -> Array:
+        return np.array([-1.0])
+
+
+@pytest.mark.parametrize(("middle", "expected"), [(0.5, 0.5), (-1e-12, 0.0)])
+def test_what_is_known_at_the_ends_is_taken(middle: float, expected: float) -> None:
+    """Also where the curve within begins on the other side, by less than the tolerances: as those of LSODA and BDF may."""
+    curve = _Curve(_Line(middle), 0, [0.0, 1.0], np.array([max(middle, 1e-12), middle - 1]), np.array([-1.0, -1.0]))
+    assert curve.leaves(1.0) == pytest.approx(expected, abs=1e-9)
