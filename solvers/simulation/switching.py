@@ -178,10 +178,14 @@ class Switching:
                 found[k] = t
         return found
 
-    def go_on(self, within: Within, switched: Array) -> None:
-        """Go on from the end of the step that was looked at last, where some gaps have switched."""
+    def stuck(self, cut: Array) -> Array:
+        """Return which of those gaps that `cut` the step (mask) have come no nearer: rounding keeps them from switching."""
+        return cut & (self._sides * (self._after - self._gaps) >= 0)
+
+    def go_on(self, within: Within, switched: Array, stuck: Array) -> None:
+        """Go on from the end of the step that was looked at last, where some gaps have switched, of these some by `stuck`."""
         self._at, self._gaps, self._rates = within.end, self._after, self._after_rates
-        beyond = np.abs(self._gaps) > within.exact * np.abs(self._rates)
+        beyond = ~stuck & (np.abs(self._gaps) > within.exact * np.abs(self._rates))
         moved = np.where(self._rates == 0, -self._sides, np.sign(self._rates))
         self._sides = np.where(beyond, np.sign(self._gaps), np.where(switched, moved, self._sides))
         self.go_back()
