@@ -149,14 +149,19 @@ class AlphaSolver:
         return lambda times: np.array([state(t) for t in times])
 
     def end_at(self, t: float) -> OnClosures:
-        """Make the last step again, up to a time (s) within it, or before; return the state on the closures there."""
-        end, self.node, self.before = self.end, self.before, self._earlier
+        """Make the last step again, up to a time (s) within it, or before; return the state on the closures there.
+
+        How short it is says nothing of the steps behind it: these are of the length that was wanted, if it reaches the time.
+        """
+        end, wanted, self.node, self.before = self.end, self.h, self.before, self._earlier
         self.end, self.h = t, t - self.node.t
         self.counts["steps"] -= 1
         try:
             return self.step(-math.inf)
         finally:
             self.end = end
+            if self.t == t:
+                self.h = wanted
 
     def pass_over(self, t: float) -> OnClosures | None:
         """Tell that steps begin where others end."""

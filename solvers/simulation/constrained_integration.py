@@ -141,17 +141,20 @@ def integrate_steps(
 def _settled(step: _Step, closed: OnClosures, switching: Switching) -> tuple[_Step, OnClosures, bool]:
     """Let a step end where something switches; return it, its end, and whether it does there."""
     plant, solver = step.plant, step.solver
-    before = step.state(step.before)
+    before, cut = step.state(step.before), np.zeros(plant.gaps.count, dtype=bool)
     for tried in range(_TRIES + 1):
         within = Within(plant, step.before, step.after, step.states)
         first, switched = switching.first(within, before, closed.y)
         if first >= step.after - within.exact or tried == _TRIES:
             break
         switching.go_back()
+        cut |= switched
         closed = solver.end_at(first)
         closed = follow_branch(plant, solver.t, closed)
         step = _Step(plant, solver.begin, solver, closed.y)
-    switching.go_on(within, switched)
+    stuck = switching.stuck(cut & ~switched)
+    switched |= stuck
+    switching.go_on(within, switched, stuck)
     if switched.any() and (beyond := solver.pass_over(solver.t + within.exact)) is not None:
         step, closed = _Step(plant, solver.begin, solver, beyond.y), beyond
     return step, closed, bool(switched.any())

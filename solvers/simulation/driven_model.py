@@ -87,13 +87,15 @@ class DrivenModel:
         #: What the integrator counted.
         self.counted: dict[str, float] = {}
 
-    @cached_property
-    def kinks(self) -> Array:
-        """The times (s) at which samples and splines that act bend; what functions say is not known."""
+    def kinks(self, tolerance: float) -> Array:
+        """Return the times (s) at which samples and splines that act bend, as far as a relative `tolerance` lets it count.
+
+        What functions say is not known.
+        """
         tables = [acts.samples for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)]
         if self.loop is not None and not self.loop.sampled:
             tables += self.loop.references.tables
-        return np.unique(np.concatenate([np.zeros(0), *(table.kinks for table in tables), *self.motion.kinks]))
+        return np.unique(np.concatenate([np.zeros(0), *(table.kinks(tolerance) for table in tables), *self.motion.kinks]))
 
     @cached_property
     def gaps(self) -> Gaps:

@@ -82,19 +82,19 @@ class Gaps:
             yield stops
         for block in self._model.assembly.blocks.values():
             base = next((kind for kind in _WITH_STOPS if isinstance(block, kind)), Block)
-            if redefines(block, "gaps", base) and not isinstance(block, Interaction):
-                part = self._of_block(block)
-                if len(part(q, v)):
-                    self.guarded = None
-                    yield part
+            own = redefines(block, "gaps", base) and not isinstance(block, Interaction)
+            if own and (count := len(self._of_block(block)(q, v))):
+                self.guarded = None
+                yield self._of_block(block, count)
         closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
         if switching:
             motions = self._target_motions(q, v)
-            switching = [(k, closure) for k, closure in switching if len(_read(closure, motions[k]))]
+            counts = [len(_read(closure, motions[k])) for k, closure in switching]
+            switching = [which for which, count in zip(switching, counts, strict=True) if count]
         if switching:
             self.guarded = self.guarded and (self.guarded[0], switching)
-            yield self._of_interactions(switching)
+            yield self._of_interactions(switching, [count for count in counts if count])
 
     def _stops(self) -> _Part:
         """Return the gaps of all stops, those of joints and limits with gaps of their own apart."""
@@ -114,15 +114,17 @@ class Gaps:
         in_q = where[:, 0]
         return lambda q, v: signs * (q[in_q] - bounds)
 
-    def _of_interactions(self, switching: list[tuple[int, Interaction]]) -> _Part:
+    def _of_interactions(self, switching: list[tuple[int, Interaction]], counts: list[int]) -> _Part:
+        every = [(k, closure, count) for (k, closure), count in zip(switching, counts, strict=True)]
+
         def gaps(q: Array, v: Array) -> Array:
             motions = self._target_motions(q, v)
-            return np.concatenate([_read(closure, motions[k]) for k, closure in switching])
+            return np.concatenate([_read(closure, motions[k], count) for k, closure, count in every])
 
         return gaps
 
-    def _of_block(self, block: Block) -> _Part:
-        """Return the gaps of a block or joint that says them itself."""
+    def _of_block(self, block: Block, count: int | None = None) -> _Part:
+        """Return the gaps of a block or joint that says them itself, as many as `count` where that is known."""
         model, assembly = self._model, self._model.assembly
         nowhere, still = slice(0, 0), np.zeros(model.nv)
         in_q, in_v = assembly.q_slices.get(block.name, nowhere), assembly.v_slices.get(block.name, nowhere)
@@ -136,23 +138,26 @@ class Gaps:
             if not isinstance(block, _WITH_STOPS):
                 at = model.engine.observations.port_motion(block.name, q, v, still)
                 poses, twists = [at_world, (at.rotation, at.position)], [world, at.twist]
-            return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u))
+            return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u), count)
 
         return gaps
 
 
-def _read(block: Block, motion: TargetMotion) -> Array:
-    """Return the gaps of a block.
+def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array:
+    """Return the gaps of a block, as many as `count` where that is known.
 
     Raises
     ------
     ModelError
-        If they are no vector of finite numbers.
+        If they are no vector of finite numbers, or not as many as before.
     """
     given = block.gaps(motion)
     is_ready = type(given) is np.ndarray and given.dtype == float
     gaps = given if is_ready else real_array(given)
     if gaps is None or gaps.ndim != 1 or not all_finite(gaps):
         expected, advice = "a vector of finite numbers", "return an array, of a number for each place where the block switches"
+        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
+    if count is not None and len(gaps) != count:
+        expected, advice = f"{count} numbers, as in the neutral configuration", "return as many in every state"
         raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
     return gaps

@@ -75,12 +75,13 @@ def integrate(
                 bar.update(t - times[0] - bar.n)
 
         looked_at = not plant.model.is_constrained and not plant.has_stages
-        ends_within = events or plant.gaps.count or len(plant.kinks) or (plant.loop is not None and plant.loop.sampled)
+        kinks = plant.kinks(tolerances["rtol"])
+        ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled)
         if method in _EXPLICIT and not ends_within and (plant.is_plain or looked_at):
             return _explicit(plant, times, y0, method, tolerances, advance)
         from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
-        return integrate_stepwise(plant, times, y0, events, method, tolerances, advance)
+        return integrate_stepwise(plant, times, y0, events, method, tolerances, kinks, advance)
 
 
 def _bounds(plant: DrivenModel, method: str | GeneralizedAlpha, longest: float) -> dict[str, float]:

@@ -89,8 +89,9 @@ def simulate(
         Tolerances of the integrator, for q and v alike: relative, and absolute in their units. Motion that is not far above
         `atol`, nanometres with the default, is not resolved: give a smaller one.
     max_step : float, s
-        The longest step. Steps end where samples and splines bend, and where a contact, a stop, a cable or a block of one's own
-        switches (`Block.gaps`); functions of time that do something short need it. A fixed step must not be longer.
+        The longest step. Steps end where splines bend, and samples by more than `rtol` of how far they reach beside a smooth
+        curve, and where a contact, a stop, a cable or a block of one's own switches (`Block.gaps`); functions of time that do
+        something short need it. A fixed step must not be longer.
     u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
         Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool

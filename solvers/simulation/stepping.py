@@ -47,13 +47,17 @@ def integrate_stepwise(
     events: Sequence[Watched],
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
+    kinks: Array,
     advance: Callable[[float, Array, Callable[[], float]], None],
 ) -> Any:
-    """Return the states at the output times, and those at events; arguments as those of `integration.integrate`."""
+    """Return the states at the output times, and those at events; arguments as those of `integration.integrate`.
+
+    Steps end at `kinks` (s, increasing); `advance` is told time and state after steps.
+    """
     begin, end = float(times[0]), float(times[-1])
     reached, acts_until, anew = Reached(begin, y0, len(events)), begin, True
     switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
-    kinks = [*plant.kinks[(plant.kinks > begin) & (plant.kinks < end)].tolist(), end]
+    pauses = [*kinks[(kinks > begin) & (kinks < end)].tolist(), end]
     solver: Stepper | None = None
     watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
 
@@ -72,7 +76,7 @@ def integrate_stepwise(
                 acts_until, anew = plant.act(t, y), True
             if t == end:
                 break
-            until, pieces = min(acts_until, kinks[bisect_right(kinks, t)]), pieces + 1
+            until, pieces = min(acts_until, pauses[bisect_right(pauses, t)]), pieces + 1
             if solver is None or not solver.go_to(until, anew):
                 _count(plant, solver)
                 solver = _solver(plant, method, (t, until), y, tolerances)

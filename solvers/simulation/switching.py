@@ -25,6 +25,8 @@ PARTS = 8
 _EXACT, _RATE = 1e-6, 1e-4
 #: Gaps that come beyond zero by less than this part of what they change by only touch it.
 _TOUCHING = 1e-12
+#: Evaluations to find where one passes zero: multiple zeros want several times as many as bisection.
+_MOST = 1000
 _ROUNDING = float(np.finfo(float).eps)
 
 
@@ -184,10 +186,14 @@ class Switching:
                 found[k] = t
         return found
 
-    def go_on(self, within: Within, switched: Array) -> None:
-        """Go on from the end of the step that was looked at last, where some gaps have switched."""
+    def stuck(self, cut: Array) -> Array:
+        """Return which of those gaps that `cut` the step (mask) have come no nearer: rounding keeps them from switching."""
+        return cut & (self._sides * (self._after - self._gaps) >= 0)
+
+    def go_on(self, within: Within, switched: Array, stuck: Array) -> None:
+        """Go on from the end of the step that was looked at last, where some gaps have switched, of these some by `stuck`."""
         self._at, self._gaps, self._rates = within.end, self._after, self._after_rates
-        beyond = np.abs(self._gaps) > within.exact * np.abs(self._rates)
+        beyond = ~stuck & (np.abs(self._gaps) > within.exact * np.abs(self._rates))
         moved = np.where(self._rates == 0, -self._sides, np.sign(self._rates))
         self._sides = np.where(beyond, np.sign(self._gaps), np.where(switched, moved, self._sides))
         self.go_back()
@@ -224,17 +230,19 @@ class _Curve:
     def _leaves(self, side: float, span: tuple[float, float], a: float, b: float, rate_a: float, rate_b: float) -> float:
         """Return so for a part of the step with the gap and its rates at the ends, positive on its side."""
         if a > 0 >= b:
-            return self._zero(span)
+            return self._zero(side, span, a, b)
         if b > 0:
             if a <= 0 and rate_a < 0:
                 return span[0]
             if not (a > 0 and rate_a < 0 < rate_b):
                 return math.inf
-            turn = self._turn(span)
-            return self._zero((span[0], turn)) if side * self._value(turn) < -self._touching else math.inf
+            turn = self._turn(side, span, rate_a, rate_b)
+            least = side * self._value(turn)
+            return self._zero(side, (span[0], turn), a, least) if least < -self._touching else math.inf
         if rate_a > 0 > rate_b:
-            turn = self._turn(span)
-            return self._zero((turn, span[1])) if side * self._value(turn) > 0 else span[0]
+            turn = self._turn(side, span, rate_a, rate_b)
+            most = side * self._value(turn)
+            return self._zero(side, (turn, span[1]), most, b) if most > 0 else span[0]
         return span[0]
 
     def _value(self, t: float) -> float:
@@ -243,10 +251,22 @@ class _Curve:
     def _rate(self, t: float) -> float:
         return float(self._within.rates(t, self._within.gaps(t))[self._k])
 
-    def _zero(self, span: tuple[float, float]) -> float:
-        return float(brentq(self._value, *span, xtol=0.01 * self._within.exact, rtol=4 * _ROUNDING))
+    def _zero(self, side: float, span: tuple[float, float], a: float, b: float) -> float:
+        """Return where it is zero, about; at the ends it is a and b, positive on its side."""
+        return self._passing(lambda t: side * self._value(t), span, (a, b), 0.01 * self._within.exact)
 
-    def _turn(self, span: tuple[float, float]) -> float:
-        """Return where the rate changes its sign, about."""
-        a, b = self._rate(span[0]), self._rate(span[1])
-        return span[0] if a * b >= 0 else float(brentq(self._rate, *span, xtol=self._within.exact, rtol=4 * _ROUNDING))
+    def _turn(self, side: float, span: tuple[float, float], a: float, b: float) -> float:
+        """Return where the rate, a and b at the ends, changes its sign, about."""
+        return self._passing(lambda t: side * self._rate(t), span, (a, b), self._within.exact)
+
+    def _passing(
+        self, f: Callable[[float], float], span: tuple[float, float], ends: tuple[float, float], exact: float
+    ) -> float:
+        """Return where f passes zero between ends at which its values, of unlike signs, are known.
+
+        These are taken as they are: curves of methods of several steps do not begin where those before them ended.
+        """
+        known = dict(zip(span, ends, strict=True))
+        if len(known) == 1:
+            return span[0]
+        return float(brentq(lambda t: known[t] if t in known else f(t), *span, xtol=exact, rtol=4 * _ROUNDING, maxiter=_MOST))

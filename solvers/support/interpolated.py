@@ -28,18 +28,24 @@ class Interpolated:
         self._times, self._samples = times.tolist(), samples
         self._slopes = np.diff(samples, axis=0) / np.diff(times).reshape(-1, *(1,) * (samples.ndim - 1))
 
-    @property
-    def kinks(self) -> Array:
-        """Return the times (k, s) at which the lines bend, rounding aside, the ends included."""
+    def kinks(self, tolerance: float) -> Array:
+        """Return the times (k, s) at which the lines bend, the ends included.
+
+        Left out are bends that a smooth curve through the samples has as well, if the lines stay next to it: between samples of
+        a step h they are off by h/8 of the bend, by less than a `tolerance` in parts of how far the samples reach from each
+        other. So do bends that differ from those beside them by so little that this is less even over the whole time.
+        """
         times, samples = np.array(self._times), self._samples.reshape(len(self._times), -1)
-        slopes = self._slopes.reshape(len(times) - 1, -1)
-        bends = np.abs(np.diff(slopes, axis=0, prepend=0.0, append=0.0))
-        steps = np.diff(times)
-        nearest = np.minimum(np.append(steps, math.inf), np.insert(steps, 0, math.inf))
-        rounding = _ROUNDING * np.abs(samples).max(axis=0, initial=0.0) / nearest[:, None]
+        slopes, steps = self._slopes.reshape(len(times) - 1, -1), np.diff(times)
+        bends = np.diff(slopes, axis=0, prepend=0.0, append=0.0)
+        alone = np.diff(bends, n=2, axis=0, prepend=0.0, append=0.0) / 2
+        longest = np.maximum(np.append(steps, 0.0), np.insert(steps, 0, 0.0))[:, None]
+        nearest = np.minimum(np.append(steps, math.inf), np.insert(steps, 0, math.inf))[:, None]
+        off = np.maximum(longest * np.abs(bends), (times[-1] - times[0]) * np.abs(alone)) / 8
         steepness = np.abs(np.pad(slopes, ((1, 1), (0, 0))))
-        rounding += _ROUNDING * (np.abs(times) / nearest)[:, None] * np.maximum(steepness[:-1], steepness[1:])
-        found: Array = times[(bends > rounding).any(axis=1)]
+        rounding = _ROUNDING * np.abs(samples).max(axis=0, initial=0.0) / nearest
+        rounding += _ROUNDING * (np.abs(times)[:, None] / nearest) * np.maximum(steepness[:-1], steepness[1:])
+        found: Array = times[((np.abs(bends) > rounding) & (off > tolerance * np.ptp(samples, axis=0))).any(axis=1)]
         return found
 
     def rows(self, t: Array) -> Array:

@@ -13,9 +13,10 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import titop as tt
-from tests.solvers.simulation.switching_systems import GRAVITY, Switching, scuffing, stopped, tethered
+from tests.solvers.simulation.switching_systems import GRAVITY, Switching, push, scuffing, stopped, tethered
 from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.switching import Switching as SwitchedGaps
+from titop.solvers.simulation.switching import _Curve
 
 METHODS = ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"]
 SYSTEMS = [scuffing, stopped, tethered]
@@ -52,6 +53,31 @@ def test_nothing_is_stepped_over_at_loose_tolerances(method: str) -> None:
 @pytest.mark.parametrize("make", SYSTEMS)
 def test_nothing_is_stepped_over_by_the_generalised_alpha_scheme(make: Callable[[], Switching]) -> None:
     assert error(make, 2.0, method="generalized-alpha", rtol=1e-5, atol=1e-7) < 2e-2  # of second order
+
+
+@pytest.mark.parametrize("speed", [1.7, 2.0, 2.3, 3.0])
+@pytest.mark.parametrize(
+    ("how", "allowed"),
+    [
+        ({"method": tt.GeneralizedAlpha(spectral_radius=0.8, step=1e-3)}, 0.05),
+        ({"method": tt.GeneralizedAlpha(spectral_radius=0.8, step=3e-4)}, 0.005),
+        ({"method": "generalized-alpha", "rtol": 1e-3, "atol": 1e-5}, 0.03),
+    ],
+)
+def test_the_generalised_alpha_scheme_goes_on_from_steps_cut_short(how: dict[str, Any], allowed: float, speed: float) -> None:
+    """A mass between two stops, on five ways to and fro, some of whose steps are cut to nanoseconds at the stops.
+
+    It is back with its speed: each stop keeps it for 2.94 times depth over speed (see `test_a_ball_bounces_where_it_should`).
+    """
+    stops = tt.Limits(-0.1, 0.1, stiffness=1e6)
+    s = tt.System("between", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0], limits=stops))
+    period = 0.4 / speed + 2 * 2.9432 * (1.25 * speed**2 / 1e6) ** 0.4 / speed
+    run = tt.simulate(s.resolve(), [0, 5 * period], [0.0], [speed], progress=False, **how)
+    # of second order: twice what is found
+    assert run.q[-1, 0] == pytest.approx(0, abs=allowed)
+    assert run.v[-1, 0] == pytest.approx(speed, abs=2 * allowed)
+    assert run.statistics["steps"] < (1.1 * 5 * period / 1e-3 if allowed == 0.05 else 6000)
 
 
 def silent() -> Switching:
@@ -137,6 +163,32 @@ def test_a_ball_bounces_where_it_should() -> None:
         assert run.q[-1, 0] == pytest.approx(height, abs=1e-4)  # the weight in contact: 1e-5 of the push
 
 
+def _swinging_mass(spring: float) -> tt.System:
+    s = tt.System("swing", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0], stiffness=spring))
+    return s
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA", "Radau", "generalized-alpha"])
+@pytest.mark.parametrize("gap", [0.0, 2e-17, -2e-17, 1e-16, 1e-14])
+def test_what_touches_at_the_start_as_far_as_rounding_shows_falls(method: str, gap: float) -> None:
+    """A weight let go on a floor, 0.32 m above the origin: short steps would leave it where it is, for want of digits."""
+    s = tt.System("table", gravity=[0, 0, -GRAVITY])
+    legs = {f"leg{k}": [0.3 * x, 0.2 * y, -0.3] for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)])}
+    table = tt.RigidBody("table", 10.0, inertia=[0.2, 0.4, 0.5], ports=legs)
+    s.connect("world", table, tt.Prismatic("z", axis=[0, 0, 1]))
+    for leg in legs:
+        s.close_loop("world", table.port(leg), tt.Contact(f"foot_{leg}", 0.02 - gap, 1e6, dissipation=0.5, friction=0.6))
+    run = tt.simulate(s.resolve(), [0, 0.05], [0.32], [0.0], method=method, rtol=1e-7, atol=1e-9, progress=False)
+
+    def rate(t: float, y: Array) -> list[float]:
+        return [y[1], -GRAVITY + 0.4 * push(0.32 - y[0], -y[1], 1e6, 0.5)]
+
+    y = solve_ivp(rate, (0, 0.05), [0.32, 0.0], method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-4).y[:, -1]
+    assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(y, abs=1e-4)  # generalised-alpha: of second order
+    assert run.statistics["steps"] < 1000
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_kinks_of_samples_end_steps(method: str) -> None:
     """Random efforts on cart and pole, linear between 31 times, against the equations written down, piece by piece."""
@@ -159,6 +211,20 @@ def test_kinks_of_samples_end_steps(method: str) -> None:
     # methods of one step keep to their tolerance, those of several begin anew with low orders
     allowed = 1e-6 if method in ("LSODA", "BDF", "RK23") else 5e-8
     assert np.abs(np.concatenate([run.q[-1], run.v[-1]]) - y).max() < allowed
+
+
+def test_kinks_of_dense_samples_end_no_steps_but_corners_do() -> None:
+    """A mass on a spring, pushed by ``sin t`` of 100,000 samples up to 6 s, then held by what it is there."""
+    spring, corner, t = 4.0, 6.0, np.linspace(0, 10, 100001)
+    s = _swinging_mass(spring)
+    tau = np.sin(np.minimum(t, corner))
+    run = tt.simulate(s.resolve(), t, [0.0], [0.0], tau=tau[:, None], progress=False)
+    # from the rest x = (sin t)/3 - (sin 2t)/6; from then on about that of the constant push
+    q, v, w, passed = np.sin(6) / 3 - np.sin(12) / 6, np.cos(6) / 3 - np.cos(12) / 3, 2.0, 4.0
+    middle = np.sin(6) / spring
+    far = middle + (q - middle) * np.cos(w * passed) + v / w * np.sin(w * passed)
+    assert run.q[-1, 0] == pytest.approx(far, abs=5e-8)  # tolerances of 1e-8
+    assert run.statistics["steps"] < 100
 
 
 @pytest.mark.parametrize("kind", [CubicSpline, PchipInterpolator])
@@ -263,3 +329,31 @@ def test_gaps_that_are_no_numbers_are_refused() -> None:
     wrong = type("Wrong", (Bumper,), {"gaps": lambda self, motion: np.array([np.nan])})
     with pytest.raises(tt.ModelError, match=r"bumper\.gaps: .*a vector of finite numbers"):
         tt.simulate(bumped(wrong).system.resolve(), [0, 1], [-1.0], [0.0])
+
+
+def test_gaps_that_change_in_number_are_refused() -> None:
+    wrong = type("Wrong", (Bumper,), {"gaps": lambda self, motion: np.ones(1 if motion.r[1][0] > -0.5 else 2)})
+    with pytest.raises(tt.ModelError, match=r"bumper\.gaps: .*expected 1 numbers, as in the neutral configuration"):
+        tt.simulate(bumped(wrong).system.resolve(), [0, 1], [-1.0], [0.0])
+
+
+class _Line:
+    """States of a `Within` whose one gap is ``middle - t``."""
+
+    exact = 1e-9
+
+    def __init__(self, middle: float) -> None:
+        self.middle = middle
+
+    def gaps(self, t: float) -> Array:
+        return np.array([self.middle - t])
+
+    def rates(self, t: float, gaps: Array) -> Array:
+        return np.array([-1.0])
+
+
+@pytest.mark.parametrize(("middle", "expected"), [(0.5, 0.5), (-1e-12, 0.0)])
+def test_what_is_known_at_the_ends_is_taken(middle: float, expected: float) -> None:
+    """Also where the curve within begins on the other side, by less than the tolerances: as those of LSODA and BDF may."""
+    curve = _Curve(_Line(middle), 0, [0.0, 1.0], np.array([max(middle, 1e-12), middle - 1]), np.array([-1.0, -1.0]))
+    assert curve.leaves(1.0) == pytest.approx(expected, abs=1e-9)
