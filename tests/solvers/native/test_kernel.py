@@ -66,7 +66,11 @@ def system_of_features():
         "world", tt.RigidBody("shoved", mass=1.0, com=[0.1, 0, 0]), tt.Revolute("hinge", axis=[0, 1, 0], armature=0.1)
     )
     loaded.add_load(tt.Load("shove", loaded["shoved"], force=[1.0, 2.0, 3.0], torque=[0.1, 0.2, 0.3], frame="world"))
+    stopped = tt.System("stopped")
+    limits = tt.Limits(-1.0, 1.0, stiffness=1e3)
+    stopped.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[1, 0, 0], limits=limits))
     rigid, turned, m, rng = oscillator.resolve(), loaded.resolve(), s.resolve(), np.random.default_rng(1)
+    between = stopped.resolve()
     q, (v, a, tau) = m.random_configuration(rng), rng.normal(size=(3, m.nv))
     return {
         "forward": lambda: m.forward_dynamics(q, v, tau),
@@ -79,6 +83,7 @@ def system_of_features():
         "along all": lambda: m.forward_dynamics_tangent(q, v, tau, v, a, tau),
         "transposed of all": lambda: np.concatenate(m.forward_dynamics_adjoint(q, v, tau, a)),
         "by time": lambda: turned.inverse_dynamics_series(np.array([0.3]), np.ones((4, 1))),
+        "between stops": lambda: tt.simulate(between, [0.0, 0.5], [0.0], [1.0]).q,
         "transposed": lambda: np.concatenate(rigid.forward_dynamics_adjoint([0.3], [0.2], [0.1], [1.0])),
     }
 
