@@ -150,9 +150,12 @@ def singular(model: ClosedMechanism, q: Array, rank: int, aside: Array) -> Model
     )
 
 
-def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int) -> int:
-    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move."""
-    return len(independent_rows(comparable_jacobian(model, q)[:, ~imposed], rank, model.gear_count))
+def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int, least: float = DEPENDENT) -> int:
+    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move.
+
+    `least` is as for `independent_rows`.
+    """
+    return len(independent_rows(comparable_jacobian(model, q)[:, ~imposed], rank, model.gear_count, least))
 
 
 def refuse_dead_centre(model: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int) -> None:

@@ -22,9 +22,9 @@ from titop.blocks.constraints.closure import displacement_jacobians, relative_po
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.branch import refuse_dead_centre
+from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
 from titop.solvers.constraints.mechanism import ClosedMechanism
-from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
+from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows
 from titop.solvers.constraints.shares import Shares
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import PortPush, Push
@@ -186,11 +186,16 @@ def _rate(closure: RigidClosure, twists: Array, R: Array, r: Array) -> Array:
     return np.hstack(closure.jacobians(R, r)) @ twists
 
 
-def _independent(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array) -> tuple[Array, Array]:
-    """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others."""
+def _independent(
+    model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array, least: float = DEPENDENT
+) -> tuple[Array, Array]:
+    """Return independent constraints on coordinates that are not `imposed`, and as many of these that follow from others.
+
+    `least` is as for `independent_rows`.
+    """
     comparable = model.comparable(jacobian)[:, ~imposed]
-    rows = independent_rows(comparable, model.acting_rank(q, jacobian), model.gear_count)
-    return rows, np.flatnonzero(~imposed)[dependent_columns(comparable, rows, model.gear_count)]
+    rows = independent_rows(comparable, model.acting_rank(q, jacobian), model.gear_count, least)
+    return rows, np.flatnonzero(~imposed)[dependent_columns(comparable, rows, model.gear_count, least)]
 
 
 def hybrid_with_closures(
@@ -203,10 +208,11 @@ def hybrid_with_closures(
     Raises
     ------
     ModelError
-        At a dead centre of what is imposed.
+        At a dead centre of what is imposed, and so near that rounding leaves no six digits.
     """
     jacobian = model.engine.dynamics.constraints(q, v).jacobian
-    rows, dependent = _independent(model, q, jacobian, imposed)
+    least = least_beside_dead_centre(model, q, jacobian, imposed, model.acting_rank(q, jacobian))
+    rows, dependent = _independent(model, q, jacobian, imposed, least)
     whole = _independent(model, q, jacobian, np.zeros_like(imposed))
     overdriven = len(rows) < len(whole[0])
     refuse_dead_centre(model, q, imposed, len(whole[0]), len(rows))

@@ -175,18 +175,18 @@ def hybrid(
     imposed: Array,
     pushes: list[Push],
     held_rank: int | None = None,
+    least: float = DEPENDENT,
 ) -> tuple[Array, Array]:
     """Return all accelerations and efforts.
 
     With a `held_rank`, that of the constraints on the coordinates that are not imposed, states need not be quite closed, as in
-    a simulation.
+    a simulation; `least` goes with it, as for `independent_rows`.
 
     Raises
     ------
     ModelError
         If imposed accelerations contradict the closures, and at a singular configuration.
     """
-    least = DEPENDENT
     if held_rank is not None:
         rows, rank = model.engine.dynamics.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed

@@ -19,6 +19,7 @@ from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting
 from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.observations import ReferenceObservations
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
@@ -89,10 +90,11 @@ class ReferenceDerivatives:
         return [np.array([by_v[0], by_q[0], by_q[1], by_v[1]]) for by_q, by_v in derivatives]
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
-        rank = 0
+        rank, least = 0, DEPENDENT
         if self._model.is_constrained:
-            whole = acting(self._model, q, v)[1]
-            rank = free_rank(self._model, q, mask, whole)
+            rows, whole = acting(self._model, q, v)
+            least = least_beside_dead_centre(self._model, q, rows.jacobian, mask, whole)
+            rank = free_rank(self._model, q, mask, whole, least)
             refuse_dead_centre(self._model, q, mask, whole, rank)
 
         def both(x: Array) -> Array:
@@ -100,7 +102,7 @@ class ReferenceDerivatives:
             q_, v_ = self._model.integrate(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             if self._model.is_constrained:
-                return np.array(closed_dynamics.hybrid(self._model, q_, v_, tau_, a_, mask, pushes, rank))
+                return np.array(closed_dynamics.hybrid(self._model, q_, v_, tau_, a_, mask, pushes, rank, least))
             return np.array(self._dynamics.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
 
         by_each = self._step(both, np.zeros(4 * self._nv))
