@@ -262,8 +262,8 @@ def current_form(block: BlockLaw, name: str) -> Callable[..., Any]:
 
     Where a subclass, or the block itself, has redefined one of these since, it is the form that follows from them.
     """
-    own = vars(block)
-    if name not in own and (_is_outdated(type(block), name) or not own.keys().isdisjoint(_REPEATS[name])):
+    own, cls = vars(block), cast(Any, type(block))
+    if name not in own and (_is_outdated(cls, name) or not own.keys().isdisjoint(_REPEATS[name])):
         return partial(getattr(BlockLaw, name), block)
     return cast(Callable[..., Any], getattr(block, name))
 
