@@ -23,3 +23,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if calling.obstacle() is None and getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         compile_ahead()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that processes side by side end together."""
+    items.sort(key=lambda item: item.path.stem != "test_processors")
