@@ -168,9 +168,12 @@ class AlphaSolver:
         return None
 
     def go_to(self, end: float, anew: bool) -> bool:
-        """Go on to a later end (s); from a state alone where accelerations jump, so that those before say nothing."""
+        """Go on to a later end (s); from a state alone where accelerations jump, so that those before say nothing.
+
+        They may wherever steps end, `anew` or not: at knots of splines too.
+        """
         self.end = end
-        if anew and self._jumps():
+        if self._jumps():
             self._begin_anew(self.t, self.y)
         else:
             self._bend()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -73,6 +74,7 @@ class Step:
 
     def __init__(self, solver: Solver, h: float, t: float) -> None:
         self.solver, self.h, self.t = solver, h, t
+        self.within = math.nextafter(t, -math.inf)  # what jumps where the step ends acts behind it
         node, self.numbers = solver.node, solver.coefficients
         ratio = h / node.h if node.h else 0.0
         self.q0, self.a0 = node.q, node.a
@@ -101,14 +103,14 @@ class Step:
         self.w = w
         self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
-        self.q, self.v = motion.impose(self.t, self.solver.model.integrate(self.q0, self.increment), v)
+        self.q, self.v = motion.impose(self.within, self.solver.model.integrate(self.q0, self.increment), v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
-        self.a = np.where(self.solver.free, a, motion.acceleration(self.t))
+        self.a = np.where(self.solver.free, a, motion.acceleration(self.within))
 
     def residual(self) -> Residual:
         """Return what is left of the equations."""
         self.solver.counts["evaluations"] += 1
-        return self.solver.equations.residual(self.t, self.q, self.v, self.a, self.multipliers)
+        return self.solver.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
         """Find the step's end by Newton's method, at first with the derivatives of its start; tell whether it converged."""
