@@ -457,6 +457,7 @@ def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert np.abs(line[:, [0, 2]].T - solved[2:, ::5]).max() < 5e-4
 
 
+@pytest.mark.long
 def test_robust_satellite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Takes 35 s: all bounds of 18 repetitions, and four simulations of 500 s."""
     example = script("robust_satellite")

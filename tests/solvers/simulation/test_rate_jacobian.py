@@ -188,7 +188,8 @@ def test_a_governor_whose_shaft_turns_on(method: str) -> None:
     start = model.configuration({"left_hinge": 0.5, "right_hinge": 0.5}), model.velocity({"spin": 8.0})
     exact, found = (tt.simulate(model, t, *start, method=name, rtol=1e-7, atol=1e-9) for name in ("DOP853", method))
     assert np.abs(found.q - exact.q).max() < 1e-4  # a thousand steps of 1e-7, of an angle of 20 rad
-    assert found.statistics["jacobians"] > 0
+    if method != "LSODA":  # which need not find that this is stiff: the last digits decide
+        assert found.statistics["jacobians"] > 0
     jacobian = RateJacobian(driven(model))(0.0, np.concatenate([found.q[-1], found.v[-1]]))
     assert not jacobian[:, 0].any()
 
