@@ -156,6 +156,7 @@ except tt.ModelError as error:
 """
 
 
+@pytest.mark.long
 def test_another_layout_leads_through_numba_to_the_same() -> None:
     """Fused multiplications may differ between the roads: the last digits of numbers of order one to ten."""
     done = [

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from titop.solvers.native import signatures
 
@@ -76,6 +77,7 @@ def said(**environment: str) -> tuple[set[str], dict[str, np.ndarray]]:
     return set(kinds), {name: np.array(values) for name, values in found.items()}
 
 
+@pytest.mark.long
 def test_both_roads_say_the_same() -> None:
     """To rounding: LLVM may contract sums otherwise where functions are inlined otherwise.
 

@@ -53,6 +53,7 @@ def unit_arm() -> tuple[tt.RobustStability, tt.WorstCaseGain, tt.LyapunovStabili
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", SIZES)
 def test_small_and_large_machines_are_as_stable_as_those_of_a_metre(unit_arm: tuple, size: tuple[float, float, float]) -> None:
     L, M, T = size
