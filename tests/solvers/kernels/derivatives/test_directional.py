@@ -45,7 +45,7 @@ def systems():
 
 
 @pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("engine", ["compiled", pytest.param("reference", marks=pytest.mark.long)])
 def test_they_are_the_derivatives_times_the_directions(name, s, engine: str) -> None:
     model = s.resolve(engine)
     state, (dq, dv, dtau), weights = directions(model, 1)
