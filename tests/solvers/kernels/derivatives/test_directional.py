@@ -17,6 +17,7 @@ from tests.actuated_systems import satellite
 from tests.closed_systems import closed_four_bar
 from tests.flexible import random_system
 from tests.mixed_trees import mixed_tree, moderate_state
+from tests.refusals import LONG_BY_REFERENCE
 from tests.systems import random_state, random_tree
 
 pytestmark = pytest.mark.portable
@@ -45,7 +46,7 @@ def systems():
 
 
 @pytest.mark.parametrize(("name", "s"), [*systems()], ids=lambda x: x if isinstance(x, str) else "")
-@pytest.mark.parametrize("engine", ["compiled", pytest.param("reference", marks=pytest.mark.long)])
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 def test_they_are_the_derivatives_times_the_directions(name, s, engine: str) -> None:
     model = s.resolve(engine)
     state, (dq, dv, dtau), weights = directions(model, 1)
