@@ -62,6 +62,7 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.ACCELERATION: lambda at, change, of, inputs: change.a,
     Kind.EFFORT: lambda at, change, of, inputs: change.tau,
     Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_derivatives(at.q) @ change.q,
+    Kind.OWN_STATE: lambda at, change, of, inputs: change.inputs[len(inputs.named) :],
     Kind.PORT_ACCELERATION: lambda at, change, of, inputs: acceleration_derivative(at, change, of.owner),
     Kind.TWIST: lambda at, change, of, inputs: twist_derivative(at, change, of.owner),
     Kind.PLACE: lambda at, change, of, inputs: place_derivative(at, change, of.owner),

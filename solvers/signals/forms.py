@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.signals.line_readings import lines_of
@@ -190,6 +191,21 @@ class Lines:
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         return (f"{name}.{ending}" for name, line in lines_of(model).items() for ending in (line.measured, _RATE))
+
+
+@dataclass(frozen=True)
+class OwnStates:
+    """States of the first order; and blocks, which stand for all of theirs."""
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        names = model.inputs.state_names
+        own = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
+        return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, own)), own) if own else None
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        """Yield all names."""
+        return iter(model.inputs.state_names)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ class Moving(NamedTuple):
     q, v, a, tau : Signal (nv)
         Changes of coordinates, rates, accelerations and applied efforts.
     inputs : Signal
+    x : Signal (nx)
+        Changes of states of the first order.
     changes : Changes
     """
 
@@ -36,6 +38,7 @@ class Moving(NamedTuple):
     a: Signal
     tau: Signal
     inputs: Signal
+    x: Signal
     changes: Changes
 
 
@@ -156,6 +159,7 @@ READINGS: dict[Kind, Any] = {
     Kind.RATE: lambda tree, moving, of: moving.v,
     Kind.ACCELERATION: lambda tree, moving, of: moving.a,
     Kind.EFFORT: lambda tree, moving, of: moving.tau,
+    Kind.OWN_STATE: lambda tree, moving, of: moving.x,
     Kind.MOMENTUM: _momentum,
     Kind.TWIST: _twist,
     Kind.PORT_ACCELERATION: _acceleration,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.basics.complex_steps import complex_step
 from tests.stated_systems import DragInPython, LaggingJoint, MaxwellJoint, body, interacting, jointed
+from titop.blocks.basics.complex_steps import complex_step
 
 #: Both engines compute the same sums, a few hundred terms of size 100 at most.
 ROUNDING = 1e-11
