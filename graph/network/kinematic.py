@@ -1,17 +1,49 @@
-"""Whether anything that moves has inertia: systems in which nothing does have poses and Jacobians, and no dynamics."""
+"""What moves no inertia: joints that carry none, and systems in which nothing does, of poses and Jacobians without dynamics."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
+from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.connections import Connection
 
 
-def moves_no_inertia(connections: Iterable[Connection], driven: Collection[str] = ()) -> bool:
-    """Tell whether there are coordinates, and no inertia that any of them moves: masses on the world do not count.
+class Node(NamedTuple):
+    """A body or joint of a tree: what it hangs on, whether it moves by itself, and whether it has inertia of its own."""
+
+    name: Hashable
+    above: Hashable
+    moves: bool
+    is_heavy: bool
+
+
+def idle(nodes: Sequence[Node]) -> list[Hashable]:
+    """Return the names of those that move, have no inertia, and carry none."""
+    above = {node.name: node.above for node in nodes}
+    heavy: set[Hashable] = set()
+    for node in nodes:
+        name = node.name
+        while node.is_heavy and name in above and name not in heavy:
+            heavy.add(name)
+            name = above[name]
+    return [node.name for node in nodes if node.moves and node.name not in heavy]
+
+
+def moves_no_inertia(nodes: Sequence[Node]) -> bool:
+    """Tell whether something moves, and nothing that moves has inertia: masses on the world do not count."""
+    moving = sum(node.moves for node in nodes)
+    return bool(moving) and len(idle(nodes)) == moving
+
+
+def nodes_of(
+    connections: Iterable[Connection], driven: Collection[str] = (), along: Callable[[Array], bool] = any
+) -> list[Node]:
+    """Return the bodies and joints of a system.
 
     Parameters
     ----------
@@ -19,34 +51,23 @@ def moves_no_inertia(connections: Iterable[Connection], driven: Collection[str] 
         A tree, in any order.
     driven : collection of str
         Names of joints that move the rotors of motors.
+    along : callable
+        `any` or `all`: along how many of its coordinates a joint needs armature to count as heavy.
     """
-    below = {connection.child.block.name: connection for connection in connections}
-    if not any(connection.joint.nv for connection in below.values()):
-        return False
-    moving: dict[str, bool] = {"world": False}
-    for name, connection in below.items():
+    nodes = []
+    for connection in connections:
         joint, body = connection.joint, connection.child.block
-        _find_moving(name, below, moving)
-        if moving[name] and isinstance(body, RigidBody) and (body.mass or body.inertia.any()):
-            return False
-        if not is_elementary(joint) or not is_rigid(body) or _has_inertia(joint, driven):
-            return False
-    return True
+        nodes.append(Node(joint.name, connection.parent.block.name, bool(joint.nv), _has_inertia(joint, driven, along)))
+        is_heavy = not is_rigid(body) or (isinstance(body, RigidBody) and bool(body.mass or body.inertia.any()))
+        nodes.append(Node(body.name, joint.name, bool(body.nv), is_heavy))
+    return nodes
 
 
-def _has_inertia(joint: object, driven: Collection[str]) -> bool:
-    return isinstance(joint, Joint) and (joint.name in driven or bool(joint.total_armature.any()))
-
-
-def _find_moving(name: str, below: dict[str, Connection], moving: dict[str, bool]) -> None:
-    """Find whether a body moves, and all on its way to the world."""
-    way = []
-    while name not in moving:
-        way.append(name)
-        name = below[name].parent.block.name if name in below else "world"
-    for each in reversed(way):
-        moving[each] = moving[name] or (each in below and bool(below[each].joint.nv))
-        name = each
+def _has_inertia(joint: Block, driven: Collection[str], along: Callable[[Array], bool]) -> bool:
+    """Tell whether a joint moves something of its own; users' own ones may."""
+    if not isinstance(joint, Joint) or not is_elementary(joint):
+        return True
+    return bool(joint.nv) and (joint.name in driven or bool(along(joint.total_armature > 0)))
 
 
 def no_inertia(name: str) -> Finding:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
+from titop.graph.network.kinematic import Node, idle, moves_no_inertia
 from titop.graph.urdf.elements import REPAIRED
 from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 
@@ -42,21 +43,24 @@ def nearest_inertia(inertia: Array) -> Array:
 
 def massless_joints(robot: RobotReader) -> Iterator[UrdfJoint]:
     """Yield the joints with coordinates that carry no inertia at all and have none of their own."""
-    above = {joint.child: joint.parent for joint in robot.joints}
-    heavy: set[str] = set()
-    for link in robot.links:
-        name: str | None = link.name if link.mass > 0 or link.inertia.any() else None
-        while name is not None and name not in heavy:
-            heavy.add(name)
-            name = above.get(name)
-    return (joint for joint in robot.joints if joint.kind != "fixed" and joint.child not in heavy and not joint.armature)
+    found = set(idle(_nodes(robot, "fixed")))
+    return (joint for joint in robot.joints if ("joint", joint.name) in found)
 
 
 def is_kinematic(robot: RobotReader, base: str) -> bool:
     """Tell whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia."""
-    moving = [joint.name for joint in robot.joints if joint.kind != "fixed"]
-    heavy = base == "free" and any(link.mass or link.inertia.any() for link in robot.links)
-    return bool(moving) and not heavy and len(moving) == len(list(massless_joints(robot)))
+    return moves_no_inertia(_nodes(robot, base))
+
+
+def _nodes(robot: RobotReader, base: str) -> list[Node]:
+    """Return links, joints, and the base on which the first link stands."""
+    above: dict[str, Hashable] = {joint.child: ("joint", joint.name) for joint in robot.joints}
+    nodes = [Node("base", "world", base == "free", False)]
+    for joint in robot.joints:
+        nodes.append(Node(("joint", joint.name), ("link", joint.parent), joint.kind != "fixed", bool(joint.armature)))
+    for link in robot.links:
+        nodes.append(Node(("link", link.name), above.get(link.name, "base"), False, bool(link.mass > 0 or link.inertia.any())))
+    return nodes
 
 
 def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:
