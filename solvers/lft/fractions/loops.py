@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced_in_units, separate_parts
 from titop.solvers.support.equal_sizes import equal_sizes
 
 #: Singular values below this part of the largest one count as zero where a matrix is split into factors.
@@ -231,27 +232,32 @@ class Loop:
         """Let signals be zero."""
         self._equations.append(equation)
 
-    def solved(self, rates: Signal, outputs: Signal) -> Solved:
+    def solved(self, rates: Signal, outputs: Signal, reduce: bool = False) -> Solved:
         """Return the loop with its unknowns solved for, channels in order of their deltas' first appearance.
+
+        Channels that nothing reaches or shows before are left out first, if asked for: these are told most clearly there.
 
         Raises
         ------
         ModelError
             Where the equations leave unknowns undetermined.
         """
-        width, kinds = len(self.kinds), np.array(self.kinds, dtype=object)
-        deltas = dict.fromkeys(kind for kind in self.kinds if kind.startswith("δ "))
-        channels = [k for delta in deltas for k in np.flatnonzero(kinds == delta).tolist()]
-        order = np.array([*channels, *np.flatnonzero(kinds == "x"), *np.flatnonzero(kinds == "u")], dtype=int)
-        driving = [Signal(self.drives[k][None]) for k in channels]
-        rows = stacked(*driving, rates, outputs).padded(width)
-        unknown = np.flatnonzero(kinds == "?")
+        deltas = [*dict.fromkeys(kind for kind in self.kinds if kind.startswith("δ "))]
+        kinds = np.array(self.kinds, dtype=object)
+        channels, unknown, *given = (np.flatnonzero(np.isin(kinds, kind)) for kind in (deltas, "?", "x", "u"))
+        channels = channels[np.argsort([deltas.index(kind) for kind in kinds[channels]], kind="stable")]
+        equations = stacked(*self._equations)
+        rows = stacked(*(Signal(self.drives[k][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
+        rows = rows[:, np.concatenate([channels, unknown, *given])]
+        n, sizes = len(channels), [int((kinds == delta).sum()) for delta in deltas]
+        if reduce and n:
+            small = reduced_in_units(Fractional(rows[:n, :n], rows[:n, n:], rows[n:, :n], rows[n:, n:], (*sizes, 0)))
+            rows, n, sizes = np.block([[small.A, small.B], [small.C, small.D]]), len(small.A), [*small.sizes[:-1]]
         if len(unknown):
-            equations = stacked(*self._equations).padded(width)
-            rows = _difference(rows[:, order], rows[:, unknown], _solution(equations[:, unknown], equations[:, order]))
-        else:
-            rows = rows[:, order]
-        return Solved(rows, tuple(self.kinds[k].removeprefix("δ ") for k in channels))
+            of, to = slice(n, n + len(unknown)), slice(n, n + len(equations))
+            solved_for, others = np.delete(rows, to, axis=0), np.delete(rows[to], of, axis=1)
+            rows = _difference(np.delete(solved_for, of, axis=1), solved_for[:, of], _solution(rows[to, of], others))
+        return Solved(rows, tuple(np.repeat([delta.removeprefix("δ ") for delta in deltas], sizes).tolist()))
 
 
 def factors(matrix: Array) -> tuple[Array, Array]:
@@ -259,8 +265,7 @@ def factors(matrix: Array) -> tuple[Array, Array]:
 
     Parts that share no row and no column are split each for itself, so that rounding joins nothing that is apart.
     """
-    parts = [(rows, columns) for rows, columns in _parts(matrix) if len(rows) and len(columns)]
-    found = [(rows, columns, *_part_factors(matrix[np.ix_(rows, columns)])) for rows, columns in parts]
+    found = [(rows, columns, *_part_factors(matrix[np.ix_(rows, columns)])) for rows, columns in separate_parts(matrix)]
     rank, first = sum(len(part[3]) for part in found), 0
     left, right = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
     for rows, columns, own_left, own_right in found:
@@ -294,7 +299,7 @@ def _difference(matrix: Array, left: Array, right: Array) -> Array:
 def _solution(matrix: Array, right: Array) -> Array:
     """Return the unknowns for each right-hand side; those that no equation joins are solved for apart, zeros between them."""
     solution = np.zeros_like(right)
-    for rows, columns in _parts(matrix):
+    for rows, columns in separate_parts(matrix):
         own, own_right = matrix[np.ix_(rows, columns)], right[rows]
         scale = np.abs(own).max(axis=1, initial=0.0)[:, None]
         scale[scale == 0] = 1.0
@@ -306,15 +311,3 @@ def _solution(matrix: Array, right: Array) -> Array:
         advice = "see tt.linearize at the middle of the ranges"
         raise ModelError(Finding("singular-loop", "point", "accelerations undetermined", "a system that moves", advice))
     return solution
-
-
-def _parts(matrix: Array) -> list[tuple[Array, Array]]:
-    """Return rows and columns of the parts into which a matrix falls."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n, m = matrix.shape
-    joined = np.zeros((n + m, n + m))
-    joined[:n, n:] = matrix != 0
-    count, part = connected_components(csr_array(joined), directed=False)
-    return [(np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in range(count)]
