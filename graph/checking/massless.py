@@ -20,7 +20,8 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
     A system in which nothing that moves has inertia is suspicious alone: it has no dynamics, but poses and Jacobians.
     """
     driven = _driven(system)
-    if moves_no_inertia(nodes_of(system.connections, driven)):
+    nodes = nodes_of(system.connections, driven)
+    if moves_no_inertia(nodes, idle(nodes)):
         yield False, no_inertia(system.name)
         return
     joints = {connection.joint.name: connection.joint for connection in system.connections}

@@ -24,7 +24,7 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Connection, Loop
-from titop.graph.network.kinematic import moves_no_inertia, nodes_of
+from titop.graph.network.kinematic import idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
 
 
@@ -91,7 +91,8 @@ class Assembly:
     @cached_property
     def moves_no_inertia(self) -> bool:
         """Whether there are coordinates, none of which moves any inertia."""
-        return moves_no_inertia(nodes_of(self.connections))
+        nodes = nodes_of(self.connections)
+        return moves_no_inertia(nodes, idle(nodes))
 
     @cached_property
     def blocks_with_coordinates(self) -> tuple[Block, ...]:

@@ -8,22 +8,25 @@ from typing import NamedTuple
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
-from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.connections import Connection
 
 
 class Node(NamedTuple):
-    """A body or joint of a tree: what it hangs on, whether it moves by itself, and whether it has inertia of its own."""
+    """A body or joint of a tree: what it hangs on, whether it moves by itself, and what it says of inertia.
+
+    What is heavy is felt by all that carries it, an armature by its own coordinates alone.
+    """
 
     name: Hashable
     above: Hashable
     moves: bool
     is_heavy: bool
+    has_armature: bool = False
 
 
 def idle(nodes: Sequence[Node]) -> list[Hashable]:
-    """Return the names of those that move, have no inertia, and carry none."""
+    """Return the names of those that move, have no inertia or armature, and carry no inertia."""
     above = {node.name: node.above for node in nodes}
     heavy: set[Hashable] = set()
     for node in nodes:
@@ -31,13 +34,12 @@ def idle(nodes: Sequence[Node]) -> list[Hashable]:
         while node.is_heavy and name in above and name not in heavy:
             heavy.add(name)
             name = above[name]
-    return [node.name for node in nodes if node.moves and node.name not in heavy]
+    return [node.name for node in nodes if node.moves and not node.has_armature and node.name not in heavy]
 
 
-def moves_no_inertia(nodes: Sequence[Node]) -> bool:
-    """Tell whether something moves, and nothing that moves has inertia: masses on the world do not count."""
-    moving = sum(node.moves for node in nodes)
-    return bool(moving) and len(idle(nodes)) == moving
+def moves_no_inertia(nodes: Sequence[Node], idle_ones: Collection[Hashable]) -> bool:
+    """Tell whether something moves, all of it `idle`: masses on the world do not count."""
+    return any(node.moves for node in nodes) and len(idle_ones) == sum(node.moves for node in nodes)
 
 
 def nodes_of(
@@ -52,22 +54,17 @@ def nodes_of(
     driven : collection of str
         Names of joints that move the rotors of motors.
     along : callable
-        `any` or `all`: along how many of its coordinates a joint needs armature to count as heavy.
+        `any` or `all`: along how many of its coordinates a joint needs armature to have some.
     """
     nodes = []
     for connection in connections:
         joint, body = connection.joint, connection.child.block
-        nodes.append(Node(joint.name, connection.parent.block.name, bool(joint.nv), _has_inertia(joint, driven, along)))
+        is_plain = isinstance(joint, Joint) and is_elementary(joint)
+        has_armature = is_plain and (joint.name in driven or bool(along(joint.total_armature > 0)))  # type: ignore[attr-defined]
+        nodes.append(Node(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
         is_heavy = not is_rigid(body) or (isinstance(body, RigidBody) and bool(body.mass or body.inertia.any()))
         nodes.append(Node(body.name, joint.name, bool(body.nv), is_heavy))
     return nodes
-
-
-def _has_inertia(joint: Block, driven: Collection[str], along: Callable[[Array], bool]) -> bool:
-    """Tell whether a joint moves something of its own; users' own ones may."""
-    if not isinstance(joint, Joint) or not is_elementary(joint):
-        return True
-    return bool(joint.nv) and (joint.name in driven or bool(along(joint.total_armature > 0)))
 
 
 def no_inertia(name: str) -> Finding:
