@@ -11,6 +11,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import skew
 from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
 from titop.solvers.lft.fractions.steps import turned_outwards
+from titop.solvers.lft.laws.laws import CONVECTIVE
 from titop.solvers.lft.system.passes import Changes, Tree
 from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
@@ -106,15 +107,8 @@ def port_acceleration(tree: Tree, changes: Changes, k: int, port: str | None) ->
 
 def _specific_force(tree: Tree, moving: Moving, of: Quantity) -> Signal:
     """Return the change of ``a + w x v``, accelerations less gravity's."""
-    k, port = _place(tree, of)
-    change = moving.changes.at_port(k, port)
-    total = change.acceleration[:3]
-    twist = tree.rest_at(tree.rests[k], k, tree.nodes[k], port).twist
-    if twist.is_zero:
-        return total
-    loop, constants = moving.changes.loop, tree.constants
-    turned = loop.bilinear(constants, CROSS, twist[3:], change.twist[:3])
-    return total + turned - loop.bilinear(constants, CROSS, twist[:3], change.twist[3:])
+    change = moving.changes.at_port(*_place(tree, of))
+    return change.acceleration[:3] + CONVECTIVE @ change.products
 
 
 def _position(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:

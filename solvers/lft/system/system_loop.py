@@ -73,9 +73,12 @@ class SystemLoop:
             refuse_rescaled(model, rescaled, self.system_inputs, read_names("outputs", outputs))
         self._build(self.states[:count], read_names("outputs", outputs))
 
-    def fractional(self, deltas: Sequence[str]) -> Fractional:
-        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states."""
-        solved = self.loop.solved(self._rates, self._outputs)
+    def fractional(self, deltas: Sequence[str], reduce: bool = False) -> Fractional:
+        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states.
+
+        Channels that nothing reaches or shows are left out if asked for, before.
+        """
+        solved = self.loop.solved(self._rates, self._outputs, reduce)
         names = np.array(solved.deltas, dtype=object)
         order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
         n = len(names) + len(self.states)
