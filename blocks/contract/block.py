@@ -40,7 +40,7 @@ class Block(BlockLaw, Fielded):
        it moves: drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)`` for what
        of it is stored;
     7. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along; or set
-       ``borne``, if the fluid bears the same part of it everywhere.
+       ``borne``, if the fluid bears the same part of it everywhere; and ``added_inertia(q)`` for what of it is a fluid's.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 

@@ -48,7 +48,7 @@ def test_a_rod_as_dense_as_the_fluid_weighs_nothing(engine: str) -> None:
     assert m.energy(q, v).gravity == pytest.approx(0.0, abs=1e-14 * weight)
     found, expected = m.inverse_dynamics(q, v, tau), free.inverse_dynamics(q, v, tau)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * weight)
-    changed = m.with_parameters({"near.fluid_density": 0.0, "far.fluid_density": 0.0})
+    changed = m.with_parameters({"near.fluid.density": 0.0, "far.fluid.density": 0.0})
     np.testing.assert_allclose(changed.gravity_effects(q), dry.gravity_effects(q), rtol=0, atol=1e-14 * weight)
 
 
@@ -88,9 +88,9 @@ def test_the_potential_gives_the_weight(models: Any) -> None:
 def test_sensitivity_to_the_fluid_is_the_weight_of_what_is_displaced(models: Any) -> None:
     m, reference = models
     q, v, a = state(m, 4)
-    slope = m.inverse_dynamics_sensitivities(q, v, a, ["near.fluid_density", "far.fluid_density", "near.density"])
+    slope = m.inverse_dynamics_sensitivities(q, v, a, ["near.fluid.density", "far.fluid.density", "near.density"])
     dry = diver().resolve().gravity_effects(q)
-    both = slope["near.fluid_density"] + slope["far.fluid_density"]
+    both = slope["near.fluid.density"] + slope["far.fluid.density"]
     np.testing.assert_allclose(both, -dry / DENSITY, rtol=0, atol=1e-13 * np.abs(dry).max())  # rounding
     (own,) = reference.inverse_dynamics_sensitivities(q, v, a, ["near.density"]).values()
     np.testing.assert_allclose(slope["near.density"], own, rtol=0, atol=1e-12 * np.abs(own).max())
@@ -145,11 +145,11 @@ def test_bad_fluids_are_named_and_files_keep_good_ones(tmp_path: Any) -> None:
     for value in (-1.0, np.nan, "water"):
         with pytest.raises(tt.ModelError, match=r"rod\.fluid_density"):
             hanging(fluid_density=value)
-    assert "near.fluid_density" not in diver().resolve(engine="reference").parameters()
+    assert "near.fluid.density" not in diver().resolve(engine="reference").parameters()
     s = diver(900.0)
     s.save(tmp_path / "diver.toml")
     m, again = s.resolve(engine="reference"), tt.load(tmp_path / "diver.toml").resolve(engine="reference")
-    assert again.parameters()["near.fluid_density"] == (900.0, "kg/m^3")
+    assert again.parameters()["near.fluid.density"] == (900.0, "kg/m^3")
     q, _, _ = state(m)
     np.testing.assert_array_equal(m.gravity_effects(q), again.gravity_effects(q))
     diver().save(tmp_path / "dry.toml")
