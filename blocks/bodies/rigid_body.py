@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replaced, rigid_inertia
+from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_body import ImmersedBody
 from titop.blocks.contract.block import Block

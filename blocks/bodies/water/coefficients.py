@@ -1,7 +1,7 @@
 """What users say of a fluid's effects on a body: coefficients by name, or matrices.
 
-A *coefficient* has the name of a direction; which there are, and their units, is the body's. A *matrix* (6 x 6) is in the axes of
-the body or the section, linear first, in SI units; six numbers stand for its diagonal.
+A *coefficient* has the name of a direction; which there are, and their units, is the body's. A *matrix* (6 x 6) is in the axes
+of the body or the section, linear first, in SI units; six numbers stand for its diagonal.
 """
 
 from __future__ import annotations

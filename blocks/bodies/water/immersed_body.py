@@ -1,4 +1,4 @@
-"""The part of a rigid body that a fluid does something to: at its reference frame what matrices say, else at its centre of buoyancy.
+"""What a fluid does to a rigid body: at its reference frame what matrices say, at its centre of buoyancy all else.
 
 To kernels it is a rod without coordinates, from the one to the other (see `titop.solvers.kernels.laws.rod_numbers`).
 """
@@ -41,7 +41,7 @@ ADDED = dict.fromkeys(("all", "x", "y", "z"), "1")
 DRAG = dict.fromkeys(("all", "x", "y", "z"), "m^2") | dict.fromkeys(("turn", "turn_x", "turn_y", "turn_z"), "N m s^2")
 DRAG |= {"linear": "N s/m", "linear_turn": "N m s"}
 
-#: Numbers of a step that displaces nothing, behind its length, and of two points' mass and moments, which whole inertias replace.
+#: Numbers of a step that goes nowhere, behind its length, and of two points' mass and moments, which whole inertias replace.
 _STRAINS, _MOMENTS = np.zeros(12), np.zeros(8)
 #: The centre of buoyancy alone, of both places.
 _CENTER = np.array([0.0, 1.0])
@@ -112,10 +112,10 @@ class ImmersedBody(Block):
         if self.fluid is None:
             return super().law_numbers()
         along, water = np.concatenate([np.zeros(3), self._center]), self._water()
-        parts = [[1.0], along, along, _MOMENTS]
+        parts: list[Any] = [[1.0], along, along, _MOMENTS]
         for pose in self.port_poses.values():
             parts += [[0.0, 0.0], _STRAINS, pose.rotation.ravel(), pose.position]
-        row = np.concatenate(parts)
+        row: Array = np.concatenate(parts)
         whole = water.added + np.array([rigid_inertia(self.mass, self.com, self.inertia), np.zeros((6, 6))])
         head = 3 + len(row)
         return np.concatenate([[1.0, head, head + whole.size], row, whole.ravel(), water_numbers(water)])
