@@ -33,9 +33,7 @@ def cylinder(name: str, length: float, radius: float, ports: dict[str, tt.Pose])
     inertia = [mass * radius**2 / 2, *[mass * (radius**2 / 4 + length**2 / 12)] * 2]
     added, drag = {"x": 0.2, "y": 1.0, "z": 1.0}, {"x": 0.8 * np.pi * radius**2, "y": across, "z": across}
     drag["turn"] = 0.1 * WATER.density * radius * length**4
-    return tt.RigidBody(
-        name, mass, inertia=inertia, ports=ports, fluid=WATER, volume=volume, added_mass=added, drag=drag, lift=None
-    )
+    return tt.RigidBody(name, mass, inertia=inertia, ports=ports, fluid=WATER, volume=volume, added_mass=added, drag=drag)
 
 
 def flagellum(name: str, length: float) -> tt.Rod:
@@ -123,9 +121,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     model = build().resolve()
     run = swim(model, np.linspace(0.0, DURATION, 201))
     print(f"{model.nv} coordinates, {run.statistics['steps']} steps, {run.statistics['jacobians']} Jacobians")
-    print(
-        f"after {DURATION:.0f} s it has come {run.q[-1, 0]:.3f} m along its axis, and turned by {rolled(run):.1f} degrees about it"
-    )
+    print(f"after {DURATION:.0f} s it has come {run.q[-1, 0]:.3f} m, and rolled by {rolled(run):.1f} degrees")
     draw(run, arguments.output)
     if arguments.animation:
         run.animate(arguments.animation)

@@ -11,17 +11,15 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.hybrid import HybridKernels
-from titop.solvers.engines.compiled.law_tables import gap_stage
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise
 from titop.solvers.kernels.entries import closure_entries, dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.guards import BOUND, GUARD_COLUMNS, IN_Q, NEAR, RATE, ROW, VALUE
+from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
@@ -40,6 +38,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
+        self._states = np.zeros(len(model.inputs.state_names))
         self._system = system
         loaded = system.pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
         self._ints, self._floats = loaded.ints, loaded.floats.copy()
@@ -68,7 +67,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
-        for name, own in self.model.inputs.acting:
+        self._states = u[len(self.model.inputs.names) :]
+        for name, own in self.model.inputs.driving:
             self._numbers[0, self._system.acting_inputs[name]] = u[own]
 
     @property
@@ -129,7 +129,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _one(self) -> Any:
         """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
         nq, nv = self.model.nq, self.model.nv
-        state, rate, motion, tau = np.empty((1, nq + nv)), np.empty((1, nq + nv)), np.empty((1, nq + 2 * nv)), np.empty(nv)
+        size = nq + nv + len(self._states)
+        state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
         begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), _AT_ONCE, _AT_ONCE, state[0], state, rate, motion
         same = (
             np.zeros(nq, dtype=bool),
@@ -144,7 +145,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         nq, nv = len(q), len(v)
         kernel, state, motion, efforts, rate = self._one
-        state[:nq], state[nq:], efforts[:] = q, v, tau
+        state[:nq], state[nq : nq + nv], efforts[:] = q, v, tau
+        state[nq + nv :] = self._states
         if self._imposed:
             motion[nq : nq + nv], motion[nq + nv :] = v, a
         self.hold_rank()
@@ -157,7 +159,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return result
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        return self.rate(q, v, tau, a)[self.model.nq :]
+        return self.rate(q, v, tau, a)[self.model.nq :][: self.model.nv]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         if self.model.is_constrained:
@@ -169,12 +171,12 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return a, tau
 
     @cached_property
-    def _places(self) -> list[tuple[int, int, int, Array]]:
-        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, and no inputs."""
+    def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:
+        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, no inputs."""
         places = []
         for row, loop in zip(self.interaction_rows, self.model.interactions, strict=True):
             o, p, n = self._ints[row, [layout.LAW, layout.ACT_PORTS, layout.ACT_COORDINATES]].tolist()
-            places.append((o, p, n, np.zeros(len(loop.closure.inputs))))
+            places.append((o, p, n, loop.closure.inputs_and_states(None)))
         return places
 
     @cached_property
@@ -186,29 +188,34 @@ class CompiledPreparedDynamics(PreparedDynamics):
             row += 1 + int(self._ints[row, layout.ACT_PORTS] + self._ints[row, layout.ACT_COORDINATES])
         return rows
 
-    def guards(self, stops: Array, closures: Sequence[tuple[int, Interaction]]) -> Array | None:
-        """Return rows that guard the gaps of stops and interactions; None where some cannot be guarded by compiled code.
+    def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
+        """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.
 
         Parameters
         ----------
         stops : (n, 4) array
             Where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
-        closures : sequence of (int, Interaction)
-            Which interactions have gaps.
+        interactions : sequence of (int, int)
+            Which interactions have gaps that are compiled (`gap_stage`), and how many.
         """
-        rows = np.zeros((len(stops) + len(closures), GUARD_COLUMNS))
+        rows = np.zeros((len(stops) + sum(count for _, count in interactions), GUARD_COLUMNS))
         rows[: len(stops), ROW] = -1.0
         rows[: len(stops), IN_Q : BOUND + 1] = stops
-        rows[len(stops) :, ROW] = [self.interaction_rows[k] for k, _ in closures]
-        return rows if all(gap_stage(closure) is not None for _, closure in closures) else None
+        first = len(stops)
+        for k, count in interactions:
+            own, first = rows[first : first + count], first + count
+            own[:, ROW], own[:, PLACE], own[:, COUNT] = self.interaction_rows[k], np.arange(count), count
+        return rows
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
         self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
         told, size = self._law[0].copy(), layout.MOTION_SIZE
         motions = []
-        for o, p, n, u in self._places:
+        for o, p, n, driven in self._places:
             ports, own = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
-            motions.append(TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u))
+            motions.append(
+                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], *driven)
+            )
         return motions
 
     @cached_property
@@ -221,16 +228,17 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Tell whether no guarded gap came near zero in a step of a `length` (s) to a state; write what gaps are there."""
         kernel, step = self._guard
         step[0] = length
-        return bool(kernel(rows, *self._tables, q, v) == layout.OK)
+        return bool(kernel(rows, *self._tables, q[None], v[None], np.empty((1, 2 * len(rows)))) == layout.OK)
 
     def gaps(self, rows: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the guarded gaps (n) at a state and their rates; they are written into the `rows` too."""
+        """Return the guarded gaps (m, n) at stacked states and their rates; what is known of steps in the `rows` is left."""
         kernel, step = self._guard
-        step[0] = 0.0
-        status = kernel(rows, *self._tables, q, v)
-        if status != NEAR:
+        step[0], count = 0.0, len(rows)
+        found = np.empty((len(q), 2 * count))
+        status = kernel(rows.copy(), *self._tables, q, v, found)
+        if status not in (layout.OK, NEAR):
             self._system.raise_for(status)
-        return rows[:, VALUE].copy(), rows[:, RATE].copy()
+        return found[:, :count], found[:, count:]
 
     @cached_property
     def _forward(self) -> Any:

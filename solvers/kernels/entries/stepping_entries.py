@@ -31,8 +31,9 @@ from titop.solvers.kernels.interface.layout import (
     RANK,
     WRONG_SIZE,
 )
-from titop.solvers.kernels.ports.guards import cleared
+from titop.solvers.kernels.ports.guards import NEAR, RATE, VALUE, cleared
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.kernels.tree.passive import add_passive_efforts
@@ -121,6 +122,8 @@ def open_steps(
             take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
             control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
+            if law is not None:
+                take_own_states(ints, numbers, states[s])
             status = status_of(effort)
             if status == OK:
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
@@ -132,6 +135,9 @@ def open_steps(
             if status == OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
+                if law is not None:
+                    status = write_own_rates(ints, numbers, stages, law, rates[s])
+            if status == OK:
                 status = status_of(rates[s])
             if status != OK:
                 break
@@ -243,6 +249,8 @@ def closed_steps(
             take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
             control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
+            if law is not None:
+                take_own_states(ints, numbers, states[s])
             status = status_of(effort)
             if status == OK:
                 status = constrained(
@@ -251,6 +259,9 @@ def closed_steps(
             if status == OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
+                if law is not None:
+                    status = write_own_rates(ints, numbers, stages, law, rates[s])
+            if status == OK:
                 status = status_of(rates[s])
             if status != OK:
                 break
@@ -321,10 +332,21 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     return closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)
 
 
-@pair(VECTOR, FLOATS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
-def guard(length, guards, ints, floats, numbers, stages, q, v):
-    """Look at all gaps at the end of a step of a `length` (1, s); see `cleared`."""
+@pair(VECTOR, FLOATS, INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS)
+def guard(length, guards, ints, floats, numbers, stages, q, v, found):
+    """Look at all gaps at the ends of steps of a `length` (1, s), at stacked states; see `cleared`.
+
+    `found` has a row for each state: the gaps, and behind them their rates. The status is that at the last state.
+    """
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    return cleared(ints, numbers, stages, law, q, v, length, guards) if status == OK else status
+    count, status = guards.shape[0], OK
+    for r in range(found.shape[0]):
+        status = outward_whole(ints, floats, numbers, stages, law, q[r], v[r], work, world)
+        if status == OK:
+            status = cleared(ints, numbers, stages, law, q[r], v[r], length, guards)
+        if status != OK and status != NEAR:
+            break
+        for k in range(count):
+            found[r, k], found[r, count + k] = guards[k, VALUE], guards[k, RATE]
+    return status

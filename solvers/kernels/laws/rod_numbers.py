@@ -1,11 +1,11 @@
 """Where the numbers of a rod stand, and what its stages keep of its points and steps.
 
-The numbers of a rod with n coordinates on m intervals between points, in one row: m; where the points' whole inertias stand, and
-what a fluid does, zero for none; the strain component of each coordinate, 0 to 5 in [k; s]; each interval's step; each point's
-inertia: mass and moments about the axes of the section; stiffness and damping (n x n each); of each port the point before it,
-the step from there, and how the port stands there (rotation, position). Then, where they are, the whole inertias (6 x 6 each),
-in place of mass and moments, and of a fluid its current (3), whether it presses more than at rest in still fluid, and of each
-point what `FLUID` and the others say.
+The numbers of a rod with n coordinates on m intervals between points, in one row: m; where the points' whole inertias stand,
+and what a fluid does, zero for none; the strain component of each coordinate, 0 to 5 in [k; s]; each interval's step; each
+point's inertia: mass and moments about the axes of the section; stiffness and damping (n x n each); of each port the point
+before it, the step from there, and how the port stands there (rotation, position). Then, where they are, the whole inertias
+(6 x 6 each), in place of mass and moments, and of a fluid its current (3), whether it presses more than at rest in still fluid,
+and of each point what `DISPLACED` to `SPINNING` say.
 
 A *step*: length, reference strains [k; s] at the two places of collocation, there the coordinates' shapes (n each). Steps of
 intervals come first, those of ports follow. Each ends in a *place*: place 0 is the base, place k + 1 the end of step k.

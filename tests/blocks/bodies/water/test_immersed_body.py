@@ -141,16 +141,10 @@ def test_an_ellipsoid_moves_as_kirchhoff_says(current: Any) -> None:
     inertia = mass / 5 * np.array([0.2**2 + 0.12**2, 0.3**2 + 0.12**2, 0.3**2 + 0.2**2])
     t, start = np.linspace(0.0, 4.0, 9), np.array([0.6, 0.2, -0.1, 0.4, -0.7, 0.3])
     expected, places = kirchhoff(mass + masses, inertia + moments, start, t)
-    s = floating(
-        [0, 0, -GRAVITY],
-        mass=mass,
-        inertia=inertia,
-        fluid=tt.Fluid(RHO, current),
-        volume=volume,
-        added_mass=np.diag([*masses, *moments]),
-    )
-    m = s.resolve()
-    run = tt.simulate(m, t, m.neutral(), start + [*current, 0, 0, 0], rtol=1e-11, atol=1e-12)
+    hull = {"mass": mass, "inertia": inertia, "volume": volume, "added_mass": np.array([*masses, *moments])}
+    s = floating([0, 0, -GRAVITY], fluid=tt.Fluid(RHO, current), **hull)
+    m, moved = s.resolve(), np.array([*current, 0, 0, 0])
+    run = tt.simulate(m, t, m.neutral(), start + moved, rtol=1e-11, atol=1e-12)
     seen = np.array([Rotation.from_quat(q[3:]).apply(current, inverse=True) for q in run.q])
     np.testing.assert_allclose(run.v[:, :3] - seen, expected[:, :3], rtol=0, atol=1e-8)  # what rtol leaves
     np.testing.assert_allclose(run.v[:, 3:], expected[:, 3:], rtol=0, atol=1e-8)
@@ -159,10 +153,8 @@ def test_an_ellipsoid_moves_as_kirchhoff_says(current: Any) -> None:
         impulse = np.array([m.momentum(q, v) for q, v in zip(run.q, run.v, strict=True)])
         np.testing.assert_allclose(impulse, impulse[:1].repeat(len(t), 0), rtol=0, atol=1e-6)  # of 100, what rtol leaves
     else:
-        still = floating(
-            mass=mass, inertia=inertia, fluid=tt.Fluid(RHO), volume=volume, added_mass=np.diag([*masses, *moments])
-        )
-        control = tt.simulate(still.resolve(), t, m.neutral(), start + [*current, 0, 0, 0], rtol=1e-9, atol=1e-10)
+        still = floating(fluid=tt.Fluid(RHO), **hull)
+        control = tt.simulate(still.resolve(), t, m.neutral(), start + moved, rtol=1e-9, atol=1e-10)
         assert np.abs(control.v - run.v).max() > 0.1
 
 

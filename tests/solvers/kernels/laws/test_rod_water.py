@@ -336,9 +336,8 @@ def test_a_rod_in_water_swings_slower() -> None:
 
 def test_an_elliptic_rod_moves_the_more_along_the_broader_it_is() -> None:
     """``pi rho b^2`` across its flat side, ``pi rho a^2`` the other way, ``pi rho (a^2 - b^2)^2 / 8`` in torsion (Lamb)."""
-    rod = tt.Rod(
-        "rod", 1.0, tt.Section.ellipse(0.03, 0.01), young=1e6, density=1.0, fluid=tt.Fluid(1000.0), added_mass="potential"
-    )
+    water: dict[str, Any] = {"fluid": tt.Fluid(1000.0), "added_mass": "potential"}
+    rod = tt.Rod("rod", 1.0, tt.Section.ellipse(0.03, 0.01), young=1e6, density=1.0, **water)
     found = rod.added_inertia(np.zeros(rod.nv))
     expected = np.pi * 1000.0 * np.array([0.0, 0.01**2, 0.03**2, (0.03**2 - 0.01**2) ** 2 / 8])
     np.testing.assert_allclose(np.diag(found)[:4], expected, rtol=1e-13, atol=1e-15)
@@ -394,9 +393,8 @@ def test_a_rod_drifts_with_the_stream() -> None:
     t = np.linspace(0.0, 3.0, 7)
     run = tt.simulate(s.resolve(), t, np.zeros(2), np.zeros(2), rtol=1e-11, atol=1e-13)
     scale = 2 * (DENSITY + 1000.0) * np.pi * 0.02**2 / (1000.0 * 0.04 * 1.2)
-    np.testing.assert_allclose(
-        run.v[:, 0], current - current / (1 + current * t / scale), rtol=0, atol=1e-9
-    )  # what rtol leaves
+    expected = current - current / (1 + current * t / scale)
+    np.testing.assert_allclose(run.v[:, 0], expected, rtol=0, atol=1e-9)  # what rtol leaves
 
 
 def test_files_keep_what_water_does(tmp_path: Any) -> None:
