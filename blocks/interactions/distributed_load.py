@@ -40,7 +40,7 @@ class DistributedLoad(Interaction):
     """A force and a moment a unit of length along a soft rod, or a part of it, which turn with its sections or do not.
 
     `System.add_interaction` lets it act on its rod. For a wrench at one place give the rod a port there (``ports={"grip":
-    0.2}``) and that a `Load`, `Force`, `Torque` or `Thruster`; a fluid that bears the rod is the rod's `fluid_density`.
+    0.2}``) and that a `Load`, `Force`, `Torque` or `Thruster`; a fluid around the rod is the rod's `fluid`.
 
     Parameters
     ----------
@@ -244,8 +244,8 @@ class DistributedLoad(Interaction):
         places[between] = points + np.arange(len(between))
         kept = np.concatenate([np.arange(points - 1), points - 1 + between])
         reference, shapes = self.numbers.reference[kept], self.numbers.shapes[kept]
-        rod = self.numbers._replace(before=self.numbers.before[between], steps=steps[kept], reference=reference, shapes=shapes)
-        row = packed(rod, [Pose()] * len(between))
+        moved = {"before": self.numbers.before[between], "steps": steps[kept], "reference": reference, "shapes": shapes}
+        row = packed(self.numbers._replace(**moved, water=None), [Pose()] * len(between))
         head = [float(self.frame == "world"), self.scale, len(places), len(between), len(row)]
         return np.concatenate([head, np.column_stack([places, self.wrenches_at_stations]).ravel(), row])
 
