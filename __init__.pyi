@@ -48,6 +48,7 @@ from .blocks.interactions.distributed_load import DistributedLoad as Distributed
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.pressure_chamber import PressureChamber as PressureChamber
+from .blocks.interactions.shape import Shape as Shape
 from .blocks.interactions.soft_tendon import SoftChamber as SoftChamber
 from .blocks.interactions.soft_tendon import SoftTendon as SoftTendon
 from .blocks.interactions.spring_damper import SpringDamper as SpringDamper

@@ -53,10 +53,10 @@ from titop.solvers.kernels.spatial.algebra import (
 from titop.solvers.native.kernel import helper, shared
 
 #: Rows of S, X and Y of a place.
-_ROWS = 18
+ROWS = 18
 
 #: Numbers of the matrix that turns them into what changes there by q and by v.
-_MATRIX = 12 * _ROWS
+_MATRIX = 12 * ROWS
 
 
 def write_slopes(
@@ -67,8 +67,8 @@ def write_slopes(
     record = row_at(law, law_size(n, ports))
     intervals = intervals_of(rod)
     places, kept = intervals + 1 + ports, row_at(room, kept_size(intervals, ports))
-    columns, wrenches = np.empty((1, places * _ROWS * n)), np.empty((1, places * 6 * n))
-    tables, small = np.empty((1, (intervals + ports + 3) * TABLE)), np.empty((1, _MATRIX + 36 + _ROWS * n))
+    columns, wrenches = np.empty((1, places * ROWS * n)), np.empty((1, places * 6 * n))
+    tables, small = np.empty((1, (intervals + ports + 3) * TABLE)), np.empty((1, _MATRIX + 36 + ROWS * n))
     own = np.empty((1, 6 * n))
     clear(result, 0, slopes_size(n, ports))
     clear(record, 0, (6 + n) * (6 + n))
@@ -76,7 +76,7 @@ def write_slopes(
         stiffness = stiffness_at(n, intervals)
         add_scaled(result, 6 * n, 1.0, rod, stiffness, n * n)
         add_scaled(result, by_rate_at(n) + 6 * n, 1.0, rod, stiffness + n * n, n * n)
-    _move_columns(n, ports, used, rod, kept, tables, columns)
+    move_columns(n, ports, used, rod, kept, tables, columns)
     clear(wrenches, 0, places * 6 * n)
     for i in range(intervals + 1):
         if is_massive(rod, inertia_at(n, intervals) + 4 * i):
@@ -86,26 +86,26 @@ def write_slopes(
         if is_used(used, p):
             place = intervals + 1 + p
             wrench = carry_wrench(kept, 0, kept_place(place), six(kept, 0, kept_place(place) + WRENCH))
-            add_held(n, wrench, columns, _ROWS * n * place, small, wrenches, 6 * n * place)
-    press_columns(n, ports, used, _ROWS, rod, kept, tables, columns, wrenches, small, result)
+            add_held(n, wrench, columns, ROWS * n * place, small, wrenches, 6 * n * place)
+    press_columns(n, ports, used, ROWS, rod, kept, tables, columns, wrenches, small, result)
     for p in range(ports):
         if is_used(used, p):
-            _write_port(n, p, columns, _ROWS * n * (intervals + 1 + p), small, record, result)
+            _write_port(n, p, columns, ROWS * n * (intervals + 1 + p), small, record, result)
     return OK
 
 
 @helper
-def _move_columns(n, ports, used, numbers, kept, tables, columns):
+def move_columns(n, ports, used, numbers, kept, tables, columns):
     """Write S, X and Y of all places, and the steps' tables of S."""
     intervals = intervals_of(numbers)
-    clear(columns, 0, _ROWS * n)
+    clear(columns, 0, ROWS * n)
     other = TABLE * (intervals + ports)
     for k in range(intervals + ports):
         if k >= intervals and not is_used(used, k - intervals):
             continue
         o, own = step_at(n, intervals, k), TABLE * k
         write_moving(numbers[0, o], kept, kept_step(intervals, ports, k), kept_place(k + 1), tables, own, other)
-        begin, end = _ROWS * n * start_of(n, intervals, numbers, k), _ROWS * n * (k + 1)
+        begin, end = ROWS * n * start_of(n, intervals, numbers, k), ROWS * n * (k + 1)
         for r in range(3):
             at = own if r == 0 else other + TABLE * (r - 1)
             add_moved(n, numbers, o, tables, at, columns, begin + 6 * n * r, columns, end + 6 * n * r)
@@ -114,13 +114,13 @@ def _move_columns(n, ports, used, numbers, kept, tables, columns):
 @helper
 def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, own, law, slopes):
     """Add to M and to the slopes what a point does, and write what its wrench changes by with q; `own` is room for its S."""
-    o, place, s = inertia_at(n, intervals) + 4 * i, kept_place(i), _ROWS * n * i
+    o, place, s = inertia_at(n, intervals) + 4 * i, kept_place(i), ROWS * n * i
     by_twist, by_q = _MATRIX, _MATRIX + 36
     by_v = by_q + 6 * n
     _write_point(numbers, o, kept, place, own_wrench(n, intervals, numbers, i, kept), twist, small)
     clear(small, by_q, 12 * n)
     for r in range(2):
-        add_product(small, by_q + 6 * n * r, 6, small, 6 * _ROWS * r, _ROWS, 3 - r, columns, s, n)
+        add_product(small, by_q + 6 * n * r, 6, small, 6 * ROWS * r, ROWS, 3 - r, columns, s, n)
     add_scaled(wrenches, 6 * n * i, 1.0, small, by_q, 6 * n)
     add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
     add_scaled(slopes, by_twist_at(n), 1.0, small, by_twist, 36)
@@ -144,11 +144,11 @@ def _write_point(numbers, o, kept, place, wrench, twist, t):
         taken = momentum_of(numbers, o, x)
         stirred = carry_wrench(kept, 0, place, _stirred(numbers, o, speed, (x[3], x[4], x[5])))
         taken = carry_wrench(kept, 0, place, taken)
-        put_matrix_column(t, 0, _ROWS, c, wrench_cross(unit(c), wrench))
-        put_matrix_column(t, 0, _ROWS, 6 + c, stirred)
-        put_matrix_column(t, 0, _ROWS, 12 + c, taken)
-        put_matrix_column(t, 6 * _ROWS, _ROWS, c, stirred)
-        put_matrix_column(t, 6 * _ROWS, _ROWS, 6 + c, scaled(2.0, taken))
+        put_matrix_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
+        put_matrix_column(t, 0, ROWS, 6 + c, stirred)
+        put_matrix_column(t, 0, ROWS, 12 + c, taken)
+        put_matrix_column(t, 6 * ROWS, ROWS, c, stirred)
+        put_matrix_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
         moved = carry_wrench(kept, 0, place, momentum_of(numbers, o, along))
         put_matrix_column(t, _MATRIX, 6, c, plus(moved, stirred))
@@ -214,7 +214,7 @@ def _write_port(n, p, columns, s, small, law, slopes):
     """Write S, X, Y and Z of a port, in its frame."""
     write_back_transport(law, port_at(n, p), small, 0)
     subspace, at = port_at(n, p) + PORT_S, columns_at(n, p)
-    clear(small, 36, _ROWS * n)
+    clear(small, 36, ROWS * n)
     for k in range(3):
         add_product(small, 36 + 6 * n * k, 6, small, 0, 6, 1, columns, s + 6 * n * k, n)
     for k in range(6 * n):
