@@ -16,7 +16,7 @@ from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAM
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, advance
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.kernel import UserHelper
 
@@ -41,7 +41,9 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
 @functools.cache
 def interaction_stages_of(law: Law) -> CompiledInteraction:
     """Return the stages of an interaction's law; kept likewise."""
-    return CompiledInteraction(_unique_name(law.function), UserHelper(_acting(UserHelper(law.function))))
+    gaps = None if law.gaps is None else UserHelper(_switching(UserHelper(law.gaps)))
+    name = _unique_name(*(part for part in (law.function, law.gaps) if part is not None))
+    return CompiledInteraction(name, UserHelper(_acting(UserHelper(law.function))), write_gap=gaps)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -141,27 +143,7 @@ def _acting(function: Any) -> Any:
 
     def write(ports, coordinates, inputs, numbers, motion, loads):
         kind, own = motion.dtype, numbers.shape[1] - inputs
-        told = TargetMotion(
-            np.zeros((ports, 3, 3), kind),
-            np.zeros((ports, 3), kind),
-            np.zeros((ports, 6), kind),
-            np.zeros(coordinates, kind),
-            np.zeros(coordinates, kind),
-            np.zeros(inputs),
-        )
-        for k in range(ports):
-            o = MOTION_SIZE * k
-            for r in range(3):
-                for c in range(3):
-                    told.R[k, r, c] = motion[0, o + 3 * r + c]
-                told.r[k, r] = motion[0, o + 9 + r]
-            for r in range(6):
-                told.V[k, r] = motion[0, o + MOVING + r]
-        for k in range(coordinates):
-            told.q[k] = motion[0, MOTION_SIZE * ports + k]
-            told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
-        for k in range(inputs):
-            told.u[k] = numbers[0, own + k]
+        told = _told(ports, coordinates, inputs, numbers, motion)
         answer = TargetLoads(np.zeros((ports, 6), kind), np.zeros(coordinates, kind))
         function(numbers[0, :own], told, answer)
         for k in range(ports):
@@ -171,3 +153,46 @@ def _acting(function: Any) -> Any:
             loads[0, 6 * ports + k] = answer.efforts[k]
 
     return write
+
+
+def _switching(function: Any) -> Any:
+    """Return the ``write_gap`` of a `CompiledInteraction` from the ``gaps`` of an interaction's law."""
+
+    def write_gap(ports, coordinates, inputs, numbers, motion, gap):
+        moved = np.empty((1, MOTION_SIZE * ports + 2 * coordinates), np.complex128)
+        advance(motion, moved, ports, coordinates)
+        told = _told(ports, coordinates, inputs, numbers, moved)
+        gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2
+        for k in range(count):
+            value = gaps[k] if len(gaps) == count else complex(np.nan)  # which callers refuse
+            gap[0, 2 * k], gap[0, 2 * k + 1] = value.real, value.imag / STEP
+
+    return write_gap
+
+
+@UserHelper
+def _told(ports, coordinates, inputs, numbers, motion):
+    """Return a motion as an interaction's law reads it."""
+    kind, own = motion.dtype, numbers.shape[1] - inputs
+    told = TargetMotion(
+        np.zeros((ports, 3, 3), kind),
+        np.zeros((ports, 3), kind),
+        np.zeros((ports, 6), kind),
+        np.zeros(coordinates, kind),
+        np.zeros(coordinates, kind),
+        np.zeros(inputs),
+    )
+    for k in range(ports):
+        o = MOTION_SIZE * k
+        for r in range(3):
+            for c in range(3):
+                told.R[k, r, c] = motion[0, o + 3 * r + c]
+            told.r[k, r] = motion[0, o + 9 + r]
+        for r in range(6):
+            told.V[k, r] = motion[0, o + MOVING + r]
+    for k in range(coordinates):
+        told.q[k] = motion[0, MOTION_SIZE * ports + k]
+        told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
+    for k in range(inputs):
+        told.u[k] = numbers[0, own + k]
+    return told
