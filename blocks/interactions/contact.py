@@ -112,9 +112,9 @@ class Contact(Interaction):
     shape : Shape, optional
         What is touched, fixed in its port; the plane through its origin by default.
     points : int or array_like, optional
-        Where spheres stand: places (k, 3; m) in the second port's frame, its origin by default; on a rod their number, with equal
-        distances from the base to the tip, or abscissas (k, m); on a deformable body material points (k, 3; m at rest), those
-        of the outline of its domain by default.
+        Where spheres stand: places (k, 3; m) in the second port's frame, its origin by default; on a rod their number, with
+        equal distances from the base to the tip, or abscissas (k, m); on a deformable body material points (k, 3; m at rest),
+        those of the outline of its domain by default.
     rolling : float, m
         Of rolling friction: a torque that opposes what a sphere turns by against the shape, about all axes alike,
         ``rolling N r w / sqrt(r^2 w^2 + slip_velocity^2)`` for the angular velocity w and the radius r.
@@ -122,9 +122,10 @@ class Contact(Interaction):
     Notes
     -----
     At the depth d the shape pushes with ``N = stiffness d^p (1 + dissipation dd/dt)`` along its normal, and never pulls (Hertz;
-    K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975). Friction acts where
-    the normal through a sphere's centre meets the shape; on a deformable body at the point itself. A contact that rests holds
-    still only against forces, and creeps under friction as every smooth friction does: the slip velocity is what it creeps at.
+    K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975). Friction acts
+    where the normal through a sphere's centre meets the shape; on a deformable body at the point itself. A contact that rests
+    holds still only against forces, and creeps under friction as every smooth friction does: on a slope below the friction
+    angle at ``slip_velocity s / sqrt(1 - s^2)``, with s the tangent of the slope by the coefficient.
 
     Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
     distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.

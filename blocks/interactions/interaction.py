@@ -240,19 +240,30 @@ def displaced(motion: TargetMotion, steps: Array) -> TargetMotion:
 def load_derivatives(
     interaction: Interaction, motion: TargetMotion, step: Callable[[Callable[[Array], Any], Array], Array]
 ) -> Array:
-    """Return the derivatives of all wrenches and efforts (6 p + n), one after the other, that `step` finds.
+    """Return the derivatives of all wrenches and efforts (6 p + n), one after the other; see `motion_derivatives`."""
+
+    def loads(moved: TargetMotion) -> Array:
+        wrenches, efforts = interaction.act(moved)
+        return np.concatenate([np.ravel(wrenches), efforts])
+
+    return motion_derivatives(loads, motion, step)
+
+
+def motion_derivatives(
+    of: Callable[[TargetMotion], Array], motion: TargetMotion, step: Callable[[Callable[[Array], Any], Array], Array]
+) -> Array:
+    """Return the derivatives of what depends on a motion that `step` finds.
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
     steps = np.zeros(6 * max(len(motion.R) - 1, 0))
     ends = np.cumsum([len(steps), motion.V.size, len(motion.q)])
 
-    def loads(x: Array) -> Array:
+    def at(x: Array) -> Array:
         by, V, q, v = np.split(x, ends)
-        wrenches, efforts = interaction.act(displaced(motion._replace(V=V.reshape(-1, 6), q=q, v=v), by))
-        return np.concatenate([np.ravel(wrenches), efforts])
+        return of(displaced(motion._replace(V=V.reshape(-1, 6), q=q, v=v), by))
 
-    return step(loads, np.concatenate([steps, motion.V.ravel(), motion.q, motion.v]))
+    return step(at, np.concatenate([steps, motion.V.ravel(), motion.q, motion.v]))
 
 
 def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import motion_among
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.mechanism import ClosedMechanism
@@ -23,6 +24,11 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach)
+
+
+def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
+    """Return the contacts by name."""
+    return {loop.closure.name: loop for loop in model.interactions if isinstance(loop.closure, Contact)}
 
 
 def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import load_derivatives
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, port_pairs
@@ -39,20 +40,25 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
     own = next((where for name, where in model.inputs.acting if name == interaction.name), slice(0, 0))
     motion = target_motion(model, loop, at.q, at.v, at.inputs[own] if at.inputs.size else None)
     step = complex_step if is_titops_own(interaction) else trusted_step
-    moved, turned = [], []
-    for S, by_q, _, _ in model.engine.derivatives.motion([str(ref) for ref in loop.ports], at.q, at.v, at.a):
-        moved.append(change.along(S))
-        turned.append(change.along(by_q, S))
-    apart = [s - twist_transport(R, r) @ moved[0] for s, R, r in zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)]
-    places = np.array([model.assembly.place(name)[1] for name in loop.coordinates], dtype=int)
-    along = np.vstack([*apart, *turned, change.q[places], change.v[places]])
-    result: Array = load_derivatives(interaction, motion, step)[6:12] @ along
+    result: Array = load_derivatives(interaction, motion, step)[6:12] @ targets_change(at, change, loop, motion)
     for channel, by in zip(inputs.channels, change.inputs, strict=True):
         if channel.kind == Kind.INPUT and own.start <= channel.entry < own.stop:
             unit = np.eye(own.stop - own.start)[channel.entry - own.start]
             more = interaction.act(motion._replace(u=motion.u + unit))[0][1] - interaction.act(motion)[0][1]
             result = result + np.outer(more, by)
     return result
+
+
+def targets_change(at: Snapshot, change: SnapshotChanges, loop: Loop, motion: TargetMotion) -> Array:
+    """Return how the motion of an interaction's targets changes (k, z), in the order of `motion_derivatives`."""
+    model = at.model
+    moved, turned = [], []
+    for S, by_q, _, _ in model.engine.derivatives.motion([str(ref) for ref in loop.ports], at.q, at.v, at.a):
+        moved.append(change.along(S))
+        turned.append(change.along(by_q, S))
+    apart = [s - twist_transport(R, r) @ moved[0] for s, R, r in zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)]
+    places = np.array([model.assembly.place(name)[1] for name in loop.coordinates], dtype=int)
+    return np.vstack([*apart, *turned, change.q[places], change.v[places]])
 
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:

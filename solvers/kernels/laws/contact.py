@@ -1,8 +1,8 @@
 """The compiled kind of contacts of rigid bodies, and what all contacts do at a sphere: `titop.blocks.interactions.contact`.
 
-`numbers` begin with the shape (5, see `titop.blocks.interactions.shape`), stiffness, exponent, dissipation, friction coefficient,
-slip velocity, rolling friction, and whether spheres turn. Those of rigid bodies go on with the number of spheres, and of each
-its place in the second port's frame and its radius.
+`numbers` begin with the shape (5, see `titop.blocks.interactions.shape`), stiffness, exponent, dissipation, coefficient of
+friction, slip velocity, rolling friction, and whether spheres turn. Those of rigid bodies go on with the number of spheres, and
+of each its place in the second port's frame and its radius.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ def touch(numbers, r, rate, spin, radius):
     apart, a, b, c = distance(numbers, r)
     n = a, b, c
     gap = apart - radius
-    push = impact_push(
-        _positive(-gap), -dot3(n, rate), numbers[0, STIFFNESS], numbers[0, DISSIPATION], numbers[0, EXPONENT]
-    )
+    push = impact_push(_positive(-gap), -dot3(n, rate), numbers[0, STIFFNESS], numbers[0, DISSIPATION], numbers[0, EXPONENT])
     arm = -numbers[0, TURNS] * apart
     lever = arm * n[0], arm * n[1], arm * n[2]
     turned = cross3(spin, lever)

@@ -136,7 +136,7 @@ def _about_base(p, w):
 
 @helper
 def _push(n, numbers, motion, kept, loads):
-    """Write what all spheres press on base, shape and coordinates with, and what lies beyond each place; return the least gap."""
+    """Write what all spheres press on everything with, and what lies beyond each place; return the least gap."""
     (address, count), (spheres, steps, _) = _rod_at(numbers), _counts(numbers)
     rod = row_at(address, count)
     back, r, speed = shape_of(motion)

@@ -1,7 +1,7 @@
 """The compiled kind of contacts of deformable bodies: `titop.blocks.interactions.contact` for kernels.
 
-`numbers` are, in order: the law, as in `contact`; the points as numbers of a body, see `soft_numbers`; their radii. The table of
-programs has those of the body. Targets are the body's frame, the port of the shape, and the body's coordinates.
+`numbers` are, in order: the law, as in `contact`; the points as numbers of a body, see `soft_numbers`; their radii. The table
+of programs has those of the body. Targets are the body's frame, the port of the shape, and the body's coordinates.
 
 A point stands at p in the frame of the body and moves by c against the shape; the force f on it changes by ``A dp + B dc``.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK, PROGRAMS, STAGE_COLUMNS
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.contact import TOUCHING, gap_and_rate, pressed_energy, touch
@@ -136,7 +136,12 @@ def _write_answer(numbers, back, r, p, c, radius, t):
         moved = p[0] + h * e[0], p[1] + h * e[1], p[2] + h * e[2]
         f = _pushed(numbers, back, r, moved, (c[0] + 0.0j, c[1] + 0.0j, c[2] + 0.0j), radius)
         g = _pushed(
-            numbers, back, r, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j), (c[0] + h * e[0], c[1] + h * e[1], c[2] + h * e[2]), radius
+            numbers,
+            back,
+            r,
+            (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j),
+            (c[0] + h * e[0], c[1] + h * e[1], c[2] + h * e[2]),
+            radius,
         )
         for j in range(3):
             t[0, 3 * j + k], t[0, 9 + 3 * j + k] = f[j].imag / _STEP, g[j].imag / _STEP
@@ -173,7 +178,13 @@ def _add(n, p, df, lever, found, J, slopes, column, width):
 @helper
 def _add_point(n, motion, speed, found, o, f, t, slopes, width):
     """Add what a point changes; its numbers in ``found[0]`` from `o` are p, u, b, J and du/dq."""
-    own, p, u, J, none = six(motion, 0, np.int64(MOVING)), place_at(found, o), place_at(found, o + 3), o + _BENDS, (0.0, 0.0, 0.0)
+    own, p, u, J, none = (
+        six(motion, 0, np.int64(MOVING)),
+        place_at(found, o),
+        place_at(found, o + 3),
+        o + _BENDS,
+        (0.0, 0.0, 0.0),
+    )
     w, turning = minus(own, speed), (speed[3], speed[4], speed[5])
     whole = _velocity(own, p, u)
     for j in range(n):
