@@ -15,5 +15,5 @@
   `rotation_series`;
 - `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
-  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`.
+  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`, `touched_shapes`.
 """
