@@ -71,7 +71,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
         return
     wrong = list(_call_findings(block, q, calls))
     yield from wrong or _call_findings(block, q, _overridden(block, q))
-    yield from input_findings(block)
+    yield from driving_findings(block)
     yield from surroundings_findings(block)
 
 
@@ -138,6 +138,48 @@ def _overridden(block: Block, q: Array) -> Iterator[tuple[str, Callable[[], Any]
 
 #: What stands after a block's name for something else than an input.
 _SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
+
+
+def driving_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with the inputs of a block's own, and with its states of the first order."""
+    yield from input_findings(block)
+    if block.state_names and not (wrong := list(state_name_findings(block))):
+        yield from _state_findings(block)
+    elif block.state_names:
+        yield from wrong
+
+
+def state_name_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with the names and units of a block's states of the first order."""
+    where, names = f"{block.name}.state_names", block.state_names
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        yield Finding("wrong-type", where, names, "a tuple of names", f'write state_names = ("{names}",)')
+        return
+    taken = _SIGNALS | {*block.coordinates, *block.ports, *block.inputs, *(owner_of(name) for name in block.parameters())}
+    for k, name in enumerate(names):
+        if not is_name(name):
+            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the state")
+        elif name in taken or name in names[:k]:
+            expected = "a name that is no coordinate's, port's, parameter's, input's, signal's or other state's"
+            yield Finding("duplicate-name", where, name, expected, "rename the state")
+    if len(block.state_units) not in (0, len(names)):
+        yield Finding("bad-units", f"{block.name}.state_units", block.state_units, f"{len(names)} units, or none", "one each")
+
+
+def _state_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with what a block's states do, and how they change."""
+    if not block.nv or block.configuration_names != block.coordinates:
+        expected = "own coordinates that are plain numbers, on which they act"
+        advice = "let a tt.Interaction on ports and coordinates have the states"
+        yield Finding("idle-states", f"{block.name}.state_names", block.state_names, expected, advice)
+        return
+    q, v, count = block.random_configuration(np.random.default_rng(0)), block.steps / REAL_STEP, len(block.state_names)
+    x, u = np.ones(count), np.ones(len(block.inputs))
+    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+        ("state_efforts", lambda: block.state_efforts(q, v, x), (block.nv,)),
+        ("state_rates", lambda: block.state_rates(q, v, x, u), (count,)),
+    ]
+    yield from _call_findings(block, q, calls)
 
 
 def input_findings(block: Block) -> Iterator[Finding]:

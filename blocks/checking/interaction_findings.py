@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.user_input import is_name, real_array
-from titop.blocks.checking.block_findings import own_law_findings
+from titop.blocks.checking.block_findings import own_law_findings, state_name_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
@@ -42,7 +42,8 @@ def interaction_findings(
         Of the motion.
     """
     name, p, n = interaction.name, ports, coordinates
-    wrong = [*_input_findings(interaction), *(own_law_findings(interaction) if interaction.compiled_law is not None else ())]
+    wrong = [*_input_findings(interaction), *(state_name_findings(interaction) if interaction.state_names else ())]
+    wrong += own_law_findings(interaction) if interaction.compiled_law is not None else ()
     yield from ((True, finding) for finding in wrong)
     motion = random_motion(interaction, np.random.default_rng(seed), p, n)
     if wrong or (yield from _unusable(interaction, motion)) or not (loads := _loads(interaction, motion)):
@@ -67,8 +68,12 @@ def interaction_findings(
 
 
 def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
-    """Yield a finding if wrenches at rest are not what the stored energy says, or if rates feed energy, at a random motion."""
+    """Yield a finding if wrenches at rest are not what the stored energy says, or if rates feed energy, at a random motion.
+
+    States of the first order are zero, as inputs are: these may feed energy.
+    """
     motion = random_motion(interaction, np.random.default_rng(seed))
+    motion = motion._replace(x=0.0 * motion.x)
     resting = motion._replace(V=0.0 * motion.V, v=0.0 * motion.v)
     power, at_rest = _power(interaction, motion, motion), _power(interaction, resting, motion)
     lost = derivative(lambda t: np.array([-interaction.stored(moved(motion, t))]), _STEP)[0]
@@ -123,6 +128,8 @@ def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple
         if gaps is None or gaps.ndim != 1:
             advice = "return an array, of a number for each place where the interaction switches"
             found.append(Finding("bad-gaps", f"{name}.gaps", interaction.gaps(motion), "a vector of real numbers", advice))
+        if interaction.state_names:
+            found += _rate_findings(interaction, motion)
         energy = interaction.stored(motion)
         if energy is None or np.shape(energy):
             where, advice = f"{name}.stored", "return a number, from energy or stored"
@@ -136,6 +143,20 @@ def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple
         pass
     yield from ((True, finding) for finding in found)
     return bool(found)
+
+
+def _rate_findings(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:
+    """Yield what is wrong with what an interaction says of how its states change."""
+    count = len(interaction.state_names)
+    try:
+        rates = real_array(interaction.state_rates(motion))
+    except NotImplementedError:
+        where, advice = f"{interaction.name}.state_rates", "define state_rates(motion), or tt.Law(law, rates=rates)"
+        yield Finding("no-rates", where, type(interaction).__name__, "a class that says how its states change", advice)
+        return
+    if rates is None or rates.shape != (count,):
+        where, advice = f"{interaction.name}.state_rates", "return an array, of a number for each name in state_names"
+        yield Finding("wrong-shape", where, rates if rates is None else rates.shape, f"shape ({count},)", advice)
 
 
 def _loads(interaction: Interaction, motion: TargetMotion) -> tuple[Array, Array] | None:

@@ -39,7 +39,10 @@ class Block(BlockLaw, Fielded):
     6. define ``applied_efforts(q, v, twist, rotation, position)`` if something acts on the block because of where it is or how
        it moves: drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)`` for what
        of it is stored;
-    7. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along; or set
+    7. set ``state_names`` and define ``state_efforts(q, v, x)`` and ``state_rates(q, v, x, u)`` if it has states x of the first
+       order beside its coordinates: drives that lag behind their commands, viscoelasticity, bristles of friction. They join the
+       model's states as ``block.state``;
+    8. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along; or set
        ``borne``, if the fluid bears the same part of it everywhere.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
@@ -63,6 +66,8 @@ class Block(BlockLaw, Fielded):
 
         [W_P; tau + B(q) u + passive] + applied = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
 
+    where ``state_efforts`` join the passive ones.
+
     Parameters
     ----------
     name : str
@@ -81,6 +86,8 @@ class Block(BlockLaw, Fielded):
     input_ranges : sequence of (lower, upper)
         Of each input, in its unit, as actuators have them: controllers' commands and trims stay in them, and
         `Trajectory.violations` tells what leaves them. Unbounded where a block does not tell.
+    state_names, state_units : tuple of str
+        Names of the states of its own, and the unit of each; "1" where a block does not tell.
 
     Notes
     -----
@@ -95,6 +102,8 @@ class Block(BlockLaw, Fielded):
     inputs: tuple[str, ...] = ()
     input_units: tuple[str, ...] = ()
     input_ranges: Sequence[tuple[float, float]] = ()
+    state_names: tuple[str, ...] = ()
+    state_units: tuple[str, ...] = ()
     #: Attributes in which the block names joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
@@ -113,10 +122,21 @@ class Block(BlockLaw, Fielded):
             self.reader.report("bad-name", "name", name, "letters, digits and _-/", "rename the block")
 
     def input_matrix(self, q: Array) -> Array:
-        """Return the efforts on the own coordinates a unit of each input, B (n x inputs)."""
-        if self.inputs and self.nv:
+        """Return the efforts on the own coordinates a unit of each input, B (n x inputs); none by default beside states."""
+        if self.inputs and self.nv and not self.state_names:
             raise NotImplementedError(f"block {self.name!r} does not say what its inputs do")
         return np.zeros((self.nv, len(self.inputs)))
+
+    def state_efforts(self, q: Array, v: Array, x: Array) -> Array:
+        """Return the efforts (n, N m or N) on the own coordinates that depend on the states `x` (k) of its own, smoothly.
+
+        Nothing that stays without states: `passive_efforts` say that. They may be zero for states that only drive others.
+        """
+        raise NotImplementedError(f"block {self.name!r} does not say what its states do")
+
+    def state_rates(self, q: Array, v: Array, x: Array, u: Array) -> Array:
+        """Return the rates dx/dt (k) of the states `x` (k) of its own, with the inputs `u` (m) of its own."""
+        raise NotImplementedError(f"block {self.name!r} does not say how its states change")
 
     def gaps(self, motion: TargetMotion) -> Array:
         """Return numbers (k, own unit, always as many) that are zero where what the block does switches.
@@ -131,6 +151,11 @@ class Block(BlockLaw, Fielded):
             own coordinates; for a joint of its coordinates alone, without ports. Inputs are zero: gaps do not depend on them.
         """
         return np.zeros(0)
+
+    @property
+    def state_paths(self) -> tuple[str, ...]:
+        """Names of the states in a system."""
+        return tuple(f"{self.name}.{entry}" for entry in self.state_names)
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -69,6 +69,9 @@ class Law:
        function, ``applied(numbers, q, v, twist, rotation, position, efforts)``: it fills in `efforts` (6 + n, zeros before)
        from the pose of the parent port too, and gives that method; ``compiled_law = tt.Law(law, applied)``.
 
+    An interaction with states of its own says how these change likewise, by ``rates(numbers, motion, rates)``, which fills in
+    `rates` (k, zeros before) and gives the method `Interaction.state_rates`: ``compiled_law = tt.Law(law, rates=rates)``.
+
     Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
     function says of the rest with that. A subclass that redefines part of such a block answers through Python.
 
@@ -89,6 +92,8 @@ class Law:
         ``applied(numbers, q, v, twist, rotation, position, efforts)``, likewise.
     energy : callable, optional
         ``energy(numbers, q)``, likewise, returns joules.
+    rates : callable, optional
+        ``rates(numbers, motion, rates)``, likewise, of an `Interaction`.
     gaps : callable, optional
         ``gaps(numbers, motion)`` of an `Interaction`, likewise, returns an array (k).
     """
@@ -98,11 +103,13 @@ class Law:
         function: Callable[..., None],
         applied: Callable[..., None] | None = None,
         energy: Callable[..., Any] | None = None,
+        rates: Callable[..., None] | None = None,
         gaps: Callable[..., Array] | None = None,
     ) -> None:
         self.function: Callable[..., None] = getattr(function, "py_func", function)
         self.applied: Callable[..., None] | None = getattr(applied, "py_func", applied)
         self.energy: Callable[..., Any] | None = getattr(energy, "py_func", energy)
+        self.rates: Callable[..., None] | None = getattr(rates, "py_func", rates)
         self.gaps: Callable[..., Array] | None = getattr(gaps, "py_func", gaps)
 
     def terms(self, block: LawOwner, q: Array, v: Array, twist: Array) -> LawTerms:

@@ -26,6 +26,10 @@ _FREE = {
     "port",
     "random_configuration",
     "snapshot",
+    "state_efforts",
+    "state_names",
+    "state_rates",
+    "state_units",
     "units",
 }
 

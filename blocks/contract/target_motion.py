@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from titop.blocks.basics.spatial import Array
+
+#: Of what has no states of the first order.
+NO_STATES = np.zeros(0)
 
 
 class TargetMotion(NamedTuple):
-    """What an interaction on p ports and n coordinates, with m inputs, is told.
+    """What an interaction on p ports and n coordinates, with m inputs and k states of its own, is told.
 
     Attributes
     ----------
@@ -22,6 +27,8 @@ class TargetMotion(NamedTuple):
         Coordinates (rad or m) and their rates.
     u : (m,) array
         Inputs, in `input_units`.
+    x : (k,) array
+        States, in `state_units`.
     """
 
     R: Array
@@ -30,3 +37,4 @@ class TargetMotion(NamedTuple):
     q: Array
     v: Array
     u: Array
+    x: Array = NO_STATES

@@ -1,6 +1,7 @@
 """Interactions: what acts on ports and coordinates because of their motion, and does not constrain it.
 
 - `interaction`: what they have in common, and how to write one of your own;
+- `block_states`: what states of the first order of blocks do on these blocks' coordinates;
 - `spring_damper`, `compliant_closure`: between two ports; `cable`: over several;
 - `shape`: what contacts touch, `touching`: what touches it, and `contact`: what happens there;
 - `rod_routing`: lines through soft rods and their length; `rod_line`: what acts along them, `line_findings` what is suspicious

@@ -8,11 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
-from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
 
 
 class TargetLoads(NamedTuple):
@@ -45,7 +47,10 @@ class Interaction(Closure):
     3. ``stored(motion)``: the energy that it stores.
     4. ``inputs``, their names such as ``("tension",)``, and ``input_units``, if it has any. What acts is linear in them, by
        factors that depend on poses and coordinates alone. They join the model's inputs, in the range ``lower`` to ``upper``.
-    5. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with,
+    5. ``state_names``, their names such as ``("pull",)``, ``state_units`` and ``state_rates(motion)``, if it has states of the
+       first order: lags, bristles, viscosity with memory. ``motion.x`` has them, in any smooth way. They join the model's
+       states as ``interaction.pull``.
+    6. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with,
        as tendons and loads along rods do on these.
 
     What switches by position (contacts, cables) says where: see `gaps` of `Block`, which simulations watch, and `Law`.
@@ -117,6 +122,27 @@ class Interaction(Closure):
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
         """Range of each input."""
         return ((self.lower, self.upper),) * len(self.inputs)
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        """Return the rates dx/dt (k) of the states of its own.
+
+        Parameters
+        ----------
+        motion : TargetMotion
+        """
+        law = self.compiled_law
+        if law is None or law.rates is None:
+            raise NotImplementedError(f"{type(self).__name__} does not say how its states change: see help(tt.Interaction)")
+        numbers = self.law_numbers()
+        rates = np.zeros(len(self.state_names), np.result_type(numbers, *motion, float))
+        law.rates(numbers, motion, rates)
+        return rates
+
+    def inputs_and_states(self, given: Array | None) -> tuple[Array, Array]:
+        """Return inputs (m) and states (k) from both in one array `given` (m + k), zeros from None."""
+        m = len(self.inputs)
+        given = np.zeros(m + len(self.state_names)) if given is None else given
+        return given[:m], given[m:]
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.
@@ -198,7 +224,13 @@ def opposite_wrenches(R: Array, r: Array, at: Array, force: Array) -> tuple[Arra
 
 
 def motion_among(
-    poses: list[tuple[Array, Array]], twists: list[Array], q: Array, v: Array, u: Array, reach: float = 0.0
+    poses: list[tuple[Array, Array]],
+    twists: list[Array],
+    q: Array,
+    v: Array,
+    u: Array,
+    reach: float = 0.0,
+    x: Array = NO_STATES,
 ) -> TargetMotion:
     """Return the motion of ports whose poses are given in one frame, and twists each in its own.
 
@@ -206,14 +238,14 @@ def motion_among(
     all its bodies stretched out. Else what acts along a line between them had a direction, of rounding.
     """
     if not poses:
-        return TargetMotion(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 6)), q, v, u)
+        return TargetMotion(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 6)), q, v, u, x)
     back, origin = poses[0][0].T, poses[0][1]
     turns = [np.eye(3), *(back @ rotation for rotation, _ in poses[1:])]
     places = [np.zeros(3)]
     for _, position in poses[1:]:
         size = np.abs(_values(position)).sum() + np.abs(_values(origin)).sum() + reach
         places.append(_placed(back @ (position - origin), places, COINCIDENT * size))
-    return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u)
+    return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u, x)
 
 
 def _placed(place: Array, others: list[Array], rounding: float) -> Array:
@@ -237,31 +269,54 @@ def displaced(motion: TargetMotion, steps: Array) -> TargetMotion:
     return motion._replace(R=np.array(R).reshape(-1, 3, 3), r=np.array(r).reshape(-1, 3))
 
 
-def load_derivatives(
-    interaction: Interaction, motion: TargetMotion, step: Callable[[Callable[[Array], Any], Array], Array]
-) -> Array:
-    """Return the derivatives of all wrenches and efforts (6 p + n), one after the other; see `motion_derivatives`."""
-
-    def loads(moved: TargetMotion) -> Array:
-        wrenches, efforts = interaction.act(moved)
-        return np.concatenate([np.ravel(wrenches), efforts])
-
-    return motion_derivatives(loads, motion, step)
+#: What finds derivatives of a function of a vector.
+Stepping = Callable[[Callable[[Array], Any], Array], Array]
 
 
-def motion_derivatives(
-    of: Callable[[TargetMotion], Array], motion: TargetMotion, step: Callable[[Callable[[Array], Any], Array], Array]
-) -> Array:
-    """Return the derivatives of what depends on a motion that `step` finds.
+def stepping(interaction: Interaction) -> Stepping:
+    """Return what finds derivatives of an interaction's functions: of those that users wrote, looking whether it does."""
+    return complex_step if is_titops_own(interaction) and not interaction.state_names else trusted_step
+
+
+def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepping) -> Array:
+    """Return the derivatives of all wrenches and efforts (6 p + n), one after the other, that `step` finds.
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
+    return motion_derivatives(lambda moved: _all_loads(interaction, moved), motion, step)
+
+
+def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the derivatives (6 p + n x k) of all wrenches and efforts, one after the other, by the interaction's states."""
+    return stepping(interaction)(lambda x: _all_loads(interaction, motion._replace(x=x)), motion.x)
+
+
+def rate_derivatives(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the derivatives (k, ...) of the rates of the interaction's states.
+
+    Columns: as `load_derivatives`; inputs; states.
+    """
+    step, driven = stepping(interaction), np.concatenate([motion.u, motion.x])
+
+    def rates(w: Array) -> Any:
+        return interaction.state_rates(motion._replace(u=w[: len(motion.u)], x=w[len(motion.u) :]))
+
+    return np.hstack([motion_derivatives(interaction.state_rates, motion, step), step(rates, driven)])
+
+
+def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
+    wrenches, efforts = interaction.act(motion)
+    return np.concatenate([np.ravel(wrenches), efforts])
+
+
+def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMotion, step: Stepping) -> Array:
+    """Return the derivatives of what a function tells of a motion; columns as those of `load_derivatives`."""
     steps = np.zeros(6 * max(len(motion.R) - 1, 0))
     ends = np.cumsum([len(steps), motion.V.size, len(motion.q)])
 
-    def at(x: Array) -> Array:
+    def at(x: Array) -> Any:
         by, V, q, v = np.split(x, ends)
-        return of(displaced(motion._replace(V=V.reshape(-1, 6), q=q, v=v), by))
+        return function(displaced(motion._replace(V=V.reshape(-1, 6), q=q, v=v), by))
 
     return step(at, np.concatenate([steps, motion.V.ravel(), motion.q, motion.v]))
 
@@ -284,7 +339,10 @@ def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
 
 
 def random_motion(interaction: Interaction, rng: np.random.Generator, ports: int = 3, coordinates: int = 2) -> TargetMotion:
-    """Return a random motion of so many targets, or as many as the interaction takes, without inputs; lengths about a metre."""
+    """Return a random motion of so many targets, or as many as the interaction takes, without inputs; lengths about a metre.
+
+    States of its own are of size one.
+    """
     p, n = (
         int(min(max(number, least), most))
         for number, (least, most) in (
@@ -294,4 +352,5 @@ def random_motion(interaction: Interaction, rng: np.random.Generator, ports: int
     )
     poses = [(rotation_exp(rng.normal(size=3)), rng.normal(size=3)) for _ in range(p)]
     q, v = rng.normal(size=(2, n))
-    return motion_among(poses, list(rng.normal(size=(p, 6))), q, v, np.zeros(len(interaction.inputs)))
+    twists, u = list(rng.normal(size=(p, 6))), np.zeros(len(interaction.inputs))
+    return motion_among(poses, twists, q, v, u, x=rng.normal(size=len(interaction.state_names)))

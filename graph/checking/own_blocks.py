@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.checking.block_check import disagreements, law_disagreements
-from titop.blocks.checking.block_findings import damping_findings, input_findings, law_findings
+from titop.blocks.checking.block_findings import damping_findings, driving_findings, law_findings
 from titop.blocks.checking.complex_safety import is_complex_safe
 from titop.blocks.checking.interaction_findings import interaction_findings
 from titop.blocks.checking.surroundings_check import weight_findings
@@ -28,10 +28,10 @@ def own_block_findings(system: Network) -> Iterator[tuple[bool, Finding]]:
     for block in system.blocks:
         lawless = isinstance(block, Closure | Gear | CoordinateLimits | Load | Actuator | Sensor)
         known = is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint))
-        if lawless or (known and not block.inputs and not overrides_method(block, "input_matrix")):
+        if lawless or (known and not (block.inputs or block.state_names or overrides_method(block, "input_matrix"))):
             continue
         block.forget_steps()
-        wrong = list(input_findings(block) if known else law_findings(block))
+        wrong = list(driving_findings(block) if known else law_findings(block))
         dotted = [port for port in block.ports if not isinstance(port, str) or not port or "." in port]
         wrong += [Finding("bad-name", f"{block.name}.{port}", port, "a port name without dots", "rename it") for port in dotted]
         yield from ((True, finding) for finding in wrong)

@@ -21,6 +21,8 @@ from titop.blocks.contract.coordinates import CoordinateNames
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
+from titop.blocks.interactions.block_states import BlockStates
+from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Connection, Loop
@@ -45,6 +47,7 @@ class Assembly:
     actuators : tuple of Actuator
     sensors : tuple of Sensor
     loops : tuple of Loop
+        With what blocks' states of the first order do, last.
     gears : tuple of Gear
     limits : tuple of CoordinateLimits
         Of own coordinates of bodies.
@@ -169,7 +172,7 @@ def assemble(system: Network) -> Assembly:
         loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
-        loops=tuple(loop_among(loop, snapshots) for loop in system.loops),
+        loops=(*(loop_among(loop, snapshots) for loop in system.loops), *_stated(snapshots.values())),
         gears=tuple(snapshots[gear.name] for gear in system.gears),
         limits=tuple(snapshots[limits.name] for limits in system.limits),
     )
@@ -183,6 +186,14 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
         joint=snapshots[connection.joint.name],
         placement=connection.placement,
     )
+
+
+def _stated(blocks: Iterable[Block]) -> Iterator[Loop]:
+    """Yield what the states of blocks with own coordinates do, as interactions on these."""
+    for block in blocks:
+        if block.state_names and not isinstance(block, Interaction):
+            states = BlockStates(block)
+            yield Loop((), states, states.own_coordinates)
 
 
 def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:

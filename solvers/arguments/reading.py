@@ -20,6 +20,14 @@ QUATERNION_TOLERANCE = 1e-6
 
 _FLOAT = np.dtype(float)
 
+
+class Whole(np.ndarray):
+    """Inputs of a model that has states, and these behind them (nu + nx), or stacked ones: read, to be passed on."""
+
+
+#: The types of arrays that functions take as they are.
+_ARRAYS = np.ndarray, Whole
+
 #: Up to so many numbers Python adds as fast as NumPy looks at them.
 _FEW = 60
 
@@ -105,7 +113,7 @@ def made_ready(*given: Any) -> tuple[Any, ...]:
 
 def _is_plain(value: Any) -> bool:
     """Whether a value is an array that kernels take, whatever its shape and its numbers."""
-    return type(value) is np.ndarray and value.dtype == _FLOAT and value.flags.carray
+    return type(value) in _ARRAYS and value.dtype == _FLOAT and value.flags.carray
 
 
 def new_floats(value: Any) -> Array | None:

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import check_stacks, read_mapping, read_state, store
+from titop.solvers.arguments.reading import check_stacks, read_mapping, store
 
 
 class States(Protocol):
@@ -19,7 +19,7 @@ class States(Protocol):
     nv: int
 
     @property
-    def input_names(self) -> tuple[str, ...]: ...
+    def inputs(self) -> Any: ...
     def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array: ...
     def _read_v(self, name: str, v: Any, stacked: bool = False) -> Array: ...
 
@@ -98,7 +98,7 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
     wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
     own = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
     if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
-        u = read_state("u", u, model.input_names, stacked=True)
+        u = model.inputs.whole(u)
     by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
     check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({"u": u} if driven else {})})
     return Stack(tuple(arrays), {**wrenches, **own} if wrenches else None, u)

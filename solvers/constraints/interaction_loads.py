@@ -7,23 +7,71 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.contact import Contact
-from titop.blocks.interactions.interaction import motion_among
+from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Loop
+from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 
 def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
-    """Return the motion of a loop's ports and coordinates, and its inputs, none by default."""
+    """Return the motion of a loop's ports and coordinates, and its inputs with its states behind them, none by default."""
     motions = [model.engine.observations.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
     poses = [(motion.rotation, motion.position) for motion in motions]
     places = [model.assembly.place(name) for name in loop.coordinates]
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
-    inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
-    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach)
+    inputs, states = loop.closure.inputs_and_states(u)
+    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
+
+
+def target_derivatives(model: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:
+    """Return the derivatives by coordinates and rates (rows, 2 nv) of what moves a loop's targets.
+
+    Rows: small twists of all ports but the first, seen from there; twists; coordinates; their rates, as `load_derivatives` has
+    columns.
+    """
+    nv, still = model.nv, np.zeros((6, model.nv))
+    ports = [str(ref) for ref in loop.ports]
+    moved, turned = [], []
+    for S, by_q, _, _ in model.engine.derivatives.motion(ports, q, v, np.zeros(nv)):
+        moved.append(S)
+        turned.append(np.hstack([by_q, S]))
+    places = zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)
+    apart = [np.hstack([S - twist_transport(R, r) @ moved[0], still]) for S, R, r in places]
+    own = np.eye(2 * nv)[[model.assembly.place(name)[1] + k for k in (0, nv) for name in loop.coordinates]]
+    return np.vstack([*apart, *turned, own])
+
+
+def efforts_by_states(model: ClosedMechanism, loop: Loop, q: Array, motion: TargetMotion) -> Array:
+    """Return the derivatives (nv, k) of what an interaction does along all coordinates by its states."""
+    by_x, p = loads_by_states(loop.closure, motion), len(loop.ports)
+    total = np.zeros((model.nv, by_x.shape[1]))
+    for k, ref in enumerate(loop.ports):
+        total += model.engine.observations.jacobian(str(ref), q).T @ by_x[6 * k : 6 * k + 6]
+    for name, row in zip(loop.coordinates, by_x[6 * p :], strict=True):
+        total[model.assembly.place(name)[1]] += row
+    return total
+
+
+def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the rates (k) of an interaction's states.
+
+    Raises
+    ------
+    ModelError
+        If they are no number for each state, or not finite.
+    """
+    rates, count = np.asarray(interaction.state_rates(motion)), len(interaction.state_names)
+    if rates.shape != (count,):
+        where, advice = f"{interaction.name}.state_rates", "return an array, of a number for each name in state_names"
+        raise ModelError(Finding("wrong-shape", where, f"shape {rates.shape}", f"shape ({count},)", advice))
+    if rates.dtype.kind in "fc" and not np.isfinite(rates).all():
+        raise ModelError(overflow())
+    return rates
 
 
 def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
@@ -73,5 +121,6 @@ def write_input_columns(model: ClosedMechanism, inputs: Inputs, q: Array, matrix
     loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
     for name, columns in inputs.acting:
         without = interaction_efforts(model, loops[name], q, resting)
-        for k, unit in enumerate(np.eye(columns.stop - columns.start), start=columns.start):
+        count = columns.stop - columns.start
+        for k, unit in enumerate(np.eye(count, count + len(loops[name].closure.state_names)), start=columns.start):
             matrix[:, k] = interaction_efforts(model, loops[name], q, resting, unit) - without

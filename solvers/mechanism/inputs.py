@@ -1,4 +1,8 @@
-"""The named inputs of a model: what they do to joints, ports and own coordinates."""
+"""The named inputs of a model, and its states of the first order: what they do to joints, ports and own coordinates.
+
+The mechanics take such states x as they take inputs u: both stand in one array, ``[u; x]``, as which they go through all
+functions of the dynamics (`Whole`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from titop.blocks.basics.units import effort_unit, known_units
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor, PortActuator
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.reading import read_state
+from titop.solvers.arguments.reading import Whole, check_stacks, read_state
 
 
 class Ports(Protocol):
@@ -64,7 +68,7 @@ class OwnPush(NamedTuple):
 
 
 class ActingPush(NamedTuple):
-    """Inputs of an interaction, known by its `name`, with values `u` (m)."""
+    """Inputs and states of an interaction, known by its `name`, with values `u` (m + k), states last."""
 
     name: str
     u: Array
@@ -85,7 +89,7 @@ def own_pushes(pushes: Iterable[Push]) -> list[OwnPush]:
 
 
 def acting_inputs(pushes: Iterable[Push]) -> dict[str, Array]:
-    """Return the inputs of interactions by the names of these."""
+    """Return the inputs of interactions, their states behind them, by the names of these."""
     return {push.name: push.u for push in pushes if isinstance(push, ActingPush)}
 
 
@@ -116,15 +120,20 @@ def own_effort_derivatives(pushes: Iterable[Push], q: Array, nv: int) -> Any:
 
 class Inputs:
     """The inputs of a model: of the actuators in the order in which they were added, of blocks, in that of coordinates, and
-    of interactions, in that in which they were added.
+    of interactions, in that in which they were added; and the states of interactions, in that order.
+
+    Methods take inputs with the states behind them, but for `read`.
 
     Attributes
     ----------
     names, units : tuple of str
+        Of inputs.
+    state_names, state_units : tuple of str
+        Of states.
     place_of : dict of str to int
         Where each stands among them, by name.
     lower, upper : (nu,) arrays
-        Ranges.
+        Ranges of inputs.
     motors : (nv, nu) array
         Efforts on the coordinates a unit of the motors' inputs.
     places : tuple of Place
@@ -135,19 +144,30 @@ class Inputs:
         Blocks with inputs of their own; where their coordinates stand in q and v, and their inputs among all.
     acting : list of (str, slice)
         Names of the interactions with inputs, and where these stand among all.
+    states : list of (str, slice)
+        Names of the interactions with states, and where these stand among all states.
+    driving : list of (str, slice or array of int)
+        Names of the interactions with either, and where these stand among all, states behind inputs.
     """
 
     def __init__(self, assembly: Assembly) -> None:
-        actuators, driven = assembly.actuators, [block for block in assembly.blocks_with_coordinates if block.inputs]
+        actuators, driven = (
+            assembly.actuators,
+            [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names],
+        )
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
+        stated = [loop.closure for loop in assembly.loops if loop.closure.state_names]
         blocks = (*actuators, *driven, *interactions)
         self.names = tuple(name for block in blocks for name in block.input_names)
+        self.state_names = tuple(name for block in stated for name in block.state_paths)
+        self.state_units = tuple(unit for block in stated for unit in known_units(block.state_units, len(block.state_names)))
+        nu = len(self.names)
         self.place_of = {name: place for place, name in enumerate(self.names)}
         self.units: tuple[str, ...] = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
         self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
         gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
-        self.motors = np.zeros((len(assembly.coordinate_names), len(self.names)), np.result_type(float, *gears))
+        self.motors = np.zeros((len(assembly.coordinate_names), nu), np.result_type(float, *gears))
         places, wrenches, columns, column = [], [], [], 0
         for actuator in actuators:
             if isinstance(actuator, Motor):
@@ -160,7 +180,7 @@ class Inputs:
             column += len(actuator.inputs)
         self.places = tuple(places)
         self.units_at_places, self.columns = np.array(wrenches).reshape(len(places), 6), np.array(columns, dtype=int)
-        self.thrust = np.zeros((6 * len(places), len(self.names)), np.result_type(float, self.units_at_places))
+        self.thrust = np.zeros((6 * len(places), nu), np.result_type(float, self.units_at_places))
         for k, wrench in enumerate(self.units_at_places):
             self.thrust[6 * k : 6 * k + 6, self.columns[k]] = wrench
         self.own: list[tuple[Block, slice, slice, slice]] = []
@@ -172,9 +192,14 @@ class Inputs:
         for interaction in interactions:
             self.acting.append((interaction.name, slice(column, column + len(interaction.inputs))))
             column = self.acting[-1][1].stop
+        self.states: list[tuple[str, slice]] = []
+        for interaction in stated:
+            self.states.append((interaction.name, slice(column - nu, column - nu + len(interaction.state_names))))
+            column += len(interaction.state_names)
+        self.driving = _joined(dict(self.acting), dict(self.states), nu)
 
-    def read(self, u: Any) -> Array:
-        """Return inputs given as numbers (nu), or by name (the others zero).
+    def read(self, u: Any, stacked: bool = False) -> Array:
+        """Return inputs given as numbers (nu), perhaps `stacked` ones, or by name (the others zero).
 
         Raises
         ------
@@ -182,7 +207,7 @@ class Inputs:
             For unknown names, a wrong length, and entries that are no finite numbers.
         """
         if not isinstance(u, Mapping):
-            return read_state("u", u, self.names)
+            return read_state("u", u, self.names, stacked)
         values = np.zeros(len(self.names))
         for name, value in u.items():
             place = self.place_of.get(name)
@@ -197,10 +222,62 @@ class Inputs:
                 raise ModelError(Finding("wrong-type", f"u[{name!r}]", value, "a number", advice)) from None
         return read_state("u", values, self.names)
 
+    def whole(self, u: Any, x: Any = None) -> Array:
+        """Return inputs with the states of a model behind them (nu + nx): `Whole`, where it has some.
+
+        Parameters
+        ----------
+        u : array_like (nu,), mapping of name to number, or None
+            None for none. A `Whole` is returned as it is. All may be stacked.
+        x : array_like (nx,), mapping of name to number, or None
+            None for zero.
+
+        Raises
+        ------
+        ModelError
+            For unknown names, wrong lengths, and entries that are no finite numbers.
+        """
+        if type(u) is Whole:
+            return u
+        read = np.zeros(len(self.names)) if u is None else self.read(u, stacked=True)
+        if not self.state_names and x is None:
+            return read
+        state = self.read_states(x, stacked=True)
+        if read.ndim == state.ndim == 2:
+            check_stacks({"u": read, "x": state})
+        rows = max(read.shape[:-1], state.shape[:-1], key=len)
+        parts = [np.broadcast_to(part, (*rows, part.shape[-1])) for part in (read, state)]
+        joined: Array = np.concatenate(parts, axis=-1)
+        return joined.view(Whole) if self.state_names else joined
+
+    def given(self, u: Array) -> Array:
+        """Return the inputs (nu) alone, of inputs with the states behind them."""
+        return u[..., : len(self.names)] if self.state_names else u
+
+    def read_states(self, x: Any, stacked: bool = False) -> Array:
+        """Return states given as numbers (nx), by name (the others zero), or None for zero.
+
+        Raises
+        ------
+        ModelError
+            For unknown names, wrong lengths, and entries that are no finite numbers.
+        """
+        if x is None:
+            return np.zeros(len(self.state_names))
+        if not isinstance(x, Mapping):
+            return read_state("x", x, self.state_names, stacked)
+        values = [0.0] * len(self.state_names)
+        for name, value in x.items():
+            if name not in self.state_names:
+                advice = did_you_mean(name, self.state_names)
+                raise ModelError(Finding("unknown-state", "x", name, "a state of the model", advice))
+            values[self.state_names.index(name)] = value
+        return read_state("x", values, self.state_names)
+
     def pushes(self, u: Array) -> list[Push]:
         """Return what the inputs do to ports, own coordinates and interactions."""
         on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches(u), strict=True))
-        return [*on_ports, *self.own_pushes(u), *(ActingPush(name, u[own]) for name, own in self.acting if u[own].any())]
+        return [*on_ports, *self.own_pushes(u), *(ActingPush(name, u[own]) for name, own in self.driving if u[own].any())]
 
     def own_pushes(self, u: Array) -> list[OwnPush]:
         """Return what the inputs (nu), or stacked ones, do to own coordinates."""
@@ -210,6 +287,11 @@ class Inputs:
         """Return the wrenches (n, 6) of the inputs (nu) at their places; of stacked ones, stacked."""
         return u[..., self.columns, None] * self.units_at_places
 
+    @property
+    def count(self) -> int:
+        """Number of inputs and states."""
+        return len(self.names) + len(self.state_names)
+
     @cached_property
     def drives_coordinates(self) -> bool:
         """Whether there are inputs along the coordinates themselves."""
@@ -217,21 +299,23 @@ class Inputs:
 
     @property
     def drives_ports(self) -> bool:
-        """Whether there are inputs that act at places, or by interactions."""
-        return bool(self.places or self.acting)
+        """Whether there are inputs, or states, that act at places, or by interactions."""
+        return bool(self.places or self.driving)
 
     def efforts(self, u: Array, q: Array) -> Array:
         """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs.
 
         Of stacked inputs and configurations, stacked.
         """
-        efforts = u.dot(self.motors.T)
+        efforts = self.given(u).dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: Ports, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
-        matrix = self.motors.astype(np.result_type(self.motors, self.units_at_places, *(part for *_, part in own)))
+        matrix = self.motors[:, : len(self.names)].astype(
+            np.result_type(self.motors, self.units_at_places, *(part for *_, part in own))
+        )
         for (port, inertial), wrench, k in zip(self.places, self.units_at_places, self.columns, strict=True):
             if inertial:
                 back = model.pose(port, q)[0].T
@@ -240,6 +324,15 @@ class Inputs:
         for at_v, columns, part in own:
             matrix[at_v, columns] = part
         return matrix
+
+
+def _joined(acting: dict[str, slice], states: dict[str, slice], nu: int) -> list[tuple[str, Any]]:
+    """Return where inputs and states of each interaction stand among all, by its name."""
+    driving: list[tuple[str, Any]] = []
+    for name in dict.fromkeys((*acting, *states)):
+        u, x = acting.get(name, slice(0, 0)), states.get(name, slice(0, 0))
+        driving.append((name, np.r_[u, nu + x.start : nu + x.stop] if name in states else u))
+    return driving
 
 
 def _units(assembly: Assembly, block: Block) -> tuple[str, ...]:

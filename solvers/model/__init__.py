@@ -9,6 +9,7 @@
 - `series`: time derivatives of any order;
 - `derivatives`: by states; `parameter_derivatives`: by all else; `identification`: by inertial parameters, in which dynamics
   are linear;
+- `own_states`: states of the first order, how they change and what they do;
 - `changes`: models with other parameters;
 - `prepared`: dynamics for integrators; `reduction`: from all coordinates to independent ones.
 """

@@ -23,7 +23,7 @@ class Derivatives(Dynamics):
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
     ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
-    where to put the result; `u` the inputs of actuators and blocks (nu, or by name).
+    where to put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` states of the first order likewise.
     """
 
     def inverse_dynamics_derivatives(
@@ -35,6 +35,7 @@ class Derivatives(Dynamics):
         out: Array | None = None,
         u: Any = None,
         actuated: Sequence[str] | None = None,
+        x: Any = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of inverse dynamics by q, v and a, exact to rounding.
 
@@ -42,7 +43,7 @@ class Derivatives(Dynamics):
         ----------
         q, v, a : array_like (nq,), (nv,), (nv,)
             Or stacked along a leading axis, all three; the results are then stacked too.
-        wrenches, u
+        wrenches, u, x
             As `forward_dynamics`.
         out : (3, nv, nv) float array, optional
             Where to put the results, for callers in a loop.
@@ -61,6 +62,8 @@ class Derivatives(Dynamics):
         to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
         functions do not accept complex numbers, brings their error (near 1e-10).
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         result = np.empty((3, self.nv, self.nv)) if out is None else out
         try:
             calls = self._calls
@@ -96,6 +99,7 @@ class Derivatives(Dynamics):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        x: Any = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of forward dynamics by q, v and tau, exact to rounding.
 
@@ -107,6 +111,8 @@ class Derivatives(Dynamics):
             In a tree the last is the inverse of the mass matrix, which takes those of inverse dynamics to minus the others
             (Carpentier and Mansard, Robotics: Science and Systems, 2018).
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         result = np.empty((3, self.nv, self.nv)) if out is None else out
         try:
             kernel, tree = self._calls.forward_derivatives
@@ -140,6 +146,7 @@ class Derivatives(Dynamics):
         dtau: Any,
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
+        x: Any = None,
     ) -> Array:
         """Return the derivative (nv) of forward dynamics along one direction, without the matrices.
 
@@ -153,7 +160,7 @@ class Derivatives(Dynamics):
         dq, dv, dtau : array_like (nv,)
             Changes of the state and of the efforts, `dq` along ``integrate(q, dq)``. Of a single state they may be stacked:
             several directions cost little more than one.
-        wrenches, u
+        wrenches, u, x
             As `forward_dynamics`.
 
         Returns
@@ -166,6 +173,8 @@ class Derivatives(Dynamics):
         ModelError
             Where `forward_dynamics` does.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         try:
             da = _own_rows(dtau)
             rows = _rows(q, v, tau, len(da))
@@ -197,7 +206,7 @@ class Derivatives(Dynamics):
         return change
 
     def forward_dynamics_adjoint(
-        self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
+        self, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, x: Any = None
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of a weighted sum of the accelerations, without the matrices.
 
@@ -209,7 +218,7 @@ class Derivatives(Dynamics):
             All arguments may be stacked along a leading axis; the results are then stacked too.
         weights : array_like (nv,)
             Of the accelerations, as the derivative of a cost by these. Of a single state they may be stacked.
-        wrenches, u
+        wrenches, u, x
             As `forward_dynamics`.
 
         Returns
@@ -222,6 +231,8 @@ class Derivatives(Dynamics):
         ModelError
             Where `forward_dynamics` does.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         try:
             by_tau = _own_rows(weights)
             by_q, by_v, rows = np.empty(by_tau.shape), np.empty(by_tau.shape), _rows(q, v, tau, len(by_tau))
@@ -260,12 +271,13 @@ class Derivatives(Dynamics):
         prescribed: Sequence[str],
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
+        x: Any = None,
     ) -> HybridDerivatives:
         """Return the derivatives of hybrid dynamics by q, v, the imposed efforts and the prescribed accelerations.
 
         Parameters
         ----------
-        q, v, tau, a, wrenches, u
+        q, v, tau, a, wrenches, u, x
             As in `hybrid_dynamics`.
         prescribed : sequence of str
             Names of joints, of blocks with own coordinates, or of single coordinates.
@@ -284,6 +296,8 @@ class Derivatives(Dynamics):
         Where closed loops do not let the prescribed coordinates move independently, changes of their accelerations that keep
         the loops closed make sense only; the derivatives of the efforts are those of the least ones. Compare key M, section 5.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         try:
             kernels, result = self._calls.hybrid(prescribed), np.empty((8, self.nv, self.nv))
             if wrenches is None and u is None:

@@ -21,7 +21,7 @@ class Dynamics(Resolved):
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
     ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
-    where to put the result; `u` the inputs of actuators and blocks (nu, or by name).
+    where to put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` states of the first order likewise.
     """
 
     def forward_dynamics(
@@ -32,6 +32,7 @@ class Dynamics(Resolved):
         wrenches: Mapping[str, Any] | None = None,
         out: Array | None = None,
         u: Any = None,
+        x: Any = None,
     ) -> Array:
         """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
 
@@ -48,6 +49,8 @@ class Dynamics(Resolved):
             Where to put the result, for callers in a loop.
         u : array_like (nu,) or mapping of input name to number, optional
             Inputs of actuators and blocks, beside `tau`; zero by default. Of stacked states also (batch, nu).
+        x : array_like (nx,) or mapping of state name to number, optional
+            States of the first order, of blocks and interactions; zero by default. Of stacked states also (batch, nx).
 
         Raises
         ------
@@ -62,6 +65,8 @@ class Dynamics(Resolved):
         With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
         they do, this function does not.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         result = np.empty(self.nv) if out is None else out
         try:
             efforts = self._stills[1][0] if tau is None else tau
@@ -94,6 +99,7 @@ class Dynamics(Resolved):
         out: Array | None = None,
         u: Any = None,
         actuated: Sequence[str] | None = None,
+        x: Any = None,
     ) -> Array:
         """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
 
@@ -101,7 +107,7 @@ class Dynamics(Resolved):
         ----------
         q, v, a : array_like (nq,), (nv,), (nv,)
             Or stacked along a leading axis, all three.
-        wrenches, out, u
+        wrenches, out, u, x
             As `forward_dynamics`.
         actuated : sequence of str, optional
             Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
@@ -118,6 +124,8 @@ class Dynamics(Resolved):
         Motions outwards, wrenches inwards: the recursion of Newton and Euler (Featherstone, Rigid Body Dynamics Algorithms,
         chapter 5; with soft bodies key P).
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         result = np.empty(self.nv) if out is None else out
         try:
             inverse, shared = self._calls.inverse if actuated is None else self._calls.inverse_on[names_key(actuated)]
@@ -154,6 +162,7 @@ class Dynamics(Resolved):
         prescribed: Sequence[str],
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
+        x: Any = None,
     ) -> tuple[Array, Array]:
         """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
 
@@ -169,7 +178,7 @@ class Dynamics(Resolved):
             Read where the motion is prescribed.
         prescribed : sequence of str
             Names of joints, of blocks with own coordinates, or of single coordinates.
-        wrenches, u
+        wrenches, u, x
             As `forward_dynamics`.
 
         Returns
@@ -186,6 +195,8 @@ class Dynamics(Resolved):
         -----
         One elimination of mixed causality (Featherstone, Rigid Body Dynamics Algorithms, chapter 9).
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         try:
             kernels, driven = self._calls.hybrid(prescribed), None
             accelerations, efforts = np.empty(self.nv), np.empty(self.nv)

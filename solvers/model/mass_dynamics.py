@@ -35,6 +35,7 @@ class MassDynamics(Resolved):
         out: tuple[Array, Array] | None = None,
         u: Any = None,
         actuated: Sequence[str] | None = None,
+        x: Any = None,
     ) -> tuple[Array, Array]:
         """Return the applied efforts that cause the accelerations `a`, as `inverse_dynamics`, and the mass matrix.
 
@@ -44,7 +45,7 @@ class MassDynamics(Resolved):
         ----------
         q, v, a : array_like (nq,), (nv,), (nv,)
             Or stacked along a leading axis, all three.
-        wrenches, u
+        wrenches, u, x
             As `forward_dynamics`.
         out : (nv,) and (nv, nv) float arrays, optional
             Where to put the results, for callers in a loop.
@@ -77,6 +78,8 @@ class MassDynamics(Resolved):
         >>> tau.tolist(), M.tolist()
         ([6.0], [[2.0]])
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         tau, mass = (np.empty(self.nv), np.empty(self._shapes["nv", "nv"])) if out is None else _pair(out)
         try:
             calls = self._calls

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 class Model(Outputs, ParameterDerivatives):
     """A resolved system: frozen, usable from several threads.
 
-    States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls. Functions of a state
-    raise `ModelError` for wrong lengths, non-finite entries and quaternions that are not unit.
+    States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls, and ``x`` (nx). Functions of a
+    state raise `ModelError` for wrong lengths, non-finite entries and quaternions that are not unit.
 
     Made by `System.resolve`. Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv);
     `port` ``"body.port"``, or ``"body"`` for the reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
     on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
-    put the result; `u` the inputs of actuators and blocks (nu, or by name).
+    put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the states of the first order that blocks
+    and interactions have (nx, or by name), zero where none are given.
 
     Units: coordinates rad or m, or what their blocks say (`signal_table` tells), rates and accelerations those by s and s^2,
     efforts N m or N, inputs their own; derivatives and matrices those of what they give, a unit of what they are taken by.

@@ -15,6 +15,7 @@ from titop.solvers.model.changes import Changes
 from titop.solvers.model.derivatives import Derivatives
 from titop.solvers.model.equation_terms import EquationTerms
 from titop.solvers.model.mass_dynamics import MassDynamics
+from titop.solvers.model.own_states import OwnStates
 from titop.solvers.model.sections import Sections
 from titop.solvers.model.series import DynamicsSeries
 from titop.solvers.signals.quantities import OF_LINES, Quantity
@@ -24,7 +25,7 @@ from titop.solvers.signals.units import units_of
 from titop.solvers.signals.values import value_of
 
 
-class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms, Changes):
+class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, OwnStates, EquationTerms, Changes):
     """What the sensors of a model read, which may be anything that can be read by name."""
 
     @structural
@@ -48,13 +49,15 @@ class Outputs(DynamicsSeries, Sections, Derivatives, MassDynamics, EquationTerms
         return commanded_signals(self)
 
     def outputs(
-        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None, x: Any = None
     ) -> Array:
         """Return what the sensors read (outputs, each in its own unit), in the order of `output_names`.
 
-        Give the `wrenches` and inputs `u` that act when the accelerations are `a`: reactions depend on them, and with rigid
-        closures on the efforts `tau` (see `reaction`).
+        Give the `wrenches`, inputs `u` and states `x` that act when the accelerations are `a`: reactions depend on them, and
+        with rigid closures on the efforts `tau` (see `reaction`).
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         readings = self._calls.readings
         if readings is None or readings.sensors is None:
             return self._outputs(q, v, a, wrenches, u, tau)

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.named_rows import NamedRows
@@ -27,7 +25,14 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
     """The derivatives of a model's dynamics by everything that is not its state."""
 
     def inverse_dynamics_sensitivities(
-        self, q: Any, v: Any, a: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        names: Iterable[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        x: Any = None,
     ) -> Mapping[str, Array]:
         """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
 
@@ -37,7 +42,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
             Or stacked along a leading axis, all three; the results are then stacked too.
         names : iterable of str
             Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
-        wrenches, u
+        wrenches, u, x
             As `forward_dynamics`.
 
         Returns
@@ -52,6 +57,8 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         ModelError
             For unknown names and unusable states.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         names = self._read_names(names)
         if wrenches is None and u is None and not self.is_constrained:
             inertial = self._inertial_rows(names)
@@ -68,7 +75,14 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         return sensitivities.of_efforts(*state, *self._acting(wrenches, u))
 
     def forward_dynamics_sensitivities(
-        self, q: Any, v: Any, tau: Any, names: Iterable[str], wrenches: Mapping[str, Any] | None = None, u: Any = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        names: Iterable[str],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        x: Any = None,
     ) -> Mapping[str, Array]:
         """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
 
@@ -76,7 +90,7 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         ----------
         q, v, tau : array_like (nq,), (nv,), (nv,)
             Or stacked along a leading axis, all three; the results are then stacked too.
-        names, wrenches, u
+        names, wrenches, u, x
             As in `inverse_dynamics_sensitivities`.
 
         Returns
@@ -84,6 +98,8 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         mapping of str to array
             (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         names = self._read_names(names)
         if not self.is_constrained:
             inertial = self._inertial_rows(names)
@@ -119,9 +135,9 @@ class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
         return read
 
     def _acting(self, wrenches: Mapping[str, Any] | None, u: Any) -> tuple[dict[str, Array], Array]:
-        """Return wrenches by port, and inputs (nu), as they were read; zeros where none are given."""
+        """Return wrenches by port, and inputs with states (nu + nx), as they were read; zeros where none are given."""
         given = {} if wrenches is None else read_wrenches(wrenches, self.ports)
-        return given, np.zeros(self.nu) if u is None else self.inputs.read(u)
+        return given, self.inputs.whole(u)
 
     def _sensitivities(self, names: tuple[str, ...], wrenches: Mapping[str, Any] | None) -> Sensitivities:
         """Return the sensitivities of some names; kept, for states that follow."""

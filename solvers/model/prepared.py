@@ -14,10 +14,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
-from titop.solvers.constraints.interaction_loads import target_motion
+from titop.solvers.constraints.interaction_loads import read_rates, target_motion
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.constraints.multipliers import independence, independent_rows
-from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push
+from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push, acting_inputs
 
 
 class Closed(NamedTuple):
@@ -69,12 +69,15 @@ class PreparedDynamics:
         self._driven: list[Push] = []
 
     def drive_interactions(self, u: Array) -> None:
-        """Let the interactions' inputs among all, `u` (nu), act from now on."""
-        self._driven = [ActingPush(name, u[own]) for name, own in self.model.inputs.acting]
+        """Let the interactions' inputs among all, `u` (nu), and their states behind these, act from now on."""
+        self._driven = [ActingPush(name, u[own]) for name, own in self.model.inputs.driving]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        """Return ``[dq/dt; dv/dt]`` (nq + nv)."""
-        return np.concatenate([self.model.configuration_rate(q, v), self.accelerations(q, v, tau, a)])
+        """Return ``[dq/dt; dv/dt; dx/dt]`` (nq + nv + nx), with states x that `drive_interactions` was told."""
+        moving, given = (self.model.configuration_rate(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
+        stated = [loop for loop in self.model.interactions if loop.closure.state_names]
+        motions = [target_motion(self.model, loop, q, v, given.get(loop.closure.name)) for loop in stated]
+        return np.concatenate([*moving, *(read_rates(loop.closure, at) for loop, at in zip(stated, motions, strict=True))])
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return all accelerations (nv)."""
@@ -101,7 +104,7 @@ class PreparedDynamics:
         found = np.empty((2, *v.shape))
         for k in range(len(q)):
             self.wrenches[:] = wrenches[k]
-            if self.model.inputs.acting:
+            if self.model.inputs.driving:
                 self.drive_interactions(u[k])
             found[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
         return found[0], found[1]

@@ -44,8 +44,8 @@ class Readings(PortKinematics):
     """What is read of a model's states.
 
     Arguments of the methods: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on
-    bodies by port name, in the port's frame; `u` the inputs of actuators and blocks (nu, or by name). Stacked states along a
-    leading axis give stacked results.
+    bodies by port name, in the port's frame; `u` the inputs of actuators and blocks (nu, or by name); `x` states of the first
+    order likewise. Stacked states along a leading axis give stacked results.
     """
 
     def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ", frame: str = "port") -> Array:
@@ -130,6 +130,7 @@ class Readings(PortKinematics):
         u: Any = None,
         tau: Any = None,
         frame: str = "port",
+        x: Any = None,
     ) -> Array:
         """Return the wrench (6, N and N m) that a joint transmits to its child, at the child's port, in its frame.
 
@@ -140,7 +141,7 @@ class Readings(PortKinematics):
         ----------
         joint : str
         q, v, a : array_like (nq,), (nv,), (nv,)
-        wrenches, u
+        wrenches, u, x
             What acts when the accelerations are `a`.
         tau : array_like (nv,), optional
             The applied efforts, which matter with rigid closures only: these carry the rest. By default the efforts of least
@@ -148,6 +149,8 @@ class Readings(PortKinematics):
         frame : {"port", "world"}
             Whether force and moment about the port's origin come in the axes of the port or of the inertial frame.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         if not (type(frame) is str and frame == "port") and is_world(frame):
             found = self.reaction(joint, q, v, a, wrenches, u, tau)
             return turned(self.pose(str(self._transmitting_port(joint)), q)[0], found)
@@ -184,15 +187,18 @@ class Readings(PortKinematics):
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
         tau: Any = None,
+        x: Any = None,
     ) -> float:
         """Return the effort (N m or N) of a gear on its driven coordinate; minus the ratio times it acts on the driver.
 
         Parameters
         ----------
         gear : str
-        q, v, a, wrenches, u, tau
+        q, v, a, wrenches, u, tau, x
             As in `reaction`.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         readings = self._calls.readings
         if readings is not None:
             found = readings.gear_efforts[self._read_gear(gear)].read(q, v, a, wrenches, u, tau)[..., 0]

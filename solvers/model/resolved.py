@@ -106,15 +106,25 @@ class Resolved(ClosedLoops):
         """Number of inputs."""
         return len(self.inputs.names)
 
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states ``x`` of the first order, of blocks and interactions."""
+        return self.inputs.state_names
+
+    @property
+    def nx(self) -> int:
+        """Number of states of the first order."""
+        return len(self.inputs.state_names)
+
     def motor_efforts(self, u: Any) -> Any:
         """Return what the motors' inputs among `u` do to the coordinates (nv)."""
-        return 0.0 if u is None else self.inputs.motors @ self.inputs.read(u)
+        return 0.0 if u is None else self.inputs.motors @ np.asarray(self.inputs.given(self.inputs.whole(u)))
 
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
         """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""
         given = {} if wrenches is None else read_wrenches(wrenches, self.ports)
         pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in given.items()]
-        return pushes if u is None else pushes + self.inputs.pushes(self.inputs.read(u))
+        return pushes if u is None else pushes + self.inputs.pushes(np.asarray(self.inputs.whole(u)))
 
     def _prescribed(self, names: Sequence[str]) -> Array:
         """Return a mask (nv) of the coordinates whose motion is prescribed."""

@@ -62,6 +62,7 @@ class Sections(ContactReadings):
         wrenches: Mapping[str, Any] | None = None,
         u: Any = None,
         tau: Any = None,
+        x: Any = None,
     ) -> Array:
         """Return the wrenches (k, 6; N, N m) that sections transmit to all beyond them, at their centres, in their frames.
 
@@ -76,7 +77,7 @@ class Sections(ContactReadings):
         rod : str
         abscissas : array_like (k,), m
         q, v, a : array_like (nq,), (nv,), (nv,)
-        wrenches, u, tau
+        wrenches, u, tau, x
             As in `reaction`.
 
         Raises
@@ -84,6 +85,8 @@ class Sections(ContactReadings):
         ModelError
             If there is no such rod, or abscissas are not on it.
         """
+        if x is not None:
+            u = self.inputs.whole(u, x)
         fractions, states = (
             self._rod(rod).fractions(abscissas),
             {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau}),

@@ -21,11 +21,13 @@ class State:
     model : Model
     q, v, a : (nq,), (nv,), (nv,) arrays
     wrenches : mapping of port name to (6,) array
-    u : (nu,) array
+    u : (nu + nx,) array
+        States of the first order behind the inputs.
     """
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
-        self.model, self.q, self.v, self.a, self.wrenches, self.u = model, q, v, a, wrenches, u
+        self.model, self.q, self.v, self.a, self.wrenches = model, q, v, a, wrenches
+        self.u = np.asarray(model.inputs.given(u))
         self.pushes: list[Push] = model.external_pushes(wrenches, u)
         self._motions: dict[str, PortMotion] = {}
         self._jacobians: dict[str, Array] = {}

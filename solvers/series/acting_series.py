@@ -63,7 +63,15 @@ def acting_series(
     u : (nu,) or (rows, nu) array_like, or mapping of input name to number or (rows,), optional
     rows : int
         How many derivatives there are, the values among them.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and for a model with states of the first order.
     """
+    if inputs.state_names:
+        expected, advice = "a model without states of the first order", "take time derivatives of simulated trajectories"
+        raise ModelError(Finding("no-series", "model", ", ".join(inputs.state_names[:4]), expected, advice))
     pushes: list[Push] = []
     for port, value in ({} if wrenches is None else read_mapping("wrenches", wrenches)).items():
         where = f"wrenches[{port!r}]"

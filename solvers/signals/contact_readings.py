@@ -9,9 +9,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import motion_derivatives
-from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
+from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.reaction_derivatives import targets_change
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 
@@ -26,7 +25,8 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> 
     loop = contacts_of(at.model)[of.owner]
     motion = target_motion(at.model, loop, at.q, at.v)
     slopes = motion_derivatives(lambda moved: _read(loop.closure, of.kind, moved), motion, complex_step)
-    changed: Array = slopes @ targets_change(at, change, loop, motion)
+    by_state = slopes @ target_derivatives(at.model, loop, at.q, at.v, motion)
+    changed: Array = by_state @ np.vstack([change.q, change.v])
     return changed
 
 

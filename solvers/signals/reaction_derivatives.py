@@ -6,15 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.spatial import Array, twist_transport
-from titop.blocks.contract.overrides import is_titops_own
-from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import load_derivatives
+from titop.blocks.basics.spatial import Array
+from titop.blocks.interactions.interaction import load_derivatives, loads_by_states, stepping
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, port_pairs
-from titop.solvers.constraints.interaction_loads import target_motion
+from titop.solvers.constraints.interaction_loads import target_derivatives, target_motion
 from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.signals.named_model import NamedModel
@@ -37,28 +34,21 @@ def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change of what an interaction does to its second port, as its targets move and by its inputs."""
     model, interaction = at.model, loop.closure
-    own = next((where for name, where in model.inputs.acting if name == interaction.name), slice(0, 0))
-    motion = target_motion(model, loop, at.q, at.v, at.inputs[own] if at.inputs.size else None)
-    step = complex_step if is_titops_own(interaction) else trusted_step
-    result: Array = load_derivatives(interaction, motion, step)[6:12] @ targets_change(at, change, loop, motion)
+    own = np.arange(model.inputs.count)[dict(model.inputs.driving).get(interaction.name, slice(0))]
+    motion = target_motion(model, loop, at.q, at.v, np.asarray(model.inputs.whole(at.u))[own])
+    by_motion = load_derivatives(interaction, motion, stepping(interaction))[6:12]
+    result: Array = by_motion @ target_derivatives(model, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
+    by_states = loads_by_states(interaction, motion)[6:12]
     for channel, by in zip(inputs.channels, change.inputs, strict=True):
-        if channel.kind == Kind.INPUT and own.start <= channel.entry < own.stop:
-            unit = np.eye(own.stop - own.start)[channel.entry - own.start]
-            more = interaction.act(motion._replace(u=motion.u + unit))[0][1] - interaction.act(motion)[0][1]
+        if channel.kind == Kind.INPUT and channel.entry in own:
+            k = own.tolist().index(channel.entry)
+            if k < len(motion.u):
+                unit = np.eye(len(motion.u))[k]
+                more = interaction.act(motion._replace(u=motion.u + unit))[0][1] - interaction.act(motion)[0][1]
+            else:
+                more = by_states[:, k - len(motion.u)]
             result = result + np.outer(more, by)
     return result
-
-
-def targets_change(at: Snapshot, change: SnapshotChanges, loop: Loop, motion: TargetMotion) -> Array:
-    """Return how the motion of an interaction's targets changes (k, z), in the order of `motion_derivatives`."""
-    model = at.model
-    moved, turned = [], []
-    for S, by_q, _, _ in model.engine.derivatives.motion([str(ref) for ref in loop.ports], at.q, at.v, at.a):
-        moved.append(change.along(S))
-        turned.append(change.along(by_q, S))
-    apart = [s - twist_transport(R, r) @ moved[0] for s, R, r in zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)]
-    places = np.array([model.assembly.place(name)[1] for name in loop.coordinates], dtype=int)
-    return np.vstack([*apart, *turned, change.q[places], change.v[places]])
 
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:

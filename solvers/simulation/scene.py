@@ -25,7 +25,8 @@ from titop.solvers.simulation.swept_rods import SweptRod, swept_rods
 from titop.solvers.simulation.touched_shapes import solids, spheres, touched
 from titop.solvers.simulation.visuals import Visual
 
-#: How far what contacts touch is shown, if it has no end; radii of rods, port dots and point masses, lengths of joint axes and of the world's: parts of the bodies' size.
+#: How far what contacts touch is shown where it has no end; radii of rods, port dots and point masses, lengths of joint axes
+#: and of the world's: parts of the bodies' size.
 _REACH = 4.0
 _ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.

@@ -19,7 +19,8 @@ from titop.blocks.contract.coordinates import redefines
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.scene import neutral_chord
 from titop.solvers.simulation.swept_rods import swept_rods
-from titop.solvers.simulation.touched_shapes import outlines, solids, spheres, touched
+from titop.solvers.simulation.touched_shapes import outlines as edges_of
+from titop.solvers.simulation.touched_shapes import solids, spheres, touched
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,8 +32,9 @@ _STRETCHES = 16
 def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
     """Draw a model at some configurations, each in the colour that the legend tells.
 
-    Shapes that contacts touch by their edges; rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
-    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect.
+    Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
+    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect;
+    what contacts touch by its edges.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def _touched(model: Model, q: Array, reach: float) -> Iterator[Array]:
         shown = [(port, solid) for solid in solids(contact.touched, reach)]
         for at, solid in [*shown, *((touching, solid) for solid in spheres(contact))]:
             rotation, position = model.pose(str(at), q)
-            yield from (position + line @ rotation.T for line in outlines(solid))
+            yield from (position + line @ rotation.T for line in edges_of(solid))
 
 
 def _curves(model: Model, q: Array) -> Iterator[Array]:

@@ -56,14 +56,14 @@ class Acting:
         loads = (*(Place(port, False) for port in known), *places, *(Place(port, False) for port in own))
         loaded = system.loaded_at(loads) if loads else system
         self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
-        acting = [(system.acting_inputs[name], own) for name, own in inputs.acting] if driven else []
+        acting = [(system.acting_inputs[name], own) for name, own in inputs.driving] if driven else []
         #: Where the inputs of interactions stand among the numbers and among the inputs, and what rests there.
         where = [(at, k) for place, own in acting for at, k in zip(_each(place), _each(own), strict=True)]
         self._places = np.array(where, dtype=np.int64).reshape(-1, 2).T.copy()
         self._resting = self._tables[2][:, self._places[0]] if acting else np.zeros((1, 0))
         #: Which inputs act at places, and the wrenches of one unit of each.
         self._columns = np.array([inputs.columns if driven else []], dtype=np.int64)
-        self._units, self._driven = real_only(inputs.units_at_places, "units"), len(inputs.names) if driven else 0
+        self._units, self._driven = real_only(inputs.units_at_places, "units"), inputs.count if driven else 0
         self._rooms: list[_Room] = []
 
     def run(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True) -> int:
@@ -182,8 +182,8 @@ def _status(put: Callable[..., int], wrench: Any) -> int:
         return put(*made_ready(wrench))  # without anything it refuses once more
 
 
-def _each(place: slice) -> range:
-    return range(place.start, place.stop)
+def _each(place: Any) -> Iterable[int]:
+    return range(place.start, place.stop) if isinstance(place, slice) else place.tolist()
 
 
 class Variants(dict[Any, Any]):
@@ -228,8 +228,8 @@ class ActedOn:
             return acting, None, None
         if self._inputs.own and not is_ready(q, self._nq):
             raise TypeError
-        if type(u) is not np.ndarray or u.dtype is not _FLOAT:
-            u = real_only(self._inputs.read(u), "u")
+        if type(u) is not np.ndarray or u.dtype is not _FLOAT or self._inputs.state_names:
+            u = real_only(np.asarray(self._inputs.whole(u)), "u")
         return acting, u, self._inputs.efforts(u, q) if self._inputs.drives_coordinates else None
 
     def by_derived(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[Acting, Array | None, Array | None]:
@@ -298,7 +298,7 @@ class ActedOn:
         ModelError
             For unusable and complex ones.
         """
-        return real_only(u if type(u) is np.ndarray and u.ndim == 2 else self._inputs.read(u), "u")
+        return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
 
 
 def _loads_of(wrenches: Any) -> Any:

@@ -27,7 +27,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws import term_stages
-from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, port_wrenches, surroundings
+from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, own_states, port_wrenches, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
@@ -39,7 +39,7 @@ from titop.solvers.support.workers import spread
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
     *(guards, held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
-    *(multi_joints, world_poses, port_wrenches, springs, surroundings),
+    *(multi_joints, own_states, world_poses, port_wrenches, springs, surroundings),
 )
 
 #: What a process runs that has settings of its own.
@@ -66,7 +66,9 @@ def _groups() -> list[list[Unit]]:
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
-    acting = [stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap) if stage]
+    acting = [
+        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.rates) if stage
+    ]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[part for some in passes for part in some], [*rigid], [*laws], [*acting], [*features], [*derivatives]]

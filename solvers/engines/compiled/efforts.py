@@ -63,7 +63,7 @@ class CompiledEfforts:
         acting = [
             (rows[name], at, column)
             for name, columns in inputs.acting
-            for at, column in zip(_range(system.acting_inputs[name]), _range(columns), strict=True)
+            for at, column in zip(_range(system.acting_inputs[name]), _range(columns), strict=False)  # states are behind
         ]
         table = np.array(acting, dtype=np.int64).reshape(-1, 3)
         columns, motors = np.array([inputs.columns], dtype=np.int64).reshape(1, -1), np.ascontiguousarray(inputs.motors.T)

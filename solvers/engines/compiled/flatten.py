@@ -105,6 +105,7 @@ class _Flattening:
             (layout.SLOPES_SIZE, self.slopes_size),
             (layout.ALL_PORTS, self.port_count),
             (layout.FIRST_INTERACTION, first_interaction),
+            (layout.STATES, sum(len(acting.block.state_names) for acting in interactions)),
         ):
             header[column] = value
         self._mark_ports(count)
@@ -348,8 +349,9 @@ class _Flattening:
         found = []
         for loop in self.assembly.loops:
             if isinstance(loop.closure, Interaction):
-                p, n = len(loop.ports), len(loop.coordinates)
-                row = self.ints.add(ACT_PORTS=p, ACT_COORDINATES=n, ACT_INPUTS=len(loop.closure.inputs), LAW=self.law_size)
+                p, n, k = len(loop.ports), len(loop.coordinates), len(loop.closure.state_names)
+                driven = {"ACT_INPUTS": len(loop.closure.inputs) + k, "ACT_STATES": k}
+                row = self.ints.add(ACT_PORTS=p, ACT_COORDINATES=n, LAW=self.law_size, **driven)
                 self.ints.rows[row][layout.SLOPES] = self.slopes_size
                 self.sources.add()
                 for ref in loop.ports:

@@ -83,6 +83,8 @@ class Stages:
             stages = {layout.ACT: kind.act, layout.ACT_SLOPES: slopes, layout.STORED: kind.stored or python.stored}
             if (gap := gap_stage(block)) is not None:
                 stages[layout.GAP] = gap
+            if block.state_names:
+                stages[layout.RATES] = rates_stage(block) or python.rates
             self._put(row, block, stages)
             self._put_table(row, acting.block)
 
@@ -167,7 +169,8 @@ def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
 def compiled_interaction(interaction: Interaction) -> CompiledInteraction | InteractionStages | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
     if interaction.compiled_law is not None:
-        return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
+        law, states = interaction.compiled_law, len(interaction.state_names)
+        return interaction_stages_of(law, states) if not _says_anew(interaction, _ACTING) else None
     kind = interaction_of_kind(interaction)
     return None if kind is None or overrides(interaction) else kind
 
@@ -177,6 +180,14 @@ def gap_stage(interaction: Interaction) -> Stage | None:
     kind = compiled_interaction(interaction)
     in_python = redefines(interaction, "gaps", built_in(type(interaction))) or not interaction.complex_safe
     return None if kind is None or in_python else kind.gap
+
+
+def rates_stage(interaction: Interaction) -> Stage | None:
+    """Return what writes the rates of an interaction's states compiled, None if it says them in Python, or has none."""
+    kind = compiled_interaction(interaction)
+    if kind is None or (interaction.compiled_law is not None and _says_anew(interaction, ("state_rates",))):
+        return None
+    return None if redefines(interaction, "state_rates", built_in(type(interaction))) else kind.rates
 
 
 def has_own_numbers(interaction: Interaction) -> bool:
@@ -201,8 +212,9 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
     """Return the numbers (1, all) from which laws are computed; write where each block's are into its row of `ints`."""
     numbers, offset = [np.zeros(0)], 0
     for row, placed in enumerate(blocks):
-        resting = np.zeros(len(placed.block.inputs) if isinstance(placed, ActingBlock) else 0)
-        own = np.concatenate([np.asarray(placed.block.law_numbers(), dtype=float), resting])
+        block = placed.block
+        resting = np.zeros(len(block.inputs) + len(block.state_names) if isinstance(placed, ActingBlock) else 0)
+        own = np.concatenate([np.asarray(block.law_numbers(), dtype=float), resting])
         entries = ints[placed.element]
         entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
         numbers.append(own)
@@ -220,7 +232,7 @@ def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
 
 
 def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:
-    """Return where the inputs of interactions stand in the numbers, by the interactions' names."""
+    """Return where the inputs of interactions stand in the numbers, states behind them, by the interactions' names."""
     places = {}
     for acting in interactions:
         row = ints[acting.element]

@@ -38,6 +38,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
+        self._states = np.zeros(len(model.inputs.state_names))
         self._system = system
         loaded = system.pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
         self._ints, self._floats = loaded.ints, loaded.floats.copy()
@@ -66,7 +67,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
-        for name, own in self.model.inputs.acting:
+        self._states = u[len(self.model.inputs.names) :]
+        for name, own in self.model.inputs.driving:
             self._numbers[0, self._system.acting_inputs[name]] = u[own]
 
     @property
@@ -127,7 +129,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _one(self) -> Any:
         """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
         nq, nv = self.model.nq, self.model.nv
-        state, rate, motion, tau = np.empty((1, nq + nv)), np.empty((1, nq + nv)), np.empty((1, nq + 2 * nv)), np.empty(nv)
+        size = nq + nv + len(self._states)
+        state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
         begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), _AT_ONCE, _AT_ONCE, state[0], state, rate, motion
         same = (
             np.zeros(nq, dtype=bool),
@@ -142,7 +145,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         nq, nv = len(q), len(v)
         kernel, state, motion, efforts, rate = self._one
-        state[:nq], state[nq:], efforts[:] = q, v, tau
+        state[:nq], state[nq : nq + nv], efforts[:] = q, v, tau
+        state[nq + nv :] = self._states
         if self._imposed:
             motion[nq : nq + nv], motion[nq + nv :] = v, a
         self.hold_rank()
@@ -155,7 +159,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return result
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        return self.rate(q, v, tau, a)[self.model.nq :]
+        return self.rate(q, v, tau, a)[self.model.nq :][: self.model.nv]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         if self.model.is_constrained:
@@ -167,12 +171,12 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return a, tau
 
     @cached_property
-    def _places(self) -> list[tuple[int, int, int, Array]]:
-        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, and no inputs."""
+    def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:
+        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, no inputs."""
         places = []
         for row, loop in zip(self.interaction_rows, self.model.interactions, strict=True):
             o, p, n = self._ints[row, [layout.LAW, layout.ACT_PORTS, layout.ACT_COORDINATES]].tolist()
-            places.append((o, p, n, np.zeros(len(loop.closure.inputs))))
+            places.append((o, p, n, loop.closure.inputs_and_states(None)))
         return places
 
     @cached_property
@@ -207,9 +211,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
         self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
         told, size = self._law[0].copy(), layout.MOTION_SIZE
         motions = []
-        for o, p, n, u in self._places:
+        for o, p, n, driven in self._places:
             ports, own = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
-            motions.append(TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u))
+            motions.append(
+                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], *driven)
+            )
         return motions
 
     @cached_property

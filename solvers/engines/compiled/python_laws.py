@@ -11,9 +11,8 @@ from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
-from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, load_derivatives
+from titop.blocks.interactions.interaction import Interaction, load_derivatives, stepping
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
 from titop.solvers.kernels.laws import term_stages
@@ -101,28 +100,31 @@ class PythonInteraction:
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        stages = self._act, self._slopes, self._stored
-        self.act, self.slopes, self.stored = (Callback(stage, INTERACTION_ARGUMENTS) for stage in stages)
+        stages = self._act, self._slopes, self._stored, self._rates
+        self.act, self.slopes, self.stored, self.rates = (Callback(stage, INTERACTION_ARGUMENTS) for stage in stages)
 
     def _act(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, loads: int) -> None:
-        wrenches, efforts = self.interaction.act(_told(p, n, m, count, numbers, motion))
+        wrenches, efforts = self.interaction.act(self._told(p, n, m, count, numbers, motion))
         _array(loads, 6 * p + n)[:] = np.concatenate([np.ravel(wrenches), np.ravel(efforts)])
 
     def _slopes(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
-        step = complex_step if is_titops_own(self.interaction) else trusted_step
-        found = load_derivatives(self.interaction, _told(p, n, m, count, numbers, motion), step)
+        told = self._told(p, n, m, count, numbers, motion)
+        found = load_derivatives(self.interaction, told, stepping(self.interaction))
         _array(slopes, found.size)[:] = found.ravel()
 
     def _stored(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, energy: int) -> None:
-        _array(energy, 1)[0] = self.interaction.stored(_told(p, n, m, count, numbers, motion))
+        _array(energy, 1)[0] = self.interaction.stored(self._told(p, n, m, count, numbers, motion))
 
+    def _rates(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, rates: int) -> None:
+        found = self.interaction.state_rates(self._told(p, n, m, count, numbers, motion))
+        _array(rates, len(self.interaction.state_names))[:] = found
 
-def _told(p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
-    """Return the motion of an interaction's targets from where it stands."""
-    given = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
-    ports, own = given[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), given[layout.MOTION_SIZE * p :]
-    inputs = _array(numbers, count)[count - m :].copy()
-    return TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], inputs)
+    def _told(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
+        """Return the motion of the interaction's targets from where it stands."""
+        given = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
+        ports, own = given[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), given[layout.MOTION_SIZE * p :]
+        u, x = self.interaction.inputs_and_states(_array(numbers, count)[count - m :].copy())
+        return TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u, x)
 
 
 def _array(address: int, count: int) -> Array:

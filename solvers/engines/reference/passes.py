@@ -165,8 +165,8 @@ class Passes:
         twists = [self.port_twist(states, q, v, ref.block.name, ref.name) for ref in loop.ports]
         places = [self.assembly.place(name) for name in loop.coordinates]
         own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
-        inputs = np.zeros(len(loop.closure.inputs)) if u is None else u
-        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.reach)
+        inputs, own = loop.closure.inputs_and_states(u)
+        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.reach, own)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self.index[block]

@@ -1,8 +1,8 @@
 """What a step of an explicit Runge-Kutta method does at each of its stages, but for the dynamics.
 
-A state is ``y = [q, v, x]``, x the states of a linear controller. What acts is the same at all stages, but for motions that are
-imposed and for what a controller is told from outside, which have a row for each stage. A controller answers to
-``z = [q, v, x]`` with ``gains z + offset``: inputs within limits, efforts, and the rates of x.
+A state is ``y = [q, v, x]``, x the states of a linear controller, or of interactions: never of both. What acts is the same at
+all stages, but for motions that are imposed and for what a controller is told from outside, which have a row for each stage.
+A controller answers to ``z = [q, v, x]`` with ``gains z + offset``: inputs within limits, efforts, and the rates of x.
 """
 
 from __future__ import annotations

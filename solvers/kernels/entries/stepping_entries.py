@@ -33,6 +33,7 @@ from titop.solvers.kernels.interface.layout import (
 )
 from titop.solvers.kernels.ports.guards import NEAR, RATE, VALUE, cleared
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.kernels.tree.passive import add_passive_efforts
@@ -121,6 +122,8 @@ def open_steps(
             take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
             control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
+            if law is not None:
+                take_own_states(ints, numbers, states[s])
             status = status_of(effort)
             if status == OK:
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
@@ -132,6 +135,9 @@ def open_steps(
             if status == OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
+                if law is not None:
+                    status = write_own_rates(ints, numbers, stages, law, rates[s])
+            if status == OK:
                 status = status_of(rates[s])
             if status != OK:
                 break
@@ -243,6 +249,8 @@ def closed_steps(
             take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
             control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
+            if law is not None:
+                take_own_states(ints, numbers, states[s])
             status = status_of(effort)
             if status == OK:
                 status = constrained(
@@ -251,6 +259,9 @@ def closed_steps(
             if status == OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
+                if law is not None:
+                    status = write_own_rates(ints, numbers, stages, law, rates[s])
+            if status == OK:
                 status = status_of(rates[s])
             if status != OK:
                 break

@@ -28,8 +28,8 @@ twists, by the coordinates and by their rates, row by row; then room for the por
 motion, of as many numbers as each row has.
 
 ``numbers`` (one row) holds what the laws of general blocks and interactions are computed from, one after the other, each
-interaction's inputs last; ``stages`` a row for each of these with the addresses of the compiled functions that compute them
-(see `stages`).
+interaction's inputs last, and its states behind them; ``stages`` a row for each of these with the addresses of the compiled
+functions that compute them (see `stages`).
 """
 
 # -- ints: rows of elements
@@ -75,6 +75,7 @@ SLOPES_SIZE = 11  # length of `slopes`
 ALL_PORTS = 12  # number of the general blocks' ports
 APPLYING = 13  # what surrounds general blocks: 0 nothing, 1 as far as it is gravity, 2 all that does
 FIRST_INTERACTION = 14  # row of the first interaction
+STATES = 15  # number of states of the first order, of all interactions
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -86,7 +87,8 @@ TURNS = 2  # whether a rigid closure constrains components of log R
 # -- ints: rows of interactions
 ACT_PORTS = 1  # number of ports
 ACT_COORDINATES = 2  # number of coordinates
-ACT_INPUTS = 3  # number of inputs
+ACT_INPUTS = 3  # number of inputs, states included
+ACT_STATES = 4  # number of states of the first order
 
 # -- ints: rows of gears, which have no `ELEMENT`
 DRIVEN_Q = 1  # places of the coordinates
@@ -224,6 +226,7 @@ ACT = 0  # of interactions: what they do
 ACT_SLOPES = 1  # its derivatives
 STORED = 2  # their energy
 GAP = 3  # and what is zero where they switch
+RATES = 4  # how their states change
 PROGRAMS = 7  # a block's own programs, in an order that its kind knows; of interactions, the address of a table of them
 STAGE_COLUMNS = 16
 

@@ -28,8 +28,9 @@ Blocks on which something acts, given the pose of their parent port (rotation 9,
 ``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
-Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`,
-the address of their row of stages, and the part of `law` with the motion of their targets (see `layout`):
+Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`
+(states of the first order count among them, behind the others), the address of their row of stages, and the part of `law` with
+the motion of their targets (see `layout`):
 
 ``act(ports, coordinates, inputs, count, stages, numbers, motion, loads)``
     writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.
@@ -40,6 +41,8 @@ the address of their row of stages, and the part of `law` with the motion of the
 ``gap(ports, coordinates, inputs, count, stages, numbers, motion, gap)``
     writes the numbers that are zero where the interaction switches, of kinds that do: pairs of one and its rate, as many as
     `gaps` of the block has. The first number of `gap` says before for how many pairs there is room.
+``rates(ports, coordinates, inputs, count, stages, numbers, motion, rates)``
+    writes the rates of the states; of kinds that have some.
 """
 
 from __future__ import annotations

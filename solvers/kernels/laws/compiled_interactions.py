@@ -27,6 +27,7 @@ class InteractionStages(NamedTuple):
     slopes: Stage
     stored: Stage | None
     gap: Stage | None = None
+    rates: Stage | None = None
 
 
 class CompiledInteraction:
@@ -47,10 +48,19 @@ class CompiledInteraction:
     write_gap : helper, optional
         Likewise, the gaps in place of the loads, each before its rate; never complex. The first number of the row says before
         how many there are.
+    write_rates : helper, optional
+        ``write_rates(ports, coordinates, inputs, numbers, motion, rates)`` with the rates of the states in a row of `inputs`
+        numbers, of which it writes the first; never complex.
     """
 
     def __init__(
-        self, name: str, write: Any, write_energy: Any = None, write_slopes: Any = None, write_gap: Any = None
+        self,
+        name: str,
+        write: Any,
+        write_energy: Any = None,
+        write_slopes: Any = None,
+        write_gap: Any = None,
+        write_rates: Any = None,
     ) -> None:
         def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
@@ -99,9 +109,15 @@ class CompiledInteraction:
             write_gap(ports, coordinates, inputs, row_at(numbers, count), told, row_at(gap, 2 * gaps))
             return OK
 
+        def rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
+            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            write_rates(ports, coordinates, inputs, row_at(numbers, count), told, row_at(rates, inputs))
+            return OK
+
         self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
         self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
         self.gap = None if write_gap is None else Stage(f"{name}_gap", gap, INTERACTION_ARGUMENTS)
+        self.rates = None if write_rates is None else Stage(f"{name}_rates", rates, INTERACTION_ARGUMENTS)
         self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
 
 

@@ -39,11 +39,13 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
 
 
 @functools.cache
-def interaction_stages_of(law: Law) -> CompiledInteraction:
-    """Return the stages of an interaction's law; kept likewise."""
-    gaps = None if law.gaps is None else UserHelper(_switching(UserHelper(law.gaps)))
-    name = _unique_name(*(part for part in (law.function, law.gaps) if part is not None))
-    return CompiledInteraction(name, UserHelper(_acting(UserHelper(law.function))), write_gap=gaps)
+def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
+    """Return the stages of an interaction's law, for so many states of its own; kept likewise."""
+    parts = [part for part in (law.function, law.rates if states else None, law.gaps) if part is not None]
+    name = _unique_name(*parts) + (f"_{states}" if states else "")
+    rates = UserHelper(_changing(UserHelper(law.rates), states)) if states and law.rates is not None else None
+    gaps = None if law.gaps is None else UserHelper(_switching(UserHelper(law.gaps), states))
+    return CompiledInteraction(name, UserHelper(_acting(UserHelper(law.function), states)), write_gap=gaps, write_rates=rates)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -138,14 +140,13 @@ def _storing(function: Any) -> Any:
     return energy
 
 
-def _acting(function: Any) -> Any:
+def _acting(function: Any, states: int) -> Any:
     """Return the ``write`` of a `CompiledInteraction` from the function of an interaction's law."""
+    tell = UserHelper(_telling(states))
 
     def write(ports, coordinates, inputs, numbers, motion, loads):
-        kind, own = motion.dtype, numbers.shape[1] - inputs
-        told = _told(ports, coordinates, inputs, numbers, motion)
-        answer = TargetLoads(np.zeros((ports, 6), kind), np.zeros(coordinates, kind))
-        function(numbers[0, :own], told, answer)
+        answer = TargetLoads(np.zeros((ports, 6), motion.dtype), np.zeros(coordinates, motion.dtype))
+        function(numbers[0, : numbers.shape[1] - inputs], tell(ports, coordinates, inputs, numbers, motion), answer)
         for k in range(ports):
             for r in range(6):
                 loads[0, 6 * k + r] = answer.wrenches[k, r]
@@ -155,44 +156,64 @@ def _acting(function: Any) -> Any:
     return write
 
 
-def _switching(function: Any) -> Any:
+def _changing(function: Any, states: int) -> Any:
+    """Return the ``write_rates`` of a `CompiledInteraction` from that of an interaction's law."""
+    tell = UserHelper(_telling(states))
+
+    def write_rates(ports, coordinates, inputs, numbers, motion, rates):
+        own = np.zeros(states)
+        function(numbers[0, : numbers.shape[1] - inputs], tell(ports, coordinates, inputs, numbers, motion), own)
+        for k in range(states):
+            rates[0, k] = own[k]
+
+    return write_rates
+
+
+def _telling(states: int) -> Any:
+    """Return the function that makes a `TargetMotion` of what stages are told, the last `states` of the inputs among it."""
+
+    def tell(ports, coordinates, inputs, numbers, motion):
+        kind, own = motion.dtype, numbers.shape[1] - inputs
+        told = TargetMotion(
+            np.zeros((ports, 3, 3), kind),
+            np.zeros((ports, 3), kind),
+            np.zeros((ports, 6), kind),
+            np.zeros(coordinates, kind),
+            np.zeros(coordinates, kind),
+            np.zeros(inputs - states),
+            np.zeros(states),
+        )
+        for k in range(ports):
+            o = MOTION_SIZE * k
+            for r in range(3):
+                for c in range(3):
+                    told.R[k, r, c] = motion[0, o + 3 * r + c]
+                told.r[k, r] = motion[0, o + 9 + r]
+            for r in range(6):
+                told.V[k, r] = motion[0, o + MOVING + r]
+        for k in range(coordinates):
+            told.q[k] = motion[0, MOTION_SIZE * ports + k]
+            told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
+        for k in range(inputs - states):
+            told.u[k] = numbers[0, own + k]
+        for k in range(states):
+            told.x[k] = numbers[0, own + inputs - states + k]
+        return told
+
+    return tell
+
+
+def _switching(function: Any, states: int) -> Any:
     """Return the ``write_gap`` of a `CompiledInteraction` from the ``gaps`` of an interaction's law."""
+    tell = UserHelper(_telling(states))
 
     def write_gap(ports, coordinates, inputs, numbers, motion, gap):
         moved = np.empty((1, MOTION_SIZE * ports + 2 * coordinates), np.complex128)
         advance(motion, moved, ports, coordinates)
-        told = _told(ports, coordinates, inputs, numbers, moved)
+        told = tell(ports, coordinates, inputs, numbers, moved)
         gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2
         for k in range(count):
             value = gaps[k] if len(gaps) == count else complex(np.nan)  # which callers refuse
             gap[0, 2 * k], gap[0, 2 * k + 1] = value.real, value.imag / STEP
 
     return write_gap
-
-
-@UserHelper
-def _told(ports, coordinates, inputs, numbers, motion):
-    """Return a motion as an interaction's law reads it."""
-    kind, own = motion.dtype, numbers.shape[1] - inputs
-    told = TargetMotion(
-        np.zeros((ports, 3, 3), kind),
-        np.zeros((ports, 3), kind),
-        np.zeros((ports, 6), kind),
-        np.zeros(coordinates, kind),
-        np.zeros(coordinates, kind),
-        np.zeros(inputs),
-    )
-    for k in range(ports):
-        o = MOTION_SIZE * k
-        for r in range(3):
-            for c in range(3):
-                told.R[k, r, c] = motion[0, o + 3 * r + c]
-            told.r[k, r] = motion[0, o + 9 + r]
-        for r in range(6):
-            told.V[k, r] = motion[0, o + MOVING + r]
-    for k in range(coordinates):
-        told.q[k] = motion[0, MOTION_SIZE * ports + k]
-        told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
-    for k in range(inputs):
-        told.u[k] = numbers[0, own + k]
-    return told

@@ -1,0 +1,116 @@
+"""The states of the first order that blocks and interactions have: how they change, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import rate_derivatives
+from titop.graph.network.connections import Loop
+from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, target_derivatives, target_motion
+from titop.solvers.model.resolved import Resolved
+
+
+class StateDerivatives(NamedTuple):
+    """Derivatives of the rates dx/dt (nx) of the states of the first order.
+
+    By coordinates (nx, nv; along their tangents), by their rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
+    """
+
+    by_q: Array
+    by_v: Array
+    by_u: Array
+    by_x: Array
+
+
+class OwnStates(Resolved):
+    """How the states of the first order of a model change, and what they do.
+
+    Arguments of the methods: `q` a configuration (nq), `v` a velocity (nv), `x` the states (nx, or by name) and `u` the inputs
+    (nu, or by name); zero where they are not given. Or stacked ones along a leading axis, for stacked results.
+    """
+
+    def state_rates(self, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
+        """Return the rates dx/dt (nx, a unit of each state by s) of the states of the first order.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, and for functions of blocks that return something else than a number for each state.
+
+        Examples
+        --------
+        >>> import numpy as np, titop as tt
+        >>> class Lag(tt.Interaction):
+        ...     port_counts, coordinate_counts, inputs, state_names = (0, 0), (1, 1), ("command",), ("effort",)
+        ...     def act(self, motion):
+        ...         return np.zeros((0, 6)), motion.x
+        ...     def state_rates(self, motion):
+        ...         return (motion.u - motion.x) / 0.5
+        >>> s = tt.System("drive", gravity=[0, 0, 0])
+        >>> s.connect("world", tt.RigidBody("rotor", mass=1.0, inertia=2.0), tt.Revolute("shaft"))
+        >>> s.add_interaction(Lag("motor"), "shaft")
+        >>> m = s.resolve(engine="reference")
+        >>> m.state_names, m.state_rates([0.0], [0.0], x=[1.0], u=[3.0]).tolist()
+        (('motor.effort',), [4.0])
+        >>> m.forward_dynamics([0.0], [0.0], x=[1.0]).tolist()
+        [0.5]
+        """
+        return self._state_rates(q, v, self.inputs.whole(u, x))
+
+    @rowwise
+    def _state_rates(self, q: Any, v: Any, u: Any) -> Array:
+        q, v = self._read_q(q), self._read_v("v", v)
+        rates = [np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in self._stated(q, v, u))]
+        return np.concatenate(rates)
+
+    def state_rates_derivatives(self, q: Any, v: Any, x: Any = None, u: Any = None) -> StateDerivatives:
+        """Return the derivatives of `state_rates`, exact to rounding where the functions of blocks accept complex numbers.
+
+        Returns
+        -------
+        StateDerivatives
+            In the states' units by s, a unit of each.
+        """
+        return self._state_rates_derivatives(q, v, self.inputs.whole(u, x))
+
+    @rowwise
+    def _state_rates_derivatives(self, q: Any, v: Any, u: Any) -> StateDerivatives:
+        q, v = self._read_q(q), self._read_v("v", v)
+        by_state, by_w = np.zeros((self.nx, 2 * self.nv)), np.zeros((self.nx, self.inputs.count))
+        places, driving = dict(self.inputs.states), dict(self.inputs.driving)
+        for loop, motion in self._stated(q, v, u):
+            found, count = rate_derivatives(loop.closure, motion), len(motion.u) + len(motion.x)
+            rows = places[loop.closure.name]
+            by_state[rows] = found[:, :-count] @ target_derivatives(self, loop, q, v, motion)
+            by_w[rows, driving[loop.closure.name]] = found[:, -count:]
+        return StateDerivatives(*np.split(by_state, 2, axis=1), *np.split(by_w, [self.nu], axis=1))
+
+    def state_efforts(self, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
+        """Return the derivatives (nv, nx; N m or N a unit of each) of the efforts along the coordinates by the states.
+
+        Compare `actuation_matrix`.
+
+        Exact to rounding where the functions of blocks accept complex numbers.
+        """
+        return self._state_efforts(q, v, self.inputs.whole(u, x))
+
+    @rowwise
+    def _state_efforts(self, q: Any, v: Any, u: Any) -> Array:
+        q, v = self._read_q(q), self._read_v("v", v)
+        efforts, places = np.zeros((self.nv, self.nx)), dict(self.inputs.states)
+        for loop, motion in self._stated(q, v, u):
+            efforts[:, places[loop.closure.name]] = efforts_by_states(self, loop, q, motion)
+        return efforts
+
+    def _stated(self, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+        """Yield the interactions with states, each with its motion."""
+        w, driving = np.asarray(self.inputs.whole(u)), dict(self.inputs.driving)
+        for loop in self.interactions:
+            if loop.closure.state_names:
+                yield loop, target_motion(self, loop, q, v, w[driving[loop.closure.name]])
