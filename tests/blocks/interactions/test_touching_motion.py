@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,36 @@ def test_free_bodies_keep_their_momentum_and_lose_what_friction_takes(shape: tt.
     # Simpson's rule on 0.1 ms of a contact of some 20 ms, which begins and ends as d^1.5 does
     assert balance == pytest.approx(simpson(taken, x=times), rel=1e-4)
     assert balance > 0.05
+
+
+def test_linear_models_where_something_is_about_to_touch_warn() -> None:
+    m = ball(gravity=(0, 0, 0), stiffness=1e5)
+    for height, warned in ((0.1, True), (0.1 + 1e-6, False), (0.1 - 1e-6, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tt.linearize(m, [height], inputs=["move"])
+        assert [str(w.message).startswith("ground: got a gap") for w in caught if "near-switching" in str(w.message)] == [
+            True
+        ] * warned
+
+
+def test_bodies_that_start_deep_inside_are_told_of() -> None:
+    m = ball(gravity=(0, 0, 0), stiffness=1.0)
+    with pytest.warns(tt.ModelWarning, match="ground 0.15 m deep at the start; expected less than its radius, 0.1 m"):
+        tt.simulate(m, [0.0, 1e-3], [-0.05], [0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tt.simulate(m, [0.0, 1e-3], [0.05], [0.0])
+
+
+def test_impacts_that_fixed_steps_pass_over_are_told_of_with_the_step_that_would_not() -> None:
+    m = ball(gravity=(0, 0, 0), stiffness=1e6)
+    _, duration = impact(1.5, 1e6, 0.5, 2.0)
+    times = np.linspace(0.0, 0.05, 26)
+    for steps, warned in ((5, True), (20, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tt.simulate(m, times, [0.121], [-2.0], method=tt.GeneralizedAlpha(step=duration / steps))
+        told = [str(w.message) for w in caught if "brief-impact" in str(w.message)]
+        assert len(told) == warned
+        assert all(f"an impact of {duration:.2g} s" in text and f"take step={duration / 10:.1g}" in text for text in told)
