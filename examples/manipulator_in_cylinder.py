@@ -25,9 +25,7 @@ import cable_driven_manipulator as manipulator
 #: Radius of the wall (m), its stiffness (N/m^1.5), and how many spheres touch it.
 RADIUS, STIFFNESS, SPHERES = 0.15, 1e5, 12
 #: Tension of the tendons on the surface (N), how long they take to go around (s), and for how long they pull (s).
-PULL, AROUND, DURATION = 35.0, 5.0, 10.0
-#: The manipulator's x points downwards: the wall stands about the same axis.
-WALL = tt.Pose(rotation=np.eye(3))
+PULL, AROUND, DURATION = 60.0, 5.0, 10.0
 
 
 def build(spheres: int = SPHERES) -> tt.System:
@@ -48,7 +46,7 @@ def tensions(t: float) -> dict[str, float]:
     """Return the tensions (N) at a time (s): those on the surface pull one after the other, around and around."""
     start = np.sin(0.5 * np.pi * min(t, 1.0)) ** 2
     angles = 2.0 * np.pi * (t / AROUND - np.arange(3) / 3.0)
-    return {f"tendon{k + 1}.tension": PULL * start * max(np.cos(angle), 0.0) ** 2 for k, angle in enumerate(angles)}
+    return {f"tendon{k + 1}.tension": PULL * start * np.cos(0.5 * angle) ** 2 for k, angle in enumerate(angles)}
 
 
 def move(model: tt.Model, times: Array) -> tt.Trajectory:

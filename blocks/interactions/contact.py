@@ -196,7 +196,8 @@ class Contact(Interaction):
         """Bring what follows from the fields, and from a rod or a deformable body, up to date."""
         self._findings: list[Finding] = []
         #: What is touched, and what touches it.
-        self.touched, self.touching = Shape.plane(), RigidSpheres(np.zeros((1, 3)), np.zeros(1))
+        self.touched: Shape = Shape.plane()
+        self.touching: Touching = RigidSpheres(np.zeros((1, 3)), np.zeros(1))
         if self.reader.findings or (isinstance(self.on, Block) and self.on.check()[0]):
             return
         self._findings = [*self._wrong_numbers(), *self._wrong_places()]
@@ -222,7 +223,8 @@ class Contact(Interaction):
     def _given_places(self) -> Array:
         """Places (k, 3, m) in the second port's frame, or of material points."""
         if self.points is None:
-            return self.on.domain.outline.points if isinstance(self.on, SoftBody) else np.zeros((1, 3))
+            outline = self.on.domain.outline if isinstance(self.on, SoftBody) else None
+            return np.zeros((1, 3)) if outline is None else outline.points
         return self.points
 
     def _abscissas(self, rod: Rod) -> Array:

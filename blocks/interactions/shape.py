@@ -232,7 +232,7 @@ def _read(reader: FieldReader, name: str, value: Any) -> Any:
     return read
 
 
-def _from_box(place: Sequence[Any], half: Sequence[Any]) -> tuple[Any, list[Any]]:
+def _from_box(place: Sequence[Any], half: Any) -> tuple[Any, list[Any]]:
     """Return the distance of a place from a box about the origin, as long to both sides of it as said, and the way out."""
     sides = [-1.0 if np.real(x) < 0 else 1.0 for x in place]
     beyond = [side * x - h for side, x, h in zip(sides, place, half, strict=True)]
