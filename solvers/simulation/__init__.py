@@ -6,6 +6,7 @@
 - `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose steps compiled code makes where it can;
   `scipy_steps`: the implicit ones;
 - `stiffness_watch`: tells when explicit steps are bounded by stiffness; `pace`: when bounds make a simulation endless;
+- `contact_findings`: what is suspicious about contacts;
 - `trial_states`: what steps that go too far may find there;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
@@ -16,5 +17,5 @@
   `rotation_series`;
 - `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
-  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`.
+  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`, `touched_shapes`.
 """
