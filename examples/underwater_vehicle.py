@@ -59,7 +59,7 @@ def build() -> tt.System:
     ends = {"front": tt.Pose([HALF, 0, 0]), "rear": tt.Pose([-HALF, 0, 0])}
     body = cylinder("body", 2 * HALF, RADIUS, ends)
     s.connect("world", body, tt.Free("float"))
-    for (end, place), length, side in zip(ends.items(), LENGTHS, (1.0, -1.0), strict=True):
+    for end, length, side in zip(ends, LENGTHS, (1.0, -1.0), strict=True):
         angles = np.radians([0.0, 120.0, 240.0])
         rims = [[0.02 * side, HEAD * np.cos(angle), HEAD * np.sin(angle)] for angle in angles]
         around = [Rotation.from_euler("x", angle) for angle in angles]
