@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.systems import KINDS, Array, random_rotation, random_tree
-from titop.blocks.constraints.rigid_closure import KINDS as CLOSURE_KINDS
+from titop.blocks.constraints.rigid_closure import KINDS as ALL_KINDS
 
 #: Lengths (m) and masses (kg) of a four-bar linkage: ground, crank, coupler, rocker. The shortest and the longest together are
 #: shorter than the other two (Grashof), so that the crank turns fully; gravity acts in the plane.
 LENGTHS = (1.0, 0.3, 0.9, 0.7)
 MASSES = (0.0, 1.0, 2.0, 1.5)
 
+
+#: Kinds of closures for bodies that move in space.
+CLOSURE_KINDS = tuple(kind for kind in ALL_KINDS if not kind.startswith("planar_"))
 
 #: Of the gears of `geared_hand`.
 RATIO, OFFSET, RACK = -1.5, 0.2, 0.05
@@ -44,7 +47,11 @@ def four_bar(closure: tt.Block | None = None, lengths: tuple[float, ...] = LENGT
     return s
 
 
-def slider_crank(lengths: tuple[float, float] = (0.3, 0.9), masses: tuple[float, float, float] = (1.0, 2.0, 1.5)) -> tt.System:
+def slider_crank(
+    lengths: tuple[float, float] = (0.3, 0.9),
+    masses: tuple[float, float, float] = (1.0, 2.0, 1.5),
+    closure: tt.Block | None = None,
+) -> tt.System:
     """Return a crank and a rod in the plane of x and y, whose end the closure ``slide`` keeps on the x axis; a piston there."""
     s = tt.System("slider-crank", gravity=[0, -9.81, 0])
     crank, rod = bar("crank", lengths[0], masses[0]), bar("rod", lengths[1], masses[1])
@@ -52,7 +59,7 @@ def slider_crank(lengths: tuple[float, float] = (0.3, 0.9), masses: tuple[float,
     s.connect("world", crank, joint=tt.Revolute("q1"))
     s.connect(crank.port("end"), rod, joint=tt.Revolute("q2"))
     s.connect(rod.port("end"), piston, joint=tt.Revolute("q3"))
-    s.close_loop("world", piston, tt.RigidClosure("slide", "prismatic", axis=[1, 0, 0]))
+    s.close_loop("world", piston, closure or tt.RigidClosure("slide", "prismatic", axis=[1, 0, 0]))
     return s
 
 

@@ -14,6 +14,8 @@ import titop as tt
 
 #: Both resolvers, which refuse the same things.
 ENGINES = ("compiled", "reference")
+#: The same where the reference takes seconds.
+LONG_BY_REFERENCE = ("compiled", pytest.param("reference", marks=pytest.mark.long))
 
 
 def body(name: str = "arm", **fields: Any) -> tt.RigidBody:

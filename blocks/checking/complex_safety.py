@@ -141,14 +141,17 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
 
 
 def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
-    """Tell whether complex steps of a motion through an interaction's compiled law give what differences give."""
+    """Tell whether complex steps of a motion through an interaction's compiled law give what differences give; its gaps too."""
+    law = interaction.compiled_law
+    gaps = None if law is None else law.gaps
 
     def at(s: Any) -> list[Any]:
         steps = s * np.linspace(0.3, 1.0, 6 * max(len(motion.R) - 1, 0))
         rates = s * np.linspace(1.0, 0.4, motion.V.size).reshape(motion.V.shape)
         q, v = s * np.linspace(0.2, 0.9, len(motion.q)), s * np.linspace(-0.8, 0.5, len(motion.v))
         ahead = displaced(motion, steps)._replace(V=motion.V + rates, q=motion.q + q, v=motion.v + v)
-        return list(Interaction.act(interaction, ahead))
+        told = () if gaps is None else (gaps(interaction.law_numbers(), ahead),)
+        return [*Interaction.act(interaction, ahead), *told]
 
     return _takes_complex(at)
 

@@ -20,7 +20,7 @@ from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put, switch
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -33,7 +33,13 @@ KINDS = {
     "prismatic": ("offset1", "offset2", "rx", "ry", "rz"),
     "cylindrical": ("offset1", "offset2", "tilt1", "tilt2"),
     "planar": ("distance", "tilt1", "tilt2"),
+    "planar_weld": ("offset1", "offset2", "rotation"),
+    "planar_revolute": ("offset1", "offset2"),
+    "planar_prismatic": ("offset", "rotation"),
 }
+
+#: Kinds with two axes.
+_TWO_AXES = ("universal", "planar_prismatic")
 
 #: Columns of `directions` closer than this to the span of the others are redundant.
 _REDUNDANT = 1e-9
@@ -79,15 +85,19 @@ class RigidClosure(Closure):
     ----------
     name : str
         Unique name in the system.
-    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "planar"}
+    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "planar", "planar_weld", ...}
         The joint that would leave the same freedom. The two ports coincide when that joint's coordinates are zero.
+        ``"planar_weld"``, ``"planar_revolute"`` and ``"planar_prismatic"`` close loops whose bodies move in parallel planes
+        already: they leave out what follows from that.
     axis : array_like (3,)
-        Of revolute, prismatic and cylindrical closures, the normal of planar ones, the first axis of universal ones; in both
-        ports' frames (of universal ones in the first's).
+        Of revolute, prismatic and cylindrical closures, the normal of planar ones, planar welds and planar revolute ones, the
+        first axis of universal ones; in both ports' frames (of universal ones in the first's).
     axis2 : array_like (3,)
-        Second axis of universal closures, in the second port's frame.
+        Second axis of universal closures, in the second port's frame; normal of planar prismatic ones, in both ports'.
     directions : array_like (6, k), optional
         Instead of a kind: a basis of the constrained directions of the displacement ``(r, log R)``, in the first port's frame.
+    redundant : bool
+        Whether constraints may follow from those of others by design: nothing warns of that then. What they carry is the least.
 
     Notes
     -----
@@ -98,6 +108,7 @@ class RigidClosure(Closure):
     axis = Field(direction)
     axis2 = Field(direction)
     directions = Kept(optional(_read_directions))
+    redundant = Field(switch)
 
     def __init__(
         self,
@@ -106,6 +117,7 @@ class RigidClosure(Closure):
         axis: Any = (0.0, 0.0, 1.0),
         axis2: Any = (0.0, 1.0, 0.0),
         directions: Any = None,
+        redundant: bool = False,
     ) -> None:
         super().__init__(name)
         self._found: tuple[Any, Rows] | None = None
@@ -114,7 +126,7 @@ class RigidClosure(Closure):
         elif directions is None and str(kind) == "directions":
             self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), "give directions= as well, or another kind")
         self.kind = "directions" if directions is not None else kind
-        self.axis, self.axis2, self.directions = axis, axis2, directions
+        self.axis, self.axis2, self.directions, self.redundant = axis, axis2, directions, redundant
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -159,7 +171,12 @@ class RigidClosure(Closure):
             return _rows(linear=across, rotation=everything, stacked=True)
         if self.kind == "cylindrical":
             return _rows(linear=across, aligned=tilt)
-        return _rows(linear=axis[None], aligned=tilt)
+        if self.kind == "planar":
+            return _rows(linear=axis[None], aligned=tilt)
+        if self.kind == "planar_prismatic":
+            normal = unit_vector(self.axis2)
+            return _rows(linear=unit_vector(cross(normal, axis))[None], rotation=normal[None], stacked=True)
+        return _rows(linear=across, rotation=axis[None] if self.kind == "planar_weld" else None, stacked=True)
 
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 
@@ -209,7 +226,7 @@ class RigidClosure(Closure):
                 errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
         if self.directions is not None and np.isfinite(self.directions).all():
             self._check_directions(self.directions, errors, warnings)
-        if self.kind == "universal" and not errors and not _independent(self.axis, self.axis2):
+        if self.kind in _TWO_AXES and not errors and not _independent(self.axis, self.axis2):
             where, advice = f"{self.name}.axis2", "turn one of the axes"
             errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis", advice))
         return errors, warnings
@@ -224,11 +241,11 @@ class RigidClosure(Closure):
         kept = np.zeros((6, 0))
         for k, column in enumerate((directions / lengths).T):
             rest = column - kept @ (kept.T @ column)
-            if np.linalg.norm(rest) < _REDUNDANT:
+            if np.linalg.norm(rest) < _REDUNDANT and not self.redundant:
                 advice = "leave it out; its reaction is shared with the others, by least norm"
                 expected = "columns that are independent"
                 warnings.append(Finding("redundant-directions", where, f"column {k + 1}", expected, advice))
-            else:
+            elif np.linalg.norm(rest) >= _REDUNDANT:
                 kept = np.column_stack([kept, rest / np.linalg.norm(rest)])
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -240,7 +257,7 @@ class RigidClosure(Closure):
                 for k, x in enumerate(row)
             }
         fields = [("axis", self.axis)] if self.kind not in ("weld", "spherical") else []
-        fields += [("axis2", self.axis2)] if self.kind == "universal" else []
+        fields += [("axis2", self.axis2)] if self.kind in _TWO_AXES else []
         return {f"{field}.{x}": (float(value), "1") for field, axis in fields for x, value in zip("xyz", axis, strict=True)}
 
     def with_parameters(self, values: dict[str, float]) -> Block:

@@ -75,6 +75,9 @@ class Law:
     Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
     function says of the rest with that. A subclass that redefines part of such a block answers through Python.
 
+    Where an interaction's law bends or jumps (`Block.gaps`), a function ``gaps(numbers, motion)`` may say so compiled: it
+    returns the array that the method returns, of as many numbers at every motion.
+
     What the function may do: loops, arithmetic, arrays and slices, calls of plain functions of your own that do no more, and
     what numba knows of NumPy (for much of this, numba is loaded in every process). It runs with complex numbers as well, for
     exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no ``abs``, no conjugates, arrays of the
@@ -91,6 +94,8 @@ class Law:
         ``energy(numbers, q)``, likewise, returns joules.
     rates : callable, optional
         ``rates(numbers, motion, rates)``, likewise, of an `Interaction`.
+    gaps : callable, optional
+        ``gaps(numbers, motion)`` of an `Interaction`, likewise, returns an array (k).
     """
 
     def __init__(
@@ -99,11 +104,13 @@ class Law:
         applied: Callable[..., None] | None = None,
         energy: Callable[..., Any] | None = None,
         rates: Callable[..., None] | None = None,
+        gaps: Callable[..., Array] | None = None,
     ) -> None:
         self.function: Callable[..., None] = getattr(function, "py_func", function)
         self.applied: Callable[..., None] | None = getattr(applied, "py_func", applied)
         self.energy: Callable[..., Any] | None = getattr(energy, "py_func", energy)
         self.rates: Callable[..., None] | None = getattr(rates, "py_func", rates)
+        self.gaps: Callable[..., Array] | None = getattr(gaps, "py_func", gaps)
 
     def terms(self, block: LawOwner, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, evaluated in Python.

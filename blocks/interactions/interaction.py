@@ -53,7 +53,7 @@ class Interaction(Closure):
     6. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with,
        as tendons and loads along rods do on these.
 
-    What switches by position (contacts, cables) says where: see `gaps` of `Block`, which simulations watch.
+    What switches by position (contacts, cables) says where: see `gaps` of `Block`, which simulations watch, and `Law`.
 
     The motion (`TargetMotion`) is told in the frame of the first port: let that be the world's for a law that knows of up.
     Wrenches add up to nothing, about any point, unless the world is among the ports or the class sets ``external = True``.
@@ -187,6 +187,11 @@ class Interaction(Closure):
     def energy(self, R: Array, r: Array) -> Any:
         """Return the stored energy (J) at the relative pose ``(R, r)`` of two ports."""
         return 0.0
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return what is zero where it switches (k), as its compiled law says; none by default; see `Block`."""
+        law = self.compiled_law
+        return super().gaps(motion) if law is None or law.gaps is None else law.gaps(self.law_numbers(), motion)
 
     def law_numbers(self) -> Array:
         """Return the numbers (k, SI units) that a compiled law takes; none for one that is not compiled."""

@@ -358,6 +358,7 @@ register_block(
         "axis": Field(NUMBERS, (0.0, 0.0, 1.0)),
         "axis2": Field(NUMBERS, (0.0, 1.0, 0.0)),
         "directions": Field(NUMBERS, None),
+        "redundant": Field(FLAG, False),
     },
 )
 register_block(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
-from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
@@ -32,7 +32,8 @@ from titop.solvers.constraints.branch import (
 )
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.mechanism import Engine
-from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
+from titop.solvers.constraints.multipliers import independent_rows
+from titop.solvers.constraints.redundancy import redundancy_findings
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
 from titop.solvers.mechanism.shared import geometric, structural
@@ -242,14 +243,7 @@ class ClosedLoops(Configurations):
         if rank == len(comparable):
             return
         aside = moved_aside(self, q, comparable, rank)
-        if aside is not None:
-            comparable = comparable_jacobian(self, aside)
-        redundant = [self.constraint_names[row] for row in redundant_rows(comparable)]
-        for closure in dict.fromkeys(owner_of(name) for name in redundant):
-            own = [entry_of(name) for name in redundant if owner_of(name) == closure]
-            expected = "constraints that do not follow from the others"
-            advice = "reactions are then the least ones; constrain less for determinate reactions"
-            yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
+        yield from redundancy_findings(self, q if aside is None else aside)
 
     # -- states that satisfy the closures ----------------------------------------------------------------------------------
 

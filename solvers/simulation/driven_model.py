@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,21 +104,12 @@ class DrivenModel:
     @cached_property
     def gaps(self) -> Gaps:
         """What blocks, joints and interactions say is zero where they switch."""
-        gaps, dynamics = Gaps(self.model, self._dynamics.target_motions), self._dynamics
-        if len(rows := self._guards_of(gaps)) and isinstance(dynamics, CompiledPreparedDynamics):
-            gaps.compiled = partial(dynamics.gaps, rows)
-        return gaps
+        return Gaps(self.model, self._dynamics)
 
-    @cached_property
+    @property
     def guards(self) -> Array:
         """Rows that guard all gaps in compiled code, none where that does not know them."""
-        return self._guards_of(self.gaps)
-
-    def _guards_of(self, gaps: Gaps) -> Array:
-        dynamics, guarded, rows = self._dynamics, gaps.guarded, None
-        if isinstance(dynamics, CompiledPreparedDynamics) and guarded is not None:
-            rows = dynamics.guards(*guarded)
-        return NO_GUARDS if rows is None else rows
+        return self.gaps.guards if self.gaps.is_guarded else NO_GUARDS
 
     def clears(self, t: float, y: Array, length: float) -> bool:
         """Tell whether none of the `guards` came near zero in a step of a `length` (s) to a state."""

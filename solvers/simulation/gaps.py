@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,43 +17,56 @@ from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import stop_bounds
 from titop.solvers.arguments.reading import all_finite
+from titop.solvers.engines.compiled.law_tables import gap_stage
+from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import PreparedDynamics
 
 #: What has stops, along coordinates: the others say where their ports are.
 _WITH_STOPS = (Joint, CoordinateLimits)
-#: A part of the gaps (n), as a function of q and v.
+#: Gaps that are said in Python (n), as a function of q and v.
 _Part = Callable[[Array, Array], Array]
 
 
 class Gaps:
-    """The gaps of all that switches.
+    """The gaps of all that switches: first those that compiled code knows, then those that are said in Python.
 
     Parameters
     ----------
     model : Model
-    target_motions : callable ``f(q, v)``
-        The motions of the targets of all interactions.
+    dynamics : PreparedDynamics
 
     Attributes
     ----------
-    count : int
+    owners : list of str
+        The blocks whose gaps they are, one by one.
     follow_rates : bool
         Whether some depend on rates, not on positions alone.
     rounding : float, m, rad
         Gaps that are no larger may be zero.
-    compiled : callable ``f(q, v)``, optional
-        All gaps (n) and their rates by compiled code, where that knows them.
+    guards : (n, k) array
+        Rows of those that compiled code knows, as `titop.solvers.kernels.ports.guards` has it.
     """
 
-    def __init__(self, model: Model, target_motions: Callable[[Array, Array], list[TargetMotion]]) -> None:
-        self._model, self._target_motions = model, target_motions
+    def __init__(self, model: Model, dynamics: PreparedDynamics) -> None:
+        self._model, self._dynamics = model, dynamics
+        self._compiled = dynamics if isinstance(dynamics, CompiledPreparedDynamics) else None
         q, v = model.neutral(), np.zeros(model.nv)
-        #: What kernels can guard: stops, as rows of places in q and v, sign and bound, and interactions; None if there is more.
-        self.guarded: tuple[Array, list[tuple[int, Interaction]]] | None = np.zeros((0, 4)), []
-        self.compiled: Callable[[Array, Array], tuple[Array, Array]] | None = None
-        self._parts = list(self._all_parts(q, v))
-        self.count, self.rounding = len(self.at(q, v)), COINCIDENT * model.reach
-        self.follow_rates = bool(self.count) and self._are_of_rates(q, v)
+        self.owners, self._parts = list[str](), list[_Part]()
+        self._stages: list[tuple[int, Interaction, int]] = []
+        self.guards = self._add_all(q, v)
+        self.rounding = COINCIDENT * model.reach
+        self.follow_rates = bool(self.owners) and self._are_of_rates(q, v)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.owners)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether compiled code knows them all, and their rates by positions."""
+        return not (self._parts or self.follow_rates)
 
     def _are_of_rates(self, q: Array, v: Array) -> bool:
         """Tell whether gaps change with rates, at a configuration or in no special position."""
@@ -62,64 +75,87 @@ class Gaps:
 
     def at(self, q: Array, v: Array) -> Array:
         """Return the gaps (n) at a state with unit quaternions."""
-        if self.compiled is not None:
-            return self.compiled(q, v)[0]
-        parts = [part(q, v) for part in self._parts]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+        compiled = self._known(q[None], v[None])[0][0] if len(self.guards) else np.zeros(0)
+        return np.concatenate([compiled, *(part(q, v) for part in self._parts)]) if self._parts else compiled
 
-    def rates(self, q: Array, v: Array, gaps: Array, step: float) -> Array:
-        """Return the rates (n) of `gaps` at a state, as they follow positions; Python's by differences over a `step` (s)."""
-        if self.compiled is not None:
-            return self.compiled(q, v)[1]
-        rates: Array = (self.at(self._model.moved(q, step * v), v) - gaps) / step
-        return rates
+    def rows(self, q: Array, v: Array, step: float) -> tuple[Array, Array]:
+        """Return the gaps (m, n) at stacked states and their rates, as they follow positions.
+
+        Rates of gaps that are said in Python are differences over a `step` (s).
+        """
+        if not self._parts:
+            return self._known(q, v)
+        moved = [self._model.moved(*state) for state in zip(q, step * v, strict=True)]
+        said, then = (np.array([self._said(*state) for state in zip(at, v, strict=True)]) for at in (q, moved))
+        known = self._known(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
+        return np.hstack([known[0], said]), np.hstack([known[1], (then - said) / step])
+
+    def _said(self, q: Array, v: Array) -> Array:
+        return np.concatenate([part(q, v) for part in self._parts])
+
+    def _known(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return those that compiled code knows (m, k) at stacked states, and their rates."""
+        assert self._compiled is not None
+        gaps, rates = self._compiled.gaps(self.guards, q, v)
+        if not all_finite(gaps):
+            motions = self._dynamics.target_motions(*(x[np.isfinite(gaps).all(axis=1).argmin()] for x in (q, v)))
+            for k, closure, count in self._stages:
+                _read(closure, motions[k], count)
+        return gaps, rates
 
     # -- whose they are ------------------------------------------------------------------------------------------------
 
-    def _all_parts(self, q: Array, v: Array) -> Iterator[_Part]:
-        """Yield all parts; the state is one to look at how many gaps each has."""
-        if len((stops := self._stops())(q, v)):
-            yield stops
-        for block in self._model.assembly.blocks.values():
-            base = next((kind for kind in _WITH_STOPS if isinstance(block, kind)), Block)
-            own = redefines(block, "gaps", base) and not isinstance(block, Interaction)
-            if own and (count := len(self._of_block(block)(q, v))):
-                self.guarded = None
-                yield self._of_block(block, count)
-        closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
-        switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
-        if switching:
-            motions = self._target_motions(q, v)
-            counts = [len(_read(closure, motions[k])) for k, closure in switching]
-            switching = [which for which, count in zip(switching, counts, strict=True) if count]
-        if switching:
-            self.guarded = self.guarded and (self.guarded[0], switching)
-            yield self._of_interactions(switching, [count for count in counts if count])
+    def _add_all(self, q: Array, v: Array) -> Array:
+        """Take all gaps, as many as there are at a state; return rows for those that compiled code knows."""
+        stops = self._stops()
+        of_interactions = self._of_interactions(q, v)
+        self._stages = [entry for entry in of_interactions if self._compiled and gap_stage(entry[1])]
+        self.owners += [closure.name for _, closure, count in self._stages for _ in range(count)]
+        for block in filter(_says_own, self._model.assembly.blocks.values()):
+            if count := len(self._of_block(block)(q, v)):
+                self._parts.append(self._of_block(block, count))
+                self.owners += [block.name] * count
+        if said := [entry for entry in of_interactions if entry not in self._stages]:
+            self._parts.append(self._said_by(said))
+            self.owners += [closure.name for _, closure, count in said for _ in range(count)]
+        if self._compiled is None:
+            return NO_GUARDS
+        return self._compiled.guards(stops, [(k, count) for k, _, count in self._stages])
 
-    def _stops(self) -> _Part:
-        """Return the gaps of all stops, those of joints and limits with gaps of their own apart."""
-        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int]]()
+    def _stops(self) -> Array:
+        """Take the gaps of all stops, those of joints and limits with gaps of their own apart; return rows for guards."""
+        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
                 numbers.append(block.limit_numbers)
                 in_q, in_v = assembly.q_slices[block.name].start, assembly.v_slices[block.name].start
-                places += [(in_q + k, in_v + k) for k in range(block.nv)]
+                places += [(in_q + k, in_v + k, block.name) for k in range(block.nv)]
         for limits in assembly.limits:
             if not redefines(limits, "gaps", CoordinateLimits):
                 numbers.append(limits.limit_numbers)
-                places.append(assembly.place(limits.joint))
+                places.append((*assembly.place(limits.joint), limits.name))
         which, signs, bounds = stop_bounds(np.vstack(numbers))
-        where = np.array(places, dtype=int).reshape(-1, 2)[which]
-        self.guarded = np.column_stack([where, signs, bounds]), []
-        in_q = where[:, 0]
-        return lambda q, v: signs * (q[in_q] - bounds)
+        self.owners += [places[k][2] for k in which]
+        where = np.array([places[k][:2] for k in which], dtype=int).reshape(-1, 2)
+        if self._compiled is None and len(which):
+            in_q = where[:, 0]
+            self._parts.append(lambda q, v: signs * (q[in_q] - bounds))
+        return np.column_stack([where, signs, bounds])
 
-    def _of_interactions(self, switching: list[tuple[int, Interaction]], counts: list[int]) -> _Part:
-        every = [(k, closure, count) for (k, closure), count in zip(switching, counts, strict=True)]
+    def _of_interactions(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
+        """Return the interactions that have gaps at a state: which among all, and how many."""
+        closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
+        switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
+        if not switching:
+            return []
+        motions = self._dynamics.target_motions(q, v)
+        counted = [(k, closure, len(_read(closure, motions[k]))) for k, closure in switching]
+        return [entry for entry in counted if entry[2]]
 
+    def _said_by(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
         def gaps(q: Array, v: Array) -> Array:
-            motions = self._target_motions(q, v)
-            return np.concatenate([_read(closure, motions[k], count) for k, closure, count in every])
+            motions = self._dynamics.target_motions(q, v)
+            return np.concatenate([_read(closure, motions[k], count) for k, closure, count in interactions])
 
         return gaps
 
@@ -141,6 +177,12 @@ class Gaps:
             return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u), count)
 
         return gaps
+
+
+def _says_own(block: Block) -> bool:
+    """Tell whether a block that is no interaction says gaps of its own."""
+    base = next((kind for kind in _WITH_STOPS if isinstance(block, kind)), Block)
+    return redefines(block, "gaps", base) and not isinstance(block, Interaction)
 
 
 def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array:

@@ -82,7 +82,7 @@ class Within:
     def rates(self, t: float, gaps: Array) -> Array:
         """Return the rates of the `gaps` at a time within."""
         if not self._plant.gaps.follow_rates:
-            return self._plant.gaps.rates(*self._plant.split(t, self._states([t])[0]), gaps, self._step)
+            return self.end_rates(t, self._states([t])[0], gaps)
         step = self._aside(t)
         rates: Array = (self.gaps(t + step) - gaps) / step
         return rates
@@ -91,7 +91,8 @@ class Within:
         """Return the rates of the `gaps` at one of the ends, where the state is y."""
         if self._plant.gaps.follow_rates:
             return self.rates(t, gaps)
-        return self._plant.gaps.rates(*self._plant.split(t, y), gaps, self._step)
+        q, v = self._plant.split(t, y)
+        return self._plant.gaps.rows(q[None], v[None], self._step)[1][0]
 
 
 class Switching:
@@ -113,8 +114,7 @@ class Switching:
 
     def __init__(self, plant: Plant, span: tuple[float, float], y: Array) -> None:
         self._plant, self._at, (q, v) = plant, math.nan, plant.split(span[0], y)
-        self._gaps = plant.gaps.at(q, v)
-        self._rates = plant.gaps.rates(q, v, self._gaps, _EXACT * (span[1] - span[0]))
+        self._gaps, self._rates = (x[0] for x in plant.gaps.rows(q[None], v[None], _EXACT * (span[1] - span[0])))
         self._sides = np.sign(self._gaps)
         self._guards = plant.guards
         self.is_guarded = bool(len(self._guards))

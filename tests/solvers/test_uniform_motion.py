@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.flexible import Cloud, random_body
-from tests.refusals import ENGINES
+from tests.refusals import ENGINES, LONG_BY_REFERENCE
 from tests.systems import Array
 from titop.blocks.basics.spatial import rigid_inertia, skew, twist_cross
 
@@ -129,7 +129,7 @@ def disagreements(m: tt.Model, speed: float) -> dict[str, float]:
     return {name: error for name, error in excess.items() if not error < 1.0}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 @pytest.mark.parametrize("kind", KINDS)
 def test_who_watches_does_not_matter(kind: str, engine: str) -> None:
     """Every function and derivative, for every kind of block."""

@@ -176,9 +176,10 @@ def compiled_interaction(interaction: Interaction) -> CompiledInteraction | Inte
 
 
 def gap_stage(interaction: Interaction) -> Stage | None:
-    """Return what writes the one gap of an interaction compiled, None if it says gaps in Python, or has none."""
+    """Return what writes the gaps of an interaction compiled, None if it says them in Python, or has none."""
     kind = compiled_interaction(interaction)
-    return None if kind is None or redefines(interaction, "gaps", built_in(type(interaction))) else kind.gap
+    in_python = redefines(interaction, "gaps", built_in(type(interaction))) or not interaction.complex_safe
+    return None if kind is None or in_python else kind.gap
 
 
 def rates_stage(interaction: Interaction) -> Stage | None:

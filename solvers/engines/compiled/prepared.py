@@ -11,17 +11,15 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.hybrid import HybridKernels
-from titop.solvers.engines.compiled.law_tables import gap_stage
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise
 from titop.solvers.kernels.entries import closure_entries, dynamics_entries, step_control, stepping_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.guards import BOUND, GUARD_COLUMNS, IN_Q, NEAR, RATE, ROW, VALUE
+from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
@@ -190,21 +188,24 @@ class CompiledPreparedDynamics(PreparedDynamics):
             row += 1 + int(self._ints[row, layout.ACT_PORTS] + self._ints[row, layout.ACT_COORDINATES])
         return rows
 
-    def guards(self, stops: Array, closures: Sequence[tuple[int, Interaction]]) -> Array | None:
-        """Return rows that guard the gaps of stops and interactions; None where some cannot be guarded by compiled code.
+    def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
+        """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.
 
         Parameters
         ----------
         stops : (n, 4) array
             Where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
-        closures : sequence of (int, Interaction)
-            Which interactions have gaps.
+        interactions : sequence of (int, int)
+            Which interactions have gaps that are compiled (`gap_stage`), and how many.
         """
-        rows = np.zeros((len(stops) + len(closures), GUARD_COLUMNS))
+        rows = np.zeros((len(stops) + sum(count for _, count in interactions), GUARD_COLUMNS))
         rows[: len(stops), ROW] = -1.0
         rows[: len(stops), IN_Q : BOUND + 1] = stops
-        rows[len(stops) :, ROW] = [self.interaction_rows[k] for k, _ in closures]
-        return rows if all(gap_stage(closure) is not None for _, closure in closures) else None
+        first = len(stops)
+        for k, count in interactions:
+            own, first = rows[first : first + count], first + count
+            own[:, ROW], own[:, PLACE], own[:, COUNT] = self.interaction_rows[k], np.arange(count), count
+        return rows
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
         self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
@@ -227,16 +228,17 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Tell whether no guarded gap came near zero in a step of a `length` (s) to a state; write what gaps are there."""
         kernel, step = self._guard
         step[0] = length
-        return bool(kernel(rows, *self._tables, q, v) == layout.OK)
+        return bool(kernel(rows, *self._tables, q[None], v[None], np.empty((1, 2 * len(rows)))) == layout.OK)
 
     def gaps(self, rows: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the guarded gaps (n) at a state and their rates; they are written into the `rows` too."""
+        """Return the guarded gaps (m, n) at stacked states and their rates; what is known of steps in the `rows` is left."""
         kernel, step = self._guard
-        step[0] = 0.0
-        status = kernel(rows, *self._tables, q, v)
-        if status != NEAR:
+        step[0], count = 0.0, len(rows)
+        found = np.empty((len(q), 2 * count))
+        status = kernel(rows.copy(), *self._tables, q, v, found)
+        if status not in (layout.OK, NEAR):
             self._system.raise_for(status)
-        return rows[:, VALUE].copy(), rows[:, RATE].copy()
+        return found[:, :count], found[:, count:]
 
     @cached_property
     def _forward(self) -> Any:

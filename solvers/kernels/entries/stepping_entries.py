@@ -31,7 +31,7 @@ from titop.solvers.kernels.interface.layout import (
     RANK,
     WRONG_SIZE,
 )
-from titop.solvers.kernels.ports.guards import cleared
+from titop.solvers.kernels.ports.guards import NEAR, RATE, VALUE, cleared
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.vectors import copy
@@ -332,10 +332,21 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     return closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)
 
 
-@pair(VECTOR, FLOATS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
-def guard(length, guards, ints, floats, numbers, stages, q, v):
-    """Look at all gaps at the end of a step of a `length` (1, s); see `cleared`."""
+@pair(VECTOR, FLOATS, INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS)
+def guard(length, guards, ints, floats, numbers, stages, q, v, found):
+    """Look at all gaps at the ends of steps of a `length` (1, s), at stacked states; see `cleared`.
+
+    `found` has a row for each state: the gaps, and behind them their rates. The status is that at the last state.
+    """
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    return cleared(ints, numbers, stages, law, q, v, length, guards) if status == OK else status
+    count, status = guards.shape[0], OK
+    for r in range(found.shape[0]):
+        status = outward_whole(ints, floats, numbers, stages, law, q[r], v[r], work, world)
+        if status == OK:
+            status = cleared(ints, numbers, stages, law, q[r], v[r], length, guards)
+        if status != OK and status != NEAR:
+            break
+        for k in range(count):
+            found[r, k], found[r, count + k] = guards[k, VALUE], guards[k, RATE]
+    return status

@@ -39,7 +39,8 @@ the motion of their targets (see `layout`):
 ``stored(ports, coordinates, inputs, count, stages, numbers, motion, energy)``
     writes the stored energy.
 ``gap(ports, coordinates, inputs, count, stages, numbers, motion, gap)``
-    writes the one number that is zero where the interaction switches, and its rate; of kinds that do, if they say.
+    writes the numbers that are zero where the interaction switches, of kinds that do: pairs of one and its rate, as many as
+    `gaps` of the block has. The first number of `gap` says before for how many pairs there is room.
 ``rates(ports, coordinates, inputs, count, stages, numbers, motion, rates)``
     writes the rates of the states; of kinds that have some.
 """

@@ -11,9 +11,13 @@ import numpy as np
 
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
+from titop.solvers.kernels.spatial.algebra import matrix_of, six
+from titop.solvers.kernels.spatial.matrices import times, transposed
+from titop.solvers.kernels.spatial.rotations import cross3
 from titop.solvers.native.kernel import Stage, helper
 
-_STEP = 1e-30
+#: The size of imaginary steps.
+STEP = 1e-30
 
 
 class InteractionStages(NamedTuple):
@@ -42,7 +46,8 @@ class CompiledInteraction:
         Likewise, the derivatives of the loads in place of these, row by row, and a row of the loads' size to work in; never
         complex.
     write_gap : helper, optional
-        Likewise, the one gap and its rate in place of the loads; never complex.
+        Likewise, the gaps in place of the loads, each before its rate; never complex. The first number of the row says before
+        how many there are.
     write_rates : helper, optional
         ``write_rates(ports, coordinates, inputs, numbers, motion, rates)`` with the rates of the states in a row of `inputs`
         numbers, of which it writes the first; never complex.
@@ -72,7 +77,7 @@ class CompiledInteraction:
             column = 0
             for k in range(1, ports):
                 for j in range(6):
-                    displace(given, moved, MOTION_SIZE * k, j)
+                    displace(given, moved, MOTION_SIZE * k, j, 1.0)
                     write(ports, coordinates, inputs, own, moved, loads)
                     for r in range(12):
                         moved[0, MOTION_SIZE * k + r] = given[0, MOTION_SIZE * k + r]
@@ -80,7 +85,7 @@ class CompiledInteraction:
                     column += 1
             for j in range(6 * ports + 2 * coordinates):
                 place = MOTION_SIZE * (j // 6) + MOVING + j % 6 if j < 6 * ports else MOTION_SIZE * ports + j - 6 * ports
-                moved[0, place] += 1j * _STEP
+                moved[0, place] += 1j * STEP
                 write(ports, coordinates, inputs, own, moved, loads)
                 moved[0, place] = given[0, place]
                 put_slope(loads, rows, result, width, column)
@@ -100,8 +105,8 @@ class CompiledInteraction:
             return OK
 
         def gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
-            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-            write_gap(ports, coordinates, inputs, row_at(numbers, count), told, row_at(gap, 2))
+            told, gaps = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), np.int64(row_at(gap, 1)[0, 0])
+            write_gap(ports, coordinates, inputs, row_at(numbers, count), told, row_at(gap, 2 * gaps))
             return OK
 
         def rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
@@ -117,9 +122,26 @@ class CompiledInteraction:
 
 
 @helper
-def displace(given, moved, o, j):
-    """Move the port whose pose is at `o` by an imaginary step along entry j of a twist of its own."""
-    step = 1j * _STEP
+def advance(given, moved, ports, coordinates):
+    """Write a motion whose targets have moved on by an imaginary step of time, told in the frame of the first port."""
+    for j in range(MOTION_SIZE * ports + 2 * coordinates):
+        moved[0, j] = given[0, j]
+    for k in range(1, ports):
+        o = np.int64(MOTION_SIZE * k)
+        back, V, W = transposed(matrix_of(given, 0, o)), six(given, 0, np.int64(MOVING)), six(given, 0, o + MOVING)
+        orbit = cross3((V[3], V[4], V[5]), (given[0, o + 9], given[0, o + 10], given[0, o + 11]))
+        v, w = times(back, (V[0] + orbit[0], V[1] + orbit[1], V[2] + orbit[2])), times(back, (V[3], V[4], V[5]))
+        twist = W[0] - v[0], W[1] - v[1], W[2] - v[2], W[3] - w[0], W[4] - w[1], W[5] - w[2]
+        for j in range(6):
+            displace(given, moved, o, j, twist[j])
+    for k in range(MOTION_SIZE * ports, MOTION_SIZE * ports + coordinates):
+        moved[0, k] += 1j * STEP * given[0, k + coordinates]
+
+
+@helper
+def displace(given, moved, o, j, size):
+    """Move the port whose pose is at `o` by imaginary steps, as many as `size`, along entry j of a twist of its own."""
+    step = 1j * STEP * size
     if j < 3:
         for r in range(3):
             moved[0, o + 9 + r] += step * given[0, o + 3 * r + j]
@@ -134,4 +156,4 @@ def displace(given, moved, o, j):
 def put_slope(loads, rows, slopes, width, column):
     """Write what a step has changed as a column of the derivatives."""
     for r in range(rows):
-        slopes[0, r * width + column] = loads[0, r].imag / _STEP
+        slopes[0, r * width + column] = loads[0, r].imag / STEP

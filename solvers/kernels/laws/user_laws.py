@@ -16,7 +16,7 @@ from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAM
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, advance
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.kernel import UserHelper
 
@@ -41,11 +41,11 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
 @functools.cache
 def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
     """Return the stages of an interaction's law, for so many states of its own; kept likewise."""
-    write = UserHelper(_acting(UserHelper(law.function), states))
-    if not states or law.rates is None:
-        return CompiledInteraction(f"{_unique_name(law.function)}_{states}" if states else _unique_name(law.function), write)
-    rates = UserHelper(_changing(UserHelper(law.rates), states))
-    return CompiledInteraction(f"{_unique_name(law.function, law.rates)}_{states}", write, write_rates=rates)
+    parts = [part for part in (law.function, law.rates if states else None, law.gaps) if part is not None]
+    name = _unique_name(*parts) + (f"_{states}" if states else "")
+    rates = UserHelper(_changing(UserHelper(law.rates), states)) if states and law.rates is not None else None
+    gaps = None if law.gaps is None else UserHelper(_switching(UserHelper(law.gaps), states))
+    return CompiledInteraction(name, UserHelper(_acting(UserHelper(law.function), states)), write_gap=gaps, write_rates=rates)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -201,3 +201,19 @@ def _telling(states: int) -> Any:
         return told
 
     return tell
+
+
+def _switching(function: Any, states: int) -> Any:
+    """Return the ``write_gap`` of a `CompiledInteraction` from the ``gaps`` of an interaction's law."""
+    tell = UserHelper(_telling(states))
+
+    def write_gap(ports, coordinates, inputs, numbers, motion, gap):
+        moved = np.empty((1, MOTION_SIZE * ports + 2 * coordinates), np.complex128)
+        advance(motion, moved, ports, coordinates)
+        told = tell(ports, coordinates, inputs, numbers, moved)
+        gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2
+        for k in range(count):
+            value = gaps[k] if len(gaps) == count else complex(np.nan)  # which callers refuse
+            gap[0, 2 * k], gap[0, 2 * k + 1] = value.real, value.imag / STEP
+
+    return write_gap

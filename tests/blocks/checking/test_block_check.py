@@ -20,7 +20,10 @@ from tests.blocks.checking.wrong_blocks import Segment, refused, segment
         tt.Rod("undamped", 1.0, tt.Section.circle(0.01), 1e6, 1000.0, strains={"bending_z": 0}),
         tt.Motor("motor", "hinge", gear=2.0),
         tt.Force("thruster", tt.RigidBody("hull", 1.0, inertia=1.0)),
-        tt.Beam("beam", length=1, density=1, area=1, young=1, iy=1, iz=1, torsion_constant=1, shear_modulus=1, modes=1),
+        pytest.param(
+            tt.Beam("beam", length=1, density=1, area=1, young=1, iy=1, iz=1, torsion_constant=1, shear_modulus=1, modes=1),
+            marks=pytest.mark.long,
+        ),
     ],
     ids=lambda block: block.name,
 )

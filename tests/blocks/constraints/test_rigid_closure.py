@@ -55,6 +55,9 @@ def test_closed_where_the_joint_of_the_same_kind_leads(kind):
         "prismatic": lambda: tt.Prismatic("j", axis),
         "cylindrical": lambda: tt.Cylindrical("j", axis),
         "planar": lambda: tt.Planar("j"),
+        "planar_weld": lambda: tt.Weld("j"),
+        "planar_revolute": lambda: tt.Revolute("j", axis),
+        "planar_prismatic": lambda: tt.Prismatic("j", axis),
     }[kind]()
     closure = tt.RigidClosure("pin", kind, axis=[0, 0, 1] if kind == "planar" else axis, axis2=axis2)
     q = joint.random_configuration(rng)
@@ -62,7 +65,8 @@ def test_closed_where_the_joint_of_the_same_kind_leads(kind):
     # a joint leaves exactly the motions that the closure does not constrain: rounding only
     assert np.abs(closure.error(R, r)).max() < 1e-14
     assert np.abs(closure.jacobians(R, r)[1] @ joint.motion_subspace("C", q)).max(initial=0.0) < 1e-14
-    assert len(closure.constraint_names) == 6 - joint.nv
+    freedom = 3 if kind.startswith("planar_") else 6  # of bodies in a plane
+    assert len(closure.constraint_names) == freedom - joint.nv
 
 
 def test_findings():

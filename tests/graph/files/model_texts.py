@@ -129,7 +129,7 @@ def looped(rng: np.random.Generator, bodies: int) -> tt.System:
     for k, kind in enumerate(RIGID):
         ends = rng.choice(len(s.connections), size=2, replace=False)
         first, second = (random_port(rng, s.connections[end].child.block) for end in ends)
-        s.close_loop(first, second, tt.RigidClosure(f"r{k}", kind, axis=rng.normal(size=3), axis2=rng.normal(size=3)))
+        s.close_loop(first, second, tt.RigidClosure(f"r{k}", kind, rng.normal(size=3), rng.normal(size=3), redundant=k > 5))
     tip = s.connections[-1].child.block
     directions, matrix = rng.normal(size=(6, int(rng.integers(1, 4)))), rng.normal(size=(6, 6))
     s.close_loop("world", tip.port("A"), tt.RigidClosure("some", directions=directions))

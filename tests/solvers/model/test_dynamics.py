@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.refusals import ENGINES
+from tests.refusals import ENGINES, LONG_BY_REFERENCE
 from tests.solvers.model.identities import (
     FEW,
     SEEDS,
@@ -87,7 +87,7 @@ def stretched(c: Case, factor: float) -> Case:
     return other
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 @given(seed=SEEDS)
 @FEW
 def test_almost_unit_quaternions_are_normalised(engine: str, seed: int) -> None:
@@ -171,7 +171,7 @@ def assert_displaced(c: Case, moved: tt.Model, rotation: Rotation, position: Arr
         assert_equal(found[name], expected[name], c.tolerance)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 @given(seed=SEEDS)
 @FEW
 def test_displacing_the_world_changes_nothing_inside(engine: str, seed: int) -> None:
@@ -278,7 +278,7 @@ def assert_split_does_not_matter(c: Case, halves: tt.Model) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # thin halves may violate the triangle inequality
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 @given(seed=SEEDS)
 @FEW
 def test_a_body_may_be_split_in_welded_halves(engine: str, seed: int) -> None:

@@ -11,12 +11,19 @@ import pytest
 
 import titop as tt
 from tests import mechanisms
-from tests.closed_systems import bricard, closed_four_bar, four_bar, geared_hand, random_closed_tree, slider_crank
+from tests.closed_systems import (
+    CLOSURE_KINDS,
+    bricard,
+    closed_four_bar,
+    four_bar,
+    geared_hand,
+    random_closed_tree,
+    slider_crank,
+)
 from tests.refusals import refusal
 from tests.solvers.constraints.linkages import FourBar
 from tests.solvers.series_along import moved, slope
 from tests.systems import Array
-from titop.blocks.constraints.rigid_closure import KINDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # redundant constraints
 
@@ -49,7 +56,7 @@ SYSTEMS: dict[str, Callable[[], tuple[tt.System, Array]]] = {
     "gears": lambda: assembled(geared_hand()),
     "table": lambda: (mechanisms.shared_top(3), mechanisms.shared_top_at(3, 0.7)),
     "springs and loads": lambda: random_closed_tree(np.random.default_rng(1), 3, passive=True, loads=True),
-    **{kind: lambda kind=kind: closed_by(kind) for kind in KINDS},  # type: ignore[misc]
+    **{kind: lambda kind=kind: closed_by(kind) for kind in CLOSURE_KINDS},  # type: ignore[misc]
 }
 
 

@@ -79,3 +79,59 @@ def tethered(cable: type[tt.Cable] = tt.Cable) -> Switching:
         return [y[1], -spring * y[0] - (rope * stretch * share if stretch > 0 and share > 0 else 0.0)]
 
     return Switching(s, -1.0, 0.0, rate)
+
+
+def teeth_law(numbers: Any, motion: Any, loads: Any) -> None:
+    """Push points of the second port's body out of the first port's ground; `numbers` are stiffness and places along x."""
+    R, r = motion.R[1], motion.r[1]
+    for x in numbers[1:]:
+        at = r + x * R[:, 0]
+        if at[2].real < 0.0:
+            push = numbers[0] * (-at[2]) ** 1.5
+            loads.wrenches[0, 2] -= push
+            loads.wrenches[0, 3] -= at[1] * push
+            loads.wrenches[0, 4] += at[0] * push
+            loads.wrenches[1, :3] += push * R[2]
+            loads.wrenches[1, 4] -= x * push * R[2, 2]
+            loads.wrenches[1, 5] += x * push * R[2, 1]
+
+
+def teeth_heights(numbers: Any, motion: Any) -> Any:
+    """Return how high the points are above the ground."""
+    return motion.r[1, 2] + motion.R[1, 2, 0] * numbers[1:]
+
+
+class Teeth(tt.Interaction):
+    """A row of points that push out of a plane: as many gaps."""
+
+    compiled_law = tt.Law(teeth_law, gaps=teeth_heights)
+
+    def __init__(self, name: str, stiffness: float, places: Any) -> None:
+        super().__init__(name)
+        self.numbers = np.array([stiffness, *places])
+
+    def law_numbers(self) -> Array:
+        return self.numbers
+
+    def energy(self, R: Array, r: Array) -> Any:
+        heights = r[2] + R[2, 0] * self.numbers[1:]
+        return sum(self.numbers[0] * (-height) ** 2.5 / 2.5 for height in heights if np.real(height) < 0)
+
+
+PLACES = (-0.5, -0.1, 0.3, 0.4)
+
+
+def landing(teeth: type[Teeth] = Teeth, stiffness: float = 1e6) -> tuple[tt.System, Callable[[float, Array], Any]]:
+    """Return a plank that falls on its teeth and tips over on them, and dy/dt of ``y = [height, tilt, rates]``."""
+    s = tt.System("plank", gravity=[0, 0, -GRAVITY])
+    s.connect("world", tt.RigidBody("carriage", 1.0), tt.Prismatic("z", axis=[0, 0, 1]))
+    plank = tt.RigidBody("plank", 1.0, inertia=[0.01, 0.1, 0.1])
+    s.connect(s["carriage"], plank, tt.Revolute("tilt", axis=[0, 1, 0]))
+    s.close_loop("world", plank, teeth("teeth", stiffness, PLACES))
+
+    def rate(t: float, y: Array) -> list[float]:
+        pushes = [push(x * np.sin(y[1]) - y[0], 0.0, stiffness) for x in PLACES]
+        turning = -np.cos(y[1]) * np.dot(PLACES, pushes)
+        return [y[2], y[3], -GRAVITY + sum(pushes) / 2.0, turning / 0.1]
+
+    return s, rate

@@ -10,8 +10,9 @@ import pytest
 
 import titop as tt
 from tests.solvers.simulation.soft_arms import L, hinged
+from tests.solvers.simulation.switching_systems import PLACES, Teeth, landing, teeth_law
 from titop.blocks.basics.spatial import Array
-from titop.solvers.kernels.ports.guards import RATE, VALUE
+from titop.solvers.kernels.ports.guards import BEFORE, CLOSE, RATE, SIDE, VALUE
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.prescribed import PrescribedMotion
 
@@ -53,7 +54,7 @@ def test_gaps_are_distances_from_stops_planes_and_tautness(engine: str) -> None:
     found = gaps.at(q, v)
     assert sorted(found) == pytest.approx(sorted(expected(q)), abs=1e-14)
     slopes = (expected(q + 1e-6 * v) - expected(q - 1e-6 * v)) / 2e-6
-    assert sorted(gaps.rates(q, v, found, 1e-7)) == pytest.approx(sorted(slopes), abs=1e-6)  # differences to one side
+    assert sorted(gaps.rows(q[None], v[None], 1e-7)[1][0]) == pytest.approx(sorted(slopes), abs=1e-6)  # differences to one side
 
 
 def test_compiled_code_guards_the_same_gaps() -> None:
@@ -61,7 +62,9 @@ def test_compiled_code_guards_the_same_gaps() -> None:
     driven.clears(0.0, y, 1e-3)
     gaps = driven.gaps.at(y[:2], y[2:])
     np.testing.assert_allclose(driven.guards[:, VALUE], gaps, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(driven.guards[:, RATE], driven.gaps.rates(y[:2], y[2:], gaps, 1e-7), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        driven.guards[:, RATE], driven.gaps.rows(y[None, :2], y[None, 2:], 1e-7)[1][0], rtol=0, atol=1e-6
+    )
 
 
 def tendons() -> dict[str, tt.System]:
@@ -94,7 +97,70 @@ def test_compiled_code_guards_tendons(kind: str) -> None:
     slopes = (of_blocks.at(q + step * v, v) - of_blocks.at(q - step * v, v)) / (2 * step)
     np.testing.assert_allclose(driven.guards[:, RATE], slopes, rtol=1e-7, atol=1e-9)  # central differences
     np.testing.assert_array_equal(driven.gaps.at(q, v), driven.guards[:, VALUE])
-    np.testing.assert_array_equal(driven.gaps.rates(q, v, gaps, math.nan), driven.guards[:, RATE])
+    np.testing.assert_array_equal(driven.gaps.rows(q[None], v[None], math.nan)[1][0], driven.guards[:, RATE])
+
+
+def in_python(self: Teeth, motion: tt.TargetMotion) -> Array:
+    return Teeth.gaps(self, motion)
+
+
+@pytest.mark.parametrize("kind", [Teeth, type("Spoken", (Teeth,), {"gaps": in_python})], ids=["compiled", "python"])
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_interactions_have_as_many_gaps_as_they_say(kind: type[Teeth], engine: str) -> None:
+    """Heights of points of a plank, and their rates, beside a contact of titop's own; all compiled, some, or none."""
+    s, _ = landing(kind)
+    s.close_loop("world", s["carriage"], tt.Contact("touch", 0.05, 1e6))
+    (height, tilt), (sinking, w) = q, v = np.array([0.3, 0.4]), np.array([-0.7, 1.3])
+    driven, places = plant(s.resolve(engine=engine)), np.array(PLACES)
+    gaps, rates = driven.gaps.rows(np.array([0 * q, q]), np.array([0 * v, v]), 1e-7)
+    expected = np.append(height - places * np.sin(tilt), height - 0.05)
+    slopes = np.append(sinking - places * np.cos(tilt) * w, sinking)
+    order = np.argsort(driven.gaps.owners, kind="stable")  # teeth before touch
+    assert sorted(driven.gaps.owners) == ["teeth"] * 4 + ["touch"]
+    np.testing.assert_allclose(gaps[:, order], [[0, 0, 0, 0, -0.05], expected], rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(driven.gaps.at(q, v), gaps[1])
+    said = 5 if engine == "reference" else 4 * (kind is not Teeth)
+    # exact where compiled, else differences to one side over 0.1 us: their curvature, and rounding
+    np.testing.assert_allclose(rates[1, order], slopes, rtol=0, atol=1e-6 if said else 1e-14)
+    assert len(driven.gaps.guards) == 5 - said
+    assert driven.gaps.is_guarded is (said == 0)
+    assert len(driven.guards) == 5 * (said == 0)
+
+
+def test_gaps_of_one_interaction_are_guarded_one_by_one() -> None:
+    """A plank sinks by 2 mm, between heights at which its third tooth is above the ground, and in it."""
+    s, _ = landing()
+    driven, tilt = plant(s.resolve()), 0.2
+    rows, places = driven.guards, np.array(PLACES)
+    for sunk, close in ((1e-3, [0.0, 0.0, 1.0, 0.0]), (-0.01, [0.0] * 4)):
+        y = np.array([places[2] * np.sin(tilt) - sunk, tilt, 0.0, 0.0])
+        heights = y[0] - places * np.sin(tilt)
+        rows[:, SIDE], rows[:, VALUE], rows[:, RATE] = np.sign(heights + 2e-3), heights + 2e-3, 0.0
+        assert driven.clears(0.0, y, 1e-3) == (not any(close))
+        assert rows[:, CLOSE].tolist() == close
+        np.testing.assert_array_equal(rows[:, BEFORE], heights + 2e-3)
+        np.testing.assert_allclose(rows[:, VALUE], heights, rtol=0, atol=1e-15)
+
+
+def test_compiled_gaps_that_change_in_number_are_refused() -> None:
+    def heights(numbers: Any, motion: Any) -> Any:
+        return motion.r[1, 2] + motion.R[1, 2, 0] * numbers[1 : len(numbers) - (motion.r[1, 2].real > 0.2)]
+
+    s, _ = landing(type("Fewer", (Teeth,), {"compiled_law": tt.Law(teeth_law, gaps=heights)}))
+    with pytest.raises(tt.ModelError, match=r"teeth\.gaps: .*expected 4 numbers, as in the neutral configuration"):
+        tt.simulate(s.resolve(), [0, 1], [0.3, 0.0], [0.0, 0.0])
+
+
+def test_gaps_that_lose_imaginary_parts_go_through_python() -> None:
+    def heights(numbers: Any, motion: Any) -> Any:
+        return (motion.r[1, 2] + motion.R[1, 2, 0] * numbers[1:]).real
+
+    s, _ = landing(type("Real", (Teeth,), {"compiled_law": tt.Law(teeth_law, gaps=heights)}))
+    with pytest.warns(tt.ModelWarning, match="not-complex-safe"):
+        driven = plant(s.resolve())
+    assert not driven.gaps.is_guarded
+    rates = driven.gaps.rows(np.array([[0.3, 0.0]]), np.array([[-1.0, 0.0]]), 1e-6)[1]
+    assert rates[0].tolist() == pytest.approx([-1.0] * 4, abs=1e-9)  # rounding over 1 us
 
 
 def test_nothing_is_watched_where_nothing_switches() -> None:

@@ -88,6 +88,7 @@ def test_reactions_of_redundant_closures_are_those_of_the_default_integrator() -
     assert np.abs(run.reaction("pin") - expected).max() < 1e-4 * np.abs(expected).max()
 
 
+@pytest.mark.long
 def test_andrews_mechanism_tends_to_the_published_solution() -> None:
     model, q = andrews_start()
     drive, pull = model.velocity({"beta": ANDREWS_TORQUE}), {"k3.D": lambda t, q, v: spring(model, q)}

@@ -23,9 +23,9 @@ def falling() -> tt.Model:
     "arguments",
     [
         {"max_step": 1e-9},
-        {"max_step": 1e-9, "method": "BDF"},
-        {"max_step": 1e-9, "events": tt.Event(lambda t, q, v: 1.0, name="never")},
-        {"method": tt.GeneralizedAlpha(step=1e-9)},
+        pytest.param({"max_step": 1e-9, "method": "BDF"}, marks=pytest.mark.long),
+        pytest.param({"max_step": 1e-9, "events": tt.Event(lambda t, q, v: 1.0, name="never")}, marks=pytest.mark.long),
+        pytest.param({"method": tt.GeneralizedAlpha(step=1e-9)}, marks=pytest.mark.long),
     ],
     ids=["compiled", "BDF", "stepwise", "fixed"],
 )

@@ -13,7 +13,16 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import titop as tt
-from tests.solvers.simulation.switching_systems import GRAVITY, Switching, push, scuffing, stopped, tethered
+from tests.solvers.simulation.switching_systems import (
+    GRAVITY,
+    Switching,
+    Teeth,
+    landing,
+    push,
+    scuffing,
+    stopped,
+    tethered,
+)
 from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.switching import Switching as SwitchedGaps
 from titop.solvers.simulation.switching import _Curve
@@ -48,6 +57,18 @@ def test_nothing_is_stepped_over_at_loose_tolerances(method: str) -> None:
     assert errors[0] < 1e-2  # ten times what is found
     assert errors[1] < 5e-4
     assert errors[2] < 1e-5
+
+
+@pytest.mark.parametrize("kind", [Teeth, type("Spoken", (Teeth,), {"gaps": lambda self, m: Teeth.gaps(self, m)})])
+@pytest.mark.parametrize("method", METHODS)
+def test_none_of_several_gaps_is_stepped_over(method: str, kind: type[Teeth]) -> None:
+    """A plank falls on four teeth, of which each takes its turns; also where a user says these gaps in Python."""
+    system, rate = landing(kind)
+    start, end = np.array([0.3, 0.2, 0.0, 0.0]), 1.2
+    y = solve_ivp(rate, (0, end), start, method="DOP853", rtol=1e-10, atol=1e-12, max_step=1e-4).y[:, -1]
+    run = tt.simulate(system.resolve(), [0, end], start[:2], start[2:], method=method, progress=False)
+    allowed = 1e-4 if method in ("LSODA", "BDF", "RK23") else 5e-6  # tolerances of 1e-8 at some ten impacts
+    assert np.concatenate([run.q[-1], run.v[-1]]) == pytest.approx(y, abs=allowed)
 
 
 @pytest.mark.parametrize("make", SYSTEMS)

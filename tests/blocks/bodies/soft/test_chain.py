@@ -89,6 +89,7 @@ def test_lines_and_cavities_too(name: str, volume: bool) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=BELLS * np.abs(expected).max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "part"), [("bends", 0.4), ("resistance_slopes", 0.4), ("port_slopes", 0.7)])
 def test_links_are_shorter(both: tuple[LawPrograms, LawPrograms], name: str, part: float) -> None:
     """What they are for: parts of the operations that one piece takes, here some more than were measured."""

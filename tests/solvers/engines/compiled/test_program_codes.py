@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import titop as tt
 from titop.solvers.engines.compiled.program_codes import line_codes, program_codes
 
@@ -40,6 +42,7 @@ def derived(bulk: float) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.long
 def test_later_processes_derive_nothing() -> None:
     """But the length of a tendon at rest, to check it. Another number in an energy is another law, but not another line."""
     derived(1e4)

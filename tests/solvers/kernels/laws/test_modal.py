@@ -190,6 +190,7 @@ def test_a_mode_without_mass_is_named(engine: str) -> None:
     np.testing.assert_allclose(m.forward_dynamics(m.neutral(), np.zeros(7), np.eye(7)[6]), 1e12 * np.eye(7)[6], rtol=1e-12)
 
 
+@pytest.mark.long
 def test_kernels_of_flexible_bodies_take_complex_steps() -> None:
     """They compile for complex numbers too, and the derivatives are right: about 0.1 rad and about 3 rad of port rotation."""
     rng = np.random.default_rng(1)

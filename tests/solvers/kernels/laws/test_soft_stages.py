@@ -129,7 +129,11 @@ FUNCTIONS: dict[str, Callable[[tt.Model, Array, Array, Array], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+#: The reference's derivatives take seconds.
+LONG = ("derivatives of inverse dynamics", "derivatives of forward dynamics")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in FUNCTIONS])
 def test_engines_agree(models: tuple[tt.Model, tt.Model], name: str) -> None:
     compiled, reference = models
     q, v, a = state(compiled, 3)

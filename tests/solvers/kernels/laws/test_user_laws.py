@@ -86,6 +86,7 @@ def test_an_energy_in_python_beside_a_compiled_law(reference: tt.Model) -> None:
         assert energy.elastic > 0.0
 
 
+@pytest.mark.long
 def test_with_rigid_closures_and_gears() -> None:
     """Constraints on a compiled block's coordinates and port, against the reference."""
 
@@ -111,6 +112,7 @@ def test_with_rigid_closures_and_gears() -> None:
     np.testing.assert_allclose(slopes, plain_slopes, rtol=0, atol=1e-8 * np.abs(plain_slopes).max())
 
 
+@pytest.mark.long
 def test_check_block_compares_the_law_with_what_follows_from_it() -> None:
     tt.check_block(Telescope("boom", damping=0.3, slosh_damping=0.2))
 
