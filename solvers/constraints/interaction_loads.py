@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,8 +13,15 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.mechanism import ClosedMechanism, NamedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
+
+
+class DrivenMechanism(ClosedMechanism, Protocol):
+    """A mechanism that has inputs, and states of the first order behind these."""
+
+    @property
+    def inputs(self) -> Inputs: ...
 
 
 def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
@@ -27,7 +34,7 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
 
 
-def stated_motions(model: NamedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
     """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
     given, driving = np.asarray(model.inputs.whole(u)), dict(model.inputs.driving)
     for loop in model.interactions:
