@@ -242,8 +242,8 @@ class Readings(PortKinematics):
         With `x` the states of the first order, what interactions say is stored depends on these too.
         """
         if x is not None:
-            found, more = self.energy(q, v), self._stored_by_states(q, v, self.inputs.whole(None, x))
-            return found._replace(elastic=found.elastic + more)
+            bare, more = self.energy(q, v), self._stored_by_states(q, v, self.inputs.whole(None, x))
+            return bare._replace(elastic=bare.elastic + more)
         kernel = self._calls.energies
         try:
             energies = np.empty(3)
