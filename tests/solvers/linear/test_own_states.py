@@ -139,7 +139,7 @@ def test_families_have_states(tmp_path: Path) -> None:
 
 def test_changing_states_are_told_of() -> None:
     m = rotor(LaggingJoint("hinge", stiffness=8.0))
-    with pytest.warns(tt.ModelWarning, match="hinge.effort"):
+    with pytest.warns(tt.ModelWarning, match=r"hinge\.effort"):
         tt.linearize(m, tt.OperatingPoint(m, [0.125], None, None, [0.0], x=[1.0]), ["hinge.command"], ["hinge.q"])
 
 
