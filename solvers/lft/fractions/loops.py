@@ -298,7 +298,7 @@ def _difference(matrix: Array, left: Array, right: Array) -> Array:
 
 def _solution(matrix: Array, right: Array) -> Array:
     """Return the unknowns for each right-hand side; those that no equation joins are solved for apart, zeros between them."""
-    solution = np.zeros_like(right)
+    solution = np.full_like(right, np.nan)
     for rows, columns in separate_parts(matrix):
         own, own_right = matrix[np.ix_(rows, columns)], right[rows]
         scale = np.abs(own).max(axis=1, initial=0.0)[:, None]
@@ -306,7 +306,7 @@ def _solution(matrix: Array, right: Array) -> Array:
         try:
             solution[columns] = np.linalg.solve(own / scale, own_right / scale)
         except np.linalg.LinAlgError:
-            solution[columns] = np.nan
+            break
     if not np.isfinite(solution).all():
         advice = "see tt.linearize at the middle of the ranges"
         raise ModelError(Finding("singular-loop", "point", "accelerations undetermined", "a system that moves", advice))

@@ -11,7 +11,7 @@ import pytest
 
 import titop as tt
 from tests import mechanisms
-from tests.closed_systems import bricard, closed_four_bar, four_bar, geared_hand, random_closed_tree, slider_crank
+from tests.closed_systems import bricard, closed_four_bar, four_bar, geared_hand, random_closed_tree, slider_crank, stewart
 from tests.refusals import refusal
 from tests.solvers.constraints.linkages import FourBar
 from tests.solvers.series_along import moved, slope
@@ -171,3 +171,16 @@ def test_a_linkage_at_rest_in_equilibrium_stays_there() -> None:
     np.testing.assert_allclose(stack, 0, atol=1e-10)  # tens of roundings of 10 m/s^2, times the third power of 6 rad/s
     efforts = m.inverse_dynamics_series(q, stack, actuated=["q1", "q2", "q3"])
     np.testing.assert_allclose(m.forward_dynamics_series(q, np.zeros(3), efforts), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_springs_at_rest_hold_is_rounding(seed: int) -> None:
+    """Six legs at rest without gravity: nothing acts, and what rounding leaves on passive coordinates is no effort of theirs."""
+    m = stewart(seed).resolve()
+    q, stack = m.assemble(m.neutral()), np.zeros((4, m.nv))
+    names = [name for name in m.coordinate_names if name.startswith("l")]
+    efforts = m.inverse_dynamics_series(q, stack, actuated=names)
+    np.testing.assert_allclose(efforts, 0, atol=1e-9)  # rounding of springs of 1e5 N/m that are a metre long
+    with refusal("under-actuated", "at order 0"):  # the control: 50 kg at 1e-8 m/s^2 need all six
+        stack[1] = m.assemble_acceleration(q, stack[0], 1e-8 * np.ones(m.nv))
+        m.inverse_dynamics_series(q, stack[:2], actuated=names[:5])
