@@ -247,7 +247,7 @@ class Loop:
         channels, unknown, *given = (np.flatnonzero(np.isin(kinds, kind)) for kind in (deltas, "?", "x", "u"))
         channels = channels[np.argsort([deltas.index(kind) for kind in kinds[channels]], kind="stable")]
         equations = stacked(*self._equations)
-        rows = stacked(*(Signal(self.drives[k][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
+        rows = stacked(*(Signal(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
         rows = rows[:, np.concatenate([channels, unknown, *given])]
         n, sizes = len(channels), [int((kinds == delta).sum()) for delta in deltas]
         if reduce and n:

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import gyroscopic_wrench
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal
 from titop.solvers.lft.laws.laws import Change, Rest, RigidLaw
 
-#: Beside the response's norm: what the reduction may change is 3e-11 of it, near a weakly damped resonance times up to a hundred.
+#: Beside the response's norm: 3e-11 that the reduction may change, near a weakly damped resonance times up to a hundred.
 EXACT = 1e-9
 
 PERCENT = tt.percent(10)
