@@ -152,6 +152,6 @@ class UncertainOwn(NamedTuple):
 
 
 def outer(loop: Loop, constants: Loop, value: Signal, signal: Signal, along: Array | None = None) -> Signal:
-    """Return ``x (B y)^T`` (36) of uncertain constants x (6) and signals y; B (6, n) has the columns `along`, or is one."""
+    """Return ``x (B y)^T`` (36) of uncertain constants x (6) and signals y, B `along` (6, n), by default the identity."""
     columns = (np.eye(6) if along is None else along).T
     return loop.bilinear(constants, [np.kron(np.eye(6), column[:, None]) for column in columns], value, signal)
