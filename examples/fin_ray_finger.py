@@ -97,9 +97,12 @@ def openings(model: tt.Model, places: Array) -> list[tt.OperatingPoint]:
 
 def family(model: tt.Model, points: list[tt.OperatingPoint]) -> tt.LPVModel:
     """Return the linear models about equilibria, the slider held: from forces on the right wall to its place."""
+
+    def wall(q: Array, v: Array, a: Array, u: Array) -> Array:
+        return model.pose("right3.level", q)[1]
+
     places = {"slider.q": [point.q[0] for point in points]}
-    wall = {"inputs": ["right3.level.F"], "outputs": ["right3.level.r"]}
-    return tt.lpv(model, places, points, **wall, hold=["slider"])
+    return tt.lpv(model, places, points, inputs=["right3.level.F"], outputs=[("wall", wall)], hold=["slider"])
 
 
 def simulate(model: tt.Model, duration: float, **options: Any) -> tt.Trajectory:

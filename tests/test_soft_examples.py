@@ -294,7 +294,7 @@ def test_fin_ray_finger(tmp_path: Path, capsys: pytest.CaptureFixture[str], fing
     given = {"prescribed": {"slider": example["motion"]}, "method": "Radau", "rtol": 1e-5, "atol": 1e-8}
     other = tt.simulate(example["build"](redundant=False).resolve(), times, run.q[0], still, **given)
     tips = [np.array([each.model.pose("left6.tip", q)[1] for q in each.q[:16]]) for each in (run, other)]
-    assert np.ptp(tips[0][:, 0]) > 1e-3
+    assert np.ptp(tips[0][:, 0]) > 5e-4
     assert np.abs(tips[0] - tips[1]).max() < 1e-6  # atol; one thousandth of the way
 
     # bending that is quadratic, elongation and shear that are linear along the rods
@@ -318,5 +318,5 @@ def test_linear_models_of_the_fin_ray_finger(finger: tuple[dict[str, Any], Any])
     unknowns = [*(name for name in model.coordinate_names if name != "slider"), "slider.tau"]
     pushed = [tt.trim(model, unknowns, q=point.q, wrenches={"right3.level": [s * 1e-2, 0, 0, 0, 0, 0]}).q for s in (1, -1)]
     places = [model.pose("right3.level", q)[1] for q in pushed]
-    moved = model.pose("right3.level", point.q)[0].T @ (places[0] - places[1]) / 2e-2
+    moved = (places[0] - places[1]) / 2e-2
     assert gain == pytest.approx(moved, rel=1e-4, abs=1e-4 * np.abs(moved).max())
