@@ -18,12 +18,12 @@ import numpy as np
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
-from titop.blocks.bodies.water.line_water import LineWater
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.shapes import SectionMoments
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, reference_along
 from titop.blocks.bodies.water.immersion import Water, diagonals, water_numbers
+from titop.blocks.bodies.water.line_water import LineWater
 
 #: Where the strain is taken between two points, in parts of their distance.
 COLLOCATION = 0.5 + np.sqrt(3.0) / 6.0 * np.array([-1.0, 1.0])

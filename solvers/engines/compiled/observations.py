@@ -10,8 +10,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
-from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.contract.block import overrides_method
+from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls

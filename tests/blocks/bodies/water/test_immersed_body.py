@@ -199,7 +199,7 @@ def test_an_immersed_body_hangs_by_any_port() -> None:
 
 
 def test_a_body_that_says_all_itself_does_the_same() -> None:
-    """The hull of `examples/diver.py`, whose user wrote added mass, weight and drag: its root of the speed has 1e-6 m/s in it."""
+    """As the hull of `examples/diver.py`, written by a user, with 1e-6 m/s in the root of its speed."""
     diver = script("diver")
     own = diver["build"]().resolve()
     s = tt.System("diver", gravity=[0, 0, -GRAVITY])
