@@ -264,7 +264,10 @@ class Readings(PortKinematics):
 
     @of_state(6)
     def momentum(self, q: Any, v: Any) -> Array:
-        """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s)."""
+        """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s).
+
+        With that of fluids which bodies move along, as if these were at rest but for them: Kirchhoff's impulse, in still fluid.
+        """
         return self.engine.observations.momentum(q, v)
 
     @of_state(6, "nv")
@@ -278,6 +281,8 @@ class Readings(PortKinematics):
 
     def center_of_mass(self, q: Any) -> Array:
         """Return the centre of mass (3, m) in the inertial frame: of inertia, whatever weighs how much (`Block.weight`).
+
+        Without that of fluids which bodies move along (`Block.added_inertia`).
 
         Raises
         ------
