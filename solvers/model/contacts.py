@@ -44,7 +44,18 @@ class ContactReadings(Readings):
     """What is read of contacts."""
 
     def contacts(self, q: Any, v: Any, name: str | None = None) -> Contacts:
-        """Return what all contacts do, or one of a `name`, at a state or at stacked ones.
+        """Return what all contacts do at k spheres or points, or one of them, at a state or at stacked ones.
+
+        Parameters
+        ----------
+        q, v : array_like (nq,), (nv,)
+        name : str, optional
+            Of the one contact.
+
+        Returns
+        -------
+        Contacts
+            Gaps and depths (k, m), forces (k, 3; N) and slip (k, 3; m/s).
 
         Examples
         --------
