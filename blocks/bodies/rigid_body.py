@@ -12,6 +12,9 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replaced, rigid_inertia
+from titop.blocks.bodies.water.coefficients import with_coefficient
+from titop.blocks.bodies.water.fluid import Fluid
+from titop.blocks.bodies.water.immersed_body import ImmersedBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
 from titop.blocks.contract.overrides import overrides
@@ -109,8 +112,8 @@ class PortedBlock(Block):
 
 
 def is_rigid(block: Block) -> bool:
-    """Tell whether a block is a rigid body of titop's or the world, or does as it."""
-    return isinstance(block, RigidBody | World) and not overrides(block)
+    """Tell whether a block is a rigid body of titop's or the world, or does as it, and in no fluid."""
+    return isinstance(block, RigidBody | World) and block.fluid is None and not overrides(block)
 
 
 def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
@@ -136,7 +139,7 @@ class World(PortedBlock):
         super().__init__("world")
 
 
-class RigidBody(PortedBlock):
+class RigidBody(ImmersedBody, PortedBlock):
     """A rigid body with any number of ports.
 
     Parameters
@@ -152,10 +155,27 @@ class RigidBody(PortedBlock):
     ports : mapping of name to position (3, m) or Pose
         Ports in the reference frame. Any port, or the reference frame, can be the one through which the body hangs
         on its parent.
+    fluid : Fluid, optional
+        What surrounds the body; the following say what it does.
+    volume : float, m^3
+        That the body displaces; needed in a fluid.
+    buoyancy_center : array_like (3,), m, optional
+        Centre of that volume in the reference frame; the centre of mass by default.
+    added_mass : float, mapping or array_like (6, 6), optional
+        Fluid that is moved along. A number, or numbers for ``"x"``, ``"y"`` and ``"z"``, is in parts of the displaced mass, at
+        the centre of buoyancy: 0.5 for a sphere. A matrix is an inertia at the reference frame (kg, kg m, kg m^2).
+    drag : float, mapping or array_like (6, 6), optional
+        A number, or numbers for ``"x"``, ``"y"`` and ``"z"``, is a drag coefficient times its area (m^2): the force at the
+        centre of buoyancy is ``-rho/2 C |v| v``. ``"turn"``, or ``"turn_x"`` and so on, makes a moment by the square of the
+        angular velocity (N m s^2); ``"linear"`` (N s/m) and ``"linear_turn"`` (N m s) go with velocity and angular velocity. A
+        matrix Q at the reference frame makes the wrench ``-|v| Q V`` (kg/m and so on); it may lift, but not feed energy.
+    lift : float or array_like (3,), m^2, optional
+        An axis l: the force at the centre of buoyancy is ``rho/2 |v| l x v``. A number stands for one along x.
 
     Notes
     -----
-    No own coordinates. Law (key A, eqs. 11, 25 and 29): ``W = D (A - G) + h``, ``h = -ad(V)^T D V``.
+    No own coordinates. Law (key A, eqs. 11, 25 and 29): ``W = D (A - G) + h``, ``h = -ad(V)^T D V``. In a fluid D holds what is
+    moved along, which does not weigh; V is relative to the current then, so that Munk's moment acts (Kirchhoff's equations).
 
     What is wrong with the values is reported together with everything else when the system is resolved.
 
@@ -178,13 +198,22 @@ class RigidBody(PortedBlock):
         com: Any = (0.0, 0.0, 0.0),
         inertia: Any = 0.0,
         ports: Mapping[str, Any] | None = None,
+        fluid: Fluid | None = None,
+        volume: float | None = None,
+        buoyancy_center: Any = None,
+        added_mass: Any = None,
+        drag: Any = None,
+        lift: Any = None,
     ) -> None:
         super().__init__(name, ports)
         self.mass, self.com, self.inertia = mass, com, inertia
+        self.fluid, self.volume, self.buoyancy_center = fluid, volume, buoyancy_center
+        self.added_mass, self.drag, self.lift = added_mass, drag, lift
 
     def mass_matrix(self, q: Array | None = None) -> Array:
-        """Return the 6x6 inertia D (kg, kg m and kg m^2) at the reference frame (key A, eq. 11)."""
-        return rigid_inertia(self.mass, self.com, self.inertia)
+        """Return the 6x6 inertia D (kg, kg m and kg m^2) at the reference frame (key A, eq. 11), with what is moved along."""
+        own = rigid_inertia(self.mass, self.com, self.inertia)
+        return own if self.fluid is None else own + self.added_inertia(q)
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
@@ -193,6 +222,7 @@ class RigidBody(PortedBlock):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the body and what is suspicious."""
         errors, warnings = super().check()
+        errors += self.fluid_findings()
         if self.mass < 0:
             errors.append(
                 Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
@@ -210,19 +240,22 @@ class RigidBody(PortedBlock):
         own = {"mass": (self.mass, "kg")}
         own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
         own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
-        return own | super().parameters()
+        return own | super().parameters() | self.fluid_parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
-        own = {name for name in values if name in _OWN_PARAMETERS}
+        wet = self.fluid_parameters()
+        own = {name for name in values if name in _OWN_PARAMETERS or name in wet}
         changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
         assert isinstance(changed, RigidBody)
         for name in own:
             field, entry = owner_of(name), entry_of(name)
-            if field == "mass":
+            if field in ("mass", "volume"):
                 put(changed, field, values[name] + 0.0)
-            elif field == "com":
-                put(changed, field, replaced(changed.com, "xyz".index(entry), values[name]))
+            elif field in ("com", "buoyancy_center"):
+                put(changed, field, replaced(getattr(changed, field), "xyz".index(entry), values[name]))
+            elif name in wet:
+                put(changed, *with_coefficient(changed, name, values[name]))
             else:
                 i, j = INERTIA_ENTRIES[entry]
                 put(changed, field, replaced(replaced(changed.inertia, (i, j), values[name]), (j, i), values[name]))

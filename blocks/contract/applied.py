@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.overrides import built_in
 
 
 class Place(NamedTuple):
@@ -34,7 +35,12 @@ class Place(NamedTuple):
 
 def has_weight(block: Block) -> bool:
     """Tell whether a block says what gravity pulls at."""
-    return overrides_method(block, "weight") or block.borne is not None
+    return overrides_method(block, "weight") or block.borne is not None or block.fluid is not None
+
+
+def moves_fluid(block: Block) -> bool:
+    """Tell whether a part of a block's inertia may be that of a fluid."""
+    return block.fluid is not None or overrides_method(block, "added_inertia", built_in(type(block)))
 
 
 def is_acted_on(block: Block) -> bool:
@@ -55,9 +61,9 @@ def efforts_at(block: Block, at: Place, gravity: Array, all_of_them: bool = True
 
 def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
     down = at.rotation.T @ gravity
-    inertial = block.mass_matrix(at.q)[:, :3] @ down
     if not overrides_method(block, "weight"):
-        return -block.borne * inertial
+        return -block.weightless_inertia(at.q)[:, :3] @ down
+    inertial = block.mass_matrix(at.q)[:, :3] @ down
 
     def weight(q: Array) -> Array:
         mass, moment = block.weight(q)

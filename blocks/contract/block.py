@@ -43,7 +43,7 @@ class Block(BlockLaw, Fielded):
        order beside its coordinates: drives that lag behind their commands, viscoelasticity, bristles of friction. They join the
        model's states as ``block.state``;
     8. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along; or set
-       ``borne``, if the fluid bears the same part of it everywhere.
+       ``borne``, if the fluid bears the same part of it everywhere; and ``added_inertia(q)`` for what of it is a fluid's.
 
     A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
 

@@ -23,6 +23,8 @@ class Surrounded:
     compiled_law: ClassVar[Law | None]
     #: The part of the block's weight that a fluid bears, if it does so everywhere alike: its density over the block's.
     borne: Any = None
+    #: The fluid around a block of titop's own.
+    fluid: Any = None
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]`` (kg, kg m and kg m^2)."""
@@ -43,6 +45,12 @@ class Surrounded:
         law = self.compiled_law
         if law is not None and law.applied is not None:
             return law.applied_efforts(self.law_numbers(), q, v, twist, rotation, position)
+        if self.fluid is not None:
+            return self.stream_efforts(q, v, twist, rotation)
+        return np.zeros(6 + len(self.coordinates))
+
+    def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
+        """Return the part of `applied_efforts` (6 + n; N, N m) that is the `fluid`'s: drag, lift, and what a current does."""
         return np.zeros(6 + len(self.coordinates))
 
     def applied_energy(self, q: Array, rotation: Array, position: Array) -> Any:
@@ -52,11 +60,24 @@ class Surrounded:
     def weight(self, q: Array) -> tuple[Any, Array]:
         """Return what gravity pulls at: a mass (kg), and its first moment (3, kg m) about the parent port, in its frame.
 
-        That of the mass matrix, less the part that is `borne`, unless the block says it apart: a body in a fluid weighs less by
+        That of the mass matrix, less `weightless_inertia`, unless the block says it apart: a body in a fluid weighs less by
         the fluid that it displaces, and the mass added by the fluid that it moves along weighs nothing.
         """
-        mass, moment = mass_and_moment(self.mass_matrix(q))
-        return (mass, moment) if self.borne is None else ((1.0 - self.borne) * mass, (1.0 - self.borne) * moment)
+        return mass_and_moment(self.mass_matrix(q) - self.weightless_inertia(q))
+
+    def weightless_inertia(self, q: Array) -> Array:
+        """Return the inertia (6 + n, 6 + n; kg, kg m and kg m^2) at which gravity does not pull.
+
+        Of the fluid that the block displaces, and that it moves along: the `borne` part of the mass matrix by default.
+        """
+        return (0.0 if self.borne is None else self.borne) * self.mass_matrix(q)
+
+    def added_inertia(self, q: Array) -> Array:
+        """Return the part (6 + n, 6 + n; kg, kg m and kg m^2) of the mass matrix that is a fluid's, moved along.
+
+        It is no part of the centre of mass and of what the system weighs. Nothing by default.
+        """
+        return np.zeros((6 + len(self.coordinates), 6 + len(self.coordinates)))
 
 
 def mass_and_moment(inertia: Array) -> tuple[Any, Array]:

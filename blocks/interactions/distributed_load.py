@@ -39,7 +39,7 @@ class DistributedLoad(Interaction):
     """A force and a moment a unit of length along a soft rod, or a part of it, which turn with its sections or do not.
 
     `System.add_interaction` lets it act on its rod. For a wrench at one place give the rod a port there (``ports={"grip":
-    0.2}``) and that a `Load`, `Force`, `Torque` or `Thruster`; a fluid that bears the rod is the rod's `fluid_density`.
+    0.2}``) and that a `Load`, `Force`, `Torque` or `Thruster`; a fluid around the rod is the rod's `fluid`.
 
     Parameters
     ----------

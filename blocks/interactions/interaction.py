@@ -138,12 +138,6 @@ class Interaction(Closure):
         law.rates(numbers, motion, rates)
         return rates
 
-    def inputs_and_states(self, given: Array | None) -> tuple[Array, Array]:
-        """Return inputs (m) and states (k) from both in one array `given` (m + k), zeros from None."""
-        m = len(self.inputs)
-        given = np.zeros(m + len(self.state_names)) if given is None else given
-        return given[:m], given[m:]
-
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.
 
@@ -289,6 +283,11 @@ def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepp
 def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
     """Return the derivatives (6 p + n x k) of all wrenches and efforts, one after the other, by the interaction's states."""
     return stepping(interaction)(lambda x: _all_loads(interaction, motion._replace(x=x)), motion.x)
+
+
+def rates_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the derivatives (k, k) of the rates of the interaction's states by these."""
+    return stepping(interaction)(lambda x: interaction.state_rates(motion._replace(x=x)), motion.x)
 
 
 def rate_derivatives(interaction: Interaction, motion: TargetMotion) -> Array:

@@ -70,6 +70,7 @@ from titop.graph.files.rod_fields import (
     DensityKind,
     DimensionKind,
 )
+from titop.graph.files.water_fields import WATER
 
 #: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
 #: the block.
@@ -221,6 +222,9 @@ register_block(
         "com": Field(NUMBERS, _ORIGIN),
         "inertia": Field(SYMMETRIC, 0.0),
         "ports": Field(PORTS, {}, attribute="port_poses"),
+        "volume": Field(NUMBER, None),
+        "buoyancy_center": Field(NUMBERS, None),
+        **WATER,
     },
 )
 register_block(
@@ -275,7 +279,8 @@ register_block(
         "reference_strain": Field(STRAIN, STRAIGHT),
         "ports": Field(ROD_PORTS, {}, attribute="named_ports"),
         "points": Field(NUMBER, 5),
-        "fluid_density": Field(NUMBER, None),
+        "fluid_density": Field(NUMBER, None, attribute=None),
+        **WATER,
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))

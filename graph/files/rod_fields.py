@@ -29,7 +29,9 @@ class SectionKind(Kind):
     def write(self, value: Any) -> dict[str, Any]:
         """Return a table."""
         shape = {} if value.shape == "own" else {"shape": value.shape}
-        return shape | {name: NUMBERS.write(_number(f"section.{name}", entry)) for name, entry in value.dimensions.items()}
+        return shape | {
+            name: NUMBERS.write(without_functions(f"section.{name}", entry)) for name, entry in value.dimensions.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class DimensionKind(Kind):
 
     def write(self, value: Any) -> Any:
         """Return a number or a list."""
-        return NUMBERS.write(_number(self.field, value))
+        return NUMBERS.write(without_functions(self.field, value))
 
 
 class RodsKind(Kind):
@@ -124,7 +126,7 @@ class StrainKind(Kind):
 
     def write(self, value: Any) -> Any:
         """Return a list."""
-        return NUMBERS.write(_number("reference_strain", value))
+        return NUMBERS.write(without_functions("reference_strain", value))
 
 
 #: The table of a port.
@@ -166,7 +168,7 @@ def made(make: Callable[[], Any], where: str, reading: Reading) -> Any:
         return None
 
 
-def _number(field: str, value: Any) -> Any:
+def without_functions(field: str, value: Any) -> Any:
     """Return what is no function.
 
     Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,14 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs, states = loop.closure.inputs_and_states(u)
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
+
+
+def stated_motions(model: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+    """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
+    given, driving = np.asarray(model.inputs.whole(u)), dict(model.inputs.driving)
+    for loop in model.interactions:
+        if loop.closure.state_names:
+            yield loop, target_motion(model, loop, q, v, given[driving[loop.closure.name]])
 
 
 def target_derivatives(model: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:

@@ -105,8 +105,8 @@ def alone(point: LoadedState, along: Array, by_effort: Array) -> Array:
     model, q, v = point.model, point.q, point.v
     rates = _rate(v, along) * _rate(turning(model, v), along)
     weight = model.gravity_effects(q)
-    efforts = [point.tau, model.motor_efforts(point.u), weight, motion_efforts(point), model.passive_efforts(q, v)]
-    pushes = model.external_pushes(point.wrenches, point.u)
+    efforts = [point.tau, model.motor_efforts(point.driving), weight, motion_efforts(point), model.passive_efforts(q, v)]
+    pushes = model.external_pushes(point.wrenches, point.driving)
     efforts += [own_efforts(pushes, q, model.nv), input_efforts(model, q, pushes)]
     for port, inertial, wrench in port_pushes(pushes):
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.mechanism.conditioning import Conditioning, conditioning
 from titop.solvers.mechanism.fast_path import of_state
@@ -75,7 +76,8 @@ class EquationTerms(Resolved):
         """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
 
         With the energy of `energy` the balance closes: its rate is the power of efforts, inputs, wrenches and loads less this
-        power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy.
+        power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy, as a current
+        of a `Fluid` may.
 
         Examples
         --------
@@ -87,7 +89,22 @@ class EquationTerms(Resolved):
         """
         v = self._read_v("v", v, stacked=True)
         lost = self.passive_efforts(q, np.zeros(v.shape)) - self.passive_efforts(q, v)
+        for block in self.assembly.blocks.values():
+            if block.fluid is not None and block.fluid.current.any():
+                lost = lost - self._current_efforts(block, q)
         return (lost * v).sum(axis=-1)
+
+    @rowwise
+    def _current_efforts(self, block: Block, q: Any) -> Array:
+        """Return the efforts (nv) of a current on a block at rest, in which nothing is stored."""
+        q, still = self._read_q(q), np.zeros(block.nv)
+        own, place = self.assembly.v_slices.get(block.name, slice(0)), q[self.assembly.q_slices.get(block.name, slice(0))]
+        observations, rest = self.engine.observations, np.zeros(self.nv)
+        motion = observations.port_motion(block.name, q, rest, rest)
+        pushed = block.stream_efforts(place, still, motion.twist, motion.rotation)
+        efforts: Array = observations.jacobian(block.name, q).T @ pushed[:6]
+        efforts[own] += pushed[6:]
+        return efforts
 
     def actuation_matrix(self, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""

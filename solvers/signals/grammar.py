@@ -18,6 +18,7 @@ from titop.solvers.signals.forms import (
     Form,
     Inputs,
     Lines,
+    OwnStates,
     Parameters,
     PlainPositions,
     Ports,
@@ -83,6 +84,7 @@ OUTPUT = Role(
         Reactions(),
         Lines(),
         ContactPoints(),
+        OwnStates(),
     ),
 )
 #: What can drive a system.
@@ -108,7 +110,7 @@ UNKNOWN = Role(
 #: Joints and coordinates themselves.
 COORDINATE = Role("coordinate", "a joint or coordinate", (Coordinates({"": (Kind.POSITION, "")}, full=True),))
 #: States of a linear model: displacements, rates, or both.
-STATE = Role("coordinate", "a coordinate to omit", (Coordinates({"": (Kind.STATE, "")} | _STATES, full=True),))
+STATE = Role("coordinate", "a state to omit", (Coordinates({"": (Kind.STATE, "")} | _STATES, full=True), OwnStates()))
 #: What a controller can measure.
 MEASURED = Role(
     "signal",

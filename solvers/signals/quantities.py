@@ -21,6 +21,8 @@ class Kind(StrEnum):
     CONFIGURATION = "configuration"
     #: Of actuators, blocks and interactions (nu).
     INPUT = "actuator"
+    #: Of the first order, of blocks and interactions (nx).
+    OWN_STATE = "state of the first order"
     #: Numbers of blocks.
     PARAMETER = "parameter"
     #: External ones on a port (6), in its frame.

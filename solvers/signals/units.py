@@ -37,6 +37,7 @@ UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.EFFORT: lambda model: [*map(effort_unit, model.assembly.coordinate_units)],
     Kind.CONFIGURATION: lambda model: model.assembly.configuration_units,
     Kind.INPUT: lambda model: model.inputs.units,
+    Kind.OWN_STATE: lambda model: model.inputs.state_units,
     Kind.WRENCH: lambda _: WRENCH_UNITS,
     Kind.PORT_ACCELERATION: lambda _: ACCELERATION_UNITS,
     Kind.TWIST: lambda _: TWIST_UNITS,

@@ -131,6 +131,7 @@ SOURCES: dict[Kind, Source] = {
     Kind.ACCELERATION: Source(lambda at, _: at.a, owned=False),
     Kind.EFFORT: Source(lambda at, _: at.tau, owned=False),
     Kind.CONFIGURATION: Source(lambda at, _: at.q, owned=False),
+    Kind.OWN_STATE: Source(lambda at, _: at.states, owned=False),
     Kind.PORT_ACCELERATION: Source(_motion, 0),
     Kind.TWIST: Source(_motion, 6),
     Kind.PLACE: Source(_motion, 12),

@@ -11,7 +11,8 @@
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
 - `rate_jacobian`, `feedback_derivatives`, `newton_factors`: what implicit integrators need;
-- `generalized_alpha`, `alpha_solver`, `alpha_step`, `implicit_dynamics`: the generalised-alpha scheme for stiff systems;
+- `generalized_alpha`, `alpha_solver`, `alpha_step`, `alpha_states`, `implicit_dynamics`: the generalised-alpha scheme for stiff
+  systems;
 - `trajectory_series`: motions as the stacks of derivatives that series of dynamics take, from `function_series` and
   `rotation_series`;
 - `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;

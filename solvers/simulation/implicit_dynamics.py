@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
 from titop.solvers.constraints.multipliers import independent_rows
+from titop.solvers.simulation.alpha_states import following
 from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
 from titop.solvers.simulation.plant import Plant
 
@@ -54,9 +55,18 @@ class ImplicitDynamics:
         return Residual(missing - jacobian.T @ multipliers, weights * rows.error, jacobian)
 
     def derivatives(
-        self, t: float, q: Array, v: Array, a: Array, multipliers: Array, forces: list[Array] | None = None
+        self,
+        t: float,
+        q: Array,
+        v: Array,
+        a: Array,
+        multipliers: Array,
+        forces: list[Array] | None = None,
+        half: float = 0.0,
     ) -> Derivatives:
         """Return the derivatives at a state, all closures acting; analytic but for efforts that are functions of the state.
+
+        States of the first order follow over `half` a step (s).
 
         Forces of stiff compliant closures are way off at a guess of the state; give `forces` (6 each) that are not.
         """
@@ -65,6 +75,9 @@ class ImplicitDynamics:
         stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
+            stiffness, damping = stiffness - by_q, damping - by_v
+        if model.nx:
+            by_q, by_v = following(self.plant, t, q, v, half)
             stiffness, damping = stiffness - by_q, damping - by_v
         return Derivatives(stiffness, damping)
 

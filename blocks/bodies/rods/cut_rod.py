@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodNumbers
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST
+from titop.blocks.bodies.water.immersion import Water
 
 #: Number of the coordinates of a cut.
 CUT = 6
@@ -53,7 +54,7 @@ class CutRod(Rod):
 def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:
     """Return a rod's numbers with one step more, behind the point at the cut, that the strain of the cut alone displaces."""
     k = int(np.abs(numbers.fractions - fraction).argmin())
-    n = len(numbers.components)
+    n, water = len(numbers.components), numbers.water
     shapes = np.pad(np.insert(numbers.shapes, k, 0.0, axis=0), [(0, 0), (0, 0), (0, CUT)])
     shapes[k, :, n:] = 1.0
     return RodNumbers(
@@ -66,4 +67,5 @@ def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:
         np.insert(numbers.inertia, k, 0.0, axis=0),
         np.pad(numbers.stiffness, (0, CUT)),
         np.pad(numbers.damping, (0, CUT)),
+        water and Water(water.current, *(np.insert(part, k, 0.0, axis=0) for part in water[1:])),
     )

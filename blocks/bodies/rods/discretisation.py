@@ -18,10 +18,12 @@ import numpy as np
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
+from titop.blocks.bodies.rods.rod_water import RodWater
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.shapes import SectionMoments
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, reference_along
+from titop.blocks.bodies.water.immersion import Water, diagonals, water_numbers
 
 #: Where the strain is taken between two points, in parts of their distance.
 COLLOCATION = 0.5 + np.sqrt(3.0) / 6.0 * np.array([-1.0, 1.0])
@@ -59,6 +61,8 @@ class RodNumbers(NamedTuple):
         Of every point: mass (kg), and moments of inertia about x, y and z (kg m^2).
     stiffness, damping : (n, n) arrays
         N m or N, and the same by seconds, a unit of each coordinate.
+    water : Water or None
+        What a fluid does at every point, if the rod is in one.
     """
 
     components: Array
@@ -70,6 +74,7 @@ class RodNumbers(NamedTuple):
     inertia: Array
     stiffness: Array
     damping: Array
+    water: Water | None = None
 
 
 class RodLayout(NamedTuple):
@@ -85,7 +90,9 @@ class RodLayout(NamedTuple):
     cuts: Sequence[float] = ()
 
 
-def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any) -> RodNumbers:
+def rod_numbers(
+    layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any, around: RodWater | None = None
+) -> RodNumbers:
     """Return the numbers of a rod's law; complex parameters make them complex.
 
     Parameters
@@ -96,6 +103,8 @@ def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodM
     material : RodMaterial
     reference : (6,) array or callable
         The reference strain ``[k; s]``, or a function of X.
+    around : RodWater, optional
+        The fluid around the rod.
     """
     breaks = breaks_of(layout.bases.values(), layout.cuts)
     fractions, weights = rod_points(breaks, layout.points)
@@ -128,6 +137,7 @@ def rod_numbers(layout: RodLayout, length: Any, section: Section, material: RodM
         _inertia(moments, weights * length * material.density),
         gram(rigidities(fine_moments, material.young, material.shear)),
         gram(rigidities(fine_moments, 3.0 * material.viscosity, material.viscosity)),
+        around and around.at(section, moments.area, fractions, weights * length, layout.given_length),
     )
 
 
@@ -142,10 +152,16 @@ def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
     """
     intervals, count = len(numbers.fractions) - 1, len(numbers.steps)
     steps = np.column_stack([numbers.steps, numbers.reference.reshape(count, -1), numbers.shapes.reshape(count, -1)])
-    parts: list[Any] = [intervals, numbers.components, steps[:intervals], numbers.inertia, numbers.stiffness, numbers.damping]
+    parts: list[Any] = [numbers.components, steps[:intervals], numbers.inertia, numbers.stiffness, numbers.damping]
     for k, pose in enumerate(mountings):
         parts += [numbers.before[k], steps[intervals + k], pose.rotation, pose.position]
-    return np.concatenate([np.ravel(part) for part in parts])
+    row, water = np.concatenate([np.ravel(part) for part in parts]), numbers.water
+    if water is None:
+        return np.concatenate([[intervals, 0.0, 0.0], row])
+    whole = water.added + diagonals([*numbers.inertia[:, [0, 0, 0, 1, 2, 3]].T]) if water.moves_along else np.zeros(0)
+    end = 3 + len(row)
+    head = [intervals, end if water.moves_along else 0, end + whole.size]
+    return np.concatenate([head, row, whole.ravel(), water_numbers(water)])
 
 
 def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
@@ -163,6 +179,7 @@ def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
         steps=numbers.steps[kept],
         reference=numbers.reference[kept],
         shapes=numbers.shapes[kept],
+        water=None,
     )
     return places, len(between), packed(left, [Pose()] * len(between))
 

@@ -12,6 +12,7 @@ from titop.blocks.bodies.rods.discretisation import packed
 from titop.blocks.bodies.rods.exponential import transports
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
 from titop.blocks.bodies.rods.rod_sections import RodSections
+from titop.blocks.bodies.water.immersion import gathered, moving_wrenches, pressed, stream_wrenches, weightless
 from titop.blocks.contract.law import LawTerms
 
 
@@ -95,8 +96,35 @@ class Rod(RodSections):
         return self._placed(port, rotations[self._row(port)], positions[self._row(port)])
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia of the sections at the points, seen from P."""
-        return mass_matrix(self.numbers.inertia, RodMotion(self.numbers, q).jacobians()[: self._points])
+        """Return the inertia of the sections at the points, and of the fluid that they move along, seen from P."""
+        return self._mass_matrix(self._jacobians(q))
+
+    def _jacobians(self, q: Array) -> Array:
+        """Return the motions (s, 6, 6 + n) of the points a unit of ``[V_P; v]``."""
+        return RodMotion(self.numbers, q).jacobians()[: self._points]
+
+    def _mass_matrix(self, jacobians: Array) -> Array:
+        inertia, water = mass_matrix(self.numbers.inertia, jacobians), self.numbers.water
+        return inertia if water is None else inertia + gathered(water.added, jacobians)
+
+    def added_inertia(self, q: Array) -> Array:
+        """Return the part of the mass matrix that is the fluid's."""
+        water = self.numbers.water
+        return super().added_inertia(q) if water is None else gathered(water.added, self._jacobians(q))
+
+    def weightless_inertia(self, q: Array) -> Array:
+        """Return the inertia of the fluid, displaced and moved along."""
+        water = self.numbers.water
+        return super().weightless_inertia(q) if water is None else gathered(weightless(water), self._jacobians(q))
+
+    def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
+        """Return drag, lift, and what a current changes of the added mass."""
+        water, motion, inside = self.numbers.water, RodMotion(self.numbers, q), slice(self._points)
+        if water is None:
+            return super().stream_efforts(q, v, twist, rotation)
+        current = (rotation.T @ water.current) @ motion.poses()[0][inside]
+        twists = motion.biases(v, twist)[0][inside]
+        return pressed(motion.jacobians()[inside], stream_wrenches(water, twists, current))
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the elastic energy ``q^T K q / 2`` (J)."""
@@ -126,18 +154,23 @@ class Rod(RodSections):
         """Return ``M x + h`` (6 + n): the wrenches of the accelerated sections, without forming M."""
         inside = slice(self._points)
         jacobians, (twists, biases) = motion.jacobians()[inside], motion.biases(v, twist)
-        return gyroscopic(self.numbers.inertia, jacobians, twists[inside], biases[inside] + jacobians @ x)
+        return self._gyroscopic(jacobians, twists[inside], biases[inside] + jacobians @ x)
+
+    def _gyroscopic(self, jacobians: Array, twists: Array, accelerations: Array) -> Array:
+        """Return the wrenches of sections, and of the fluid that they move along, at P and along the coordinates (6 + n)."""
+        efforts, water = gyroscopic(self.numbers.inertia, jacobians, twists, accelerations), self.numbers.water
+        return efforts if water is None else efforts + pressed(jacobians, moving_wrenches(water.added, twists, accelerations))
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, from one pass over the points."""
-        motion, inside, inertia = RodMotion(self.numbers, q), slice(self._points), self.numbers.inertia
+        motion, inside = RodMotion(self.numbers, q), slice(self._points)
         (rotations, positions), jacobians = motion.poses(), motion.jacobians()
         twists, biases = motion.biases(v, twist)
         poses = [self._placed(port, rotations[row], positions[row]) for row, port in enumerate(self.ports, self._points)]
         onto = np.array([self._onto_port(port) for port in self.ports])
         return LawTerms(
-            mass_matrix(inertia, jacobians[inside]),
-            gyroscopic(inertia, jacobians[inside], twists[inside], biases[inside]),
+            self._mass_matrix(jacobians[inside]),
+            self._gyroscopic(jacobians[inside], twists[inside], biases[inside]),
             self.passive_efforts(q, v),
             np.array([rotation for rotation, _ in poses]),
             np.array([position for _, position in poses]),
@@ -172,9 +205,9 @@ class Rod(RodSections):
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_numbers`.
 
-        In order: the number m of intervals; the component (0 to 5 in ``[k; s]``) of each coordinate; for every interval its
-        length, both reference strains and both rows of shapes; the inertia of every point; K and D; for every port the point
-        before it, its step as an interval's, and its pose in the section's frame; and the part of the weight that is borne.
+        In order: the number m of intervals, and where the last two stand; the component (0 to 5 in ``[k; s]``) of each
+        coordinate; for every interval its length, both reference strains and both rows of shapes; the inertia of every point; K
+        and D; for every port the point before it, its step as an interval's, and its pose in the section's frame; the inertia
+        of every point with the fluid that it moves along; and what the fluid does.
         """
-        mountings = [pose for _, pose in self.rod_ports.values()]
-        return np.append(packed(self.numbers, mountings), self.borne or 0.0)
+        return packed(self.numbers, [pose for _, pose in self.rod_ports.values()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,17 @@ from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS, breaks_of, check_points, fine_points
 from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
+from titop.blocks.bodies.rods.rod_water import ADDED, DRAG, POTENTIAL, RodWater
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
+from titop.blocks.bodies.water.coefficients import read_coefficients, read_lift, report_dry, with_coefficient
+from titop.blocks.bodies.water.fluid import Fluid, read_fluid
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, refuse_change, scalar
 
-#: The scalar parameters, and their units; of the last two one is given, and of the fluid only where there is one.
-_SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "fluid_density": "kg/m^3"}
-_SCALARS |= {"poisson": "1", "shear_modulus": "Pa"}
+#: The scalar parameters, and their units; of the last two one is given.
+_SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "poisson": "1", "shear_modulus": "Pa"}
 #: What stands in place of what cannot be used, so that all findings are found.
 _UNIT_MATERIAL, _UNIT_RADIUS = RodMaterial(1.0, 0.5, 1.0, 0.0), 0.1
 
@@ -53,8 +56,13 @@ class RodData(Block):
     given_shear_modulus = Kept(optional(scalar), "shear_modulus", lambda self: self._shear_modulus())
     #: The shear modulus (Pa), given or by Poisson's ratio.
     shear_modulus: Any
-    #: The density of what surrounds the rod (kg/m^3), or None where nothing does.
-    fluid_density = Kept(optional(scalar))
+    #: What surrounds the rod, or None where nothing does.
+    fluid = Kept(read_fluid)
+    fluid_density = Consumed()
+    #: What of it is moved along, what drags and what lifts: coefficients by name, matrices, functions of X that return these.
+    added_mass = Field(lambda rod, field, value: read_coefficients(rod.reader, field, value, ADDED, (POTENTIAL,), along=True))
+    drag = Field(lambda rod, field, value: read_coefficients(rod.reader, field, value, DRAG, along=True))
+    lift = Field(lambda rod, field, value: read_lift(rod.reader, field, value))
     section = Field(_read_section)
     reference_strain = Field(lambda rod, field, value: read_reference(rod.reader, value))
     #: The basis of every free component of the strain, by name.
@@ -78,6 +86,10 @@ class RodData(Block):
         ports: Any = None,
         points: int = 5,
         fluid_density: float | None = None,
+        fluid: Fluid | None = None,
+        added_mass: Any = None,
+        drag: Any = None,
+        lift: Any = None,
     ) -> None:
         super().__init__(name)
         reader = self.reader
@@ -86,7 +98,9 @@ class RodData(Block):
             reader.report("poisson-or-shear", "poisson", "both", "poisson or shear_modulus", "give one of the two")
         if shear_modulus is None and poisson is None:
             poisson = 0.3
-        self.poisson, self.given_shear_modulus, self.fluid_density = poisson, shear_modulus, fluid_density
+        self.poisson, self.given_shear_modulus = poisson, shear_modulus
+        self.fluid = fluid if fluid_density is None else self._fluid_of(fluid_density, fluid)
+        self.added_mass, self.drag, self.lift = added_mass, drag, lift
         self.section, self.reference_strain = section, reference_strain
         self.strains = read_strains(reader, strains, basis)
         self.points = points
@@ -98,6 +112,17 @@ class RodData(Block):
             check_points(reader, self.strains, self.points, self.given_length)
         self.coordinates = tuple(f"{name}{k}" for name, basis in self.strains.items() for k in range(basis.count))
         self._update()
+
+    def _fluid_of(self, density: float, fluid: Fluid | None) -> Fluid | None:
+        """Return the fluid of a density, as earlier versions had it."""
+        if fluid is not None:
+            self.reader.report("fluid-twice", "fluid_density", density, "fluid or fluid_density", "write fluid=tt.Fluid(...)")
+            return fluid
+        try:
+            return Fluid(density)
+        except ModelError as error:
+            self.reader.findings += [replace(finding, where=f"{self.name}.fluid_density") for finding in error.findings]
+            return None
 
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
@@ -131,7 +156,11 @@ class RodData(Block):
             In parts of the length.
         """
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
-        return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain)
+        return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain, self._around())
+
+    def _around(self) -> RodWater | None:
+        """Return what was said of the fluid around the rod, if there is any."""
+        return None if self.fluid is None else RodWater(self.fluid, self.added_mass, self.drag, self.lift)
 
     def _layout(self, places: Sequence[float]) -> RodLayout:
         """Return where points are, and steps lead."""
@@ -167,9 +196,8 @@ class RodData(Block):
         if np.real(self.damping) < 0:
             advice = "check the sign: a rod would feed energy"
             reader.report("bad-damping", "damping", self.damping, "a viscosity >= 0 (Pa s)", advice)
-        if self.fluid_density is not None and np.real(self.fluid_density) < 0:
-            expected, advice = "a density >= 0 (kg/m^3)", "check the sign; leave it out where there is no fluid"
-            reader.report("bad-fluid-density", "fluid_density", self.fluid_density, expected, advice)
+        if self.fluid is None:
+            report_dry(reader, {"added_mass": self.added_mass, "drag": self.drag, "lift": self.lift})
         if self.poisson is not None and np.real(self.poisson) <= -1:
             reader.report("bad-poisson", "poisson", self.poisson, "a ratio > -1, mostly from 0 to 0.5", "check the value")
 
@@ -181,6 +209,8 @@ class RodData(Block):
             poisson = np.real(self.young / (2.0 * self.shear_modulus) - 1.0)
             reader.findings += self.section.findings(f"{self.name}.section", fractions, self.given_length, poisson)
             reference = np.real(reference_along(self.reference_strain, fractions, self.given_length))
+            if around := self._around():
+                reader.findings += around.findings(self.name, fractions, self.given_length)
         except ModelError as error:
             reader.findings += [_moved(finding, self.name) for finding in error.findings]
             return
@@ -227,11 +257,6 @@ class RodData(Block):
         return self.numbers.inertia[:, 0].sum()
 
     @property
-    def borne(self) -> Any:  # type: ignore[override]
-        """The part of the rod's weight that the fluid around it bears; None without a fluid."""
-        return None if self.fluid_density is None else self.fluid_density / self.density
-
-    @property
     def breaks(self) -> list[float]:
         """Where the rod is not smooth, in parts of its length, with both ends."""
         layout = self._layout(())
@@ -263,7 +288,6 @@ class RodData(Block):
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses."""
         absent = {"shear_modulus" if self.given_shear_modulus is None else "poisson"}
-        absent |= {"fluid_density"} if self.fluid_density is None else set()
         own = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name not in absent}
         own |= {f"section.{name}": value for name, value in self.section.parameters().items()}
         if not callable(self.reference_strain):
@@ -271,15 +295,20 @@ class RodData(Block):
             own |= {f"reference_strain.{name}": (value, "rad/m" if k < 3 else "1") for k, (name, value) in enumerate(numbers)}
         for port, (_, pose) in self.rod_ports.items():
             own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
-        return own
+        around = self._around()
+        return own if around is None else own | around.parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed; ports and functions of X stretch along with the length."""
         changed = self.snapshot()
         assert isinstance(changed, RodData)
+        around = self._around()
+        wet = around.parameters() if around else {}
         for name, value in values.items():
             head, entry = owner_of(name), entry_of(name)
-            if not entry:
+            if name in wet:
+                put(changed, *with_coefficient(changed, name, value))
+            elif not entry:
                 put(changed, "given_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
             elif head == "section":
                 put(changed, head, changed.section.with_parameter(entry, value))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.applied import moves_fluid
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -322,8 +323,10 @@ class CompiledCalls:
         return self._system.bound(observation_entries.momentum_matrix)
 
     @cached_property
-    def mass_center(self) -> Any:
-        return self._system.bound(observation_entries.center_of_mass)
+    def mass_center(self) -> Any | None:
+        """Of all inertia, if none of it is a fluid's."""
+        wet = any(moves_fluid(general.block) for general in self._system.tables.general)
+        return None if wet else self._system.bound(observation_entries.center_of_mass)
 
     @cached_property
     def regressors(self) -> Variants:

@@ -21,6 +21,11 @@ def _rod(_: Any) -> CompiledLaw:
     return rod_stages.LAW
 
 
+def _rigid_body(body: Any) -> CompiledLaw | None:
+    """An immersed body is a rod without coordinates; others have laws of their own that answer through Python."""
+    return None if body.fluid is None else _rod(body)
+
+
 def _soft(_: Any) -> CompiledLaw:
     from titop.solvers.kernels.laws import soft_stages
 
@@ -86,7 +91,12 @@ def _rod_load(_: Any = None) -> CompiledInteraction:
 
 
 #: What tells the law of a block, by the name of its class or of one from which that is derived.
-KINDS: dict[str, Callable[[Any], CompiledLaw]] = {"FlexibleBody": _flexible_body, "Rod": _rod, "SoftBody": _soft}
+KINDS: dict[str, Callable[[Any], CompiledLaw | None]] = {
+    "FlexibleBody": _flexible_body,
+    "RigidBody": _rigid_body,
+    "Rod": _rod,
+    "SoftBody": _soft,
+}
 
 
 #: What tells what an interaction does, likewise.

@@ -41,7 +41,7 @@ _LEFT_TO_LAWS = (
 _TWINS = ("pose", "mass_matrix", "elastic_energy", "damping_efforts")
 
 #: What a block says of its surroundings, which has stages of its own.
-_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight", "borne"}
+_SURROUNDINGS = {"applied_efforts", "applied_energy", "weight", "borne", "weightless_inertia", "stream_efforts"}
 
 #: What says what an interaction does.
 _ACTING = ("act", "wrenches")
@@ -222,13 +222,14 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
     return np.concatenate(numbers)[None]
 
 
-def place_rooms(generals: Sequence[GeneralBlock], ints: Ints) -> None:
+def place_rooms(generals: Sequence[GeneralBlock], ints: Ints, numbers: Array) -> None:
     """Make room at the end of ``law`` for what the kinds of blocks keep there."""
     for general in generals:
         block, law = general.block, compiled_law(general.block)
         ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
-        count = int(ints[general.element, layout.NUMBER_COUNT])
-        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), count) if law else 0
+        first = ints[general.element, layout.NUMBERS]
+        own = numbers[0, first : first + ints[general.element, layout.NUMBER_COUNT]]
+        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), own) if law else 0
 
 
 def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES
-from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, weight_energy
+from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -19,6 +19,7 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.program_codes import run_line
 from titop.solvers.engines.compiled.reading_tables import IDENTITY
 from titop.solvers.engines.compiled.special_blocks import surrounded
+from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import observation_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.fast_path import real_only
@@ -89,7 +90,22 @@ class CompiledObservations:
         return self._asked(self._calls.momentum, (6,), q, v)
 
     def mass_center(self, q: Array) -> Array:
-        return self._asked(self._calls.mass_center, (4,), q)
+        kernel = self._system.bound(observation_entries.center_of_mass)
+        found, wet = self._asked(kernel, (4,), q), self._moving_fluid
+        if not wet:
+            return found
+        _, _, world = observed(self._system, q, np.zeros(self._nv))
+        mass, moment = found[3], found[3] * found[:3]
+        for general in wet:
+            own, first = mass_and_moment(general.block.added_inertia(q[general.q]))
+            at = world[general.element]
+            mass, moment = mass - own, moment - own * at[9:] - at[:9].reshape(3, 3) @ first
+        with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
+            return np.append(np.divide(moment, mass), mass)
+
+    @cached_property
+    def _moving_fluid(self) -> list[GeneralBlock]:
+        return [general for general in self._system.tables.general if moves_fluid(general.block)]
 
     def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
         size = len(q), len(NAMES) * len(bodies), self._nv

@@ -96,7 +96,7 @@ class PackedSystem:
         self.params, self.changes = np.array([value for value, _ in described.values()]), {}
         self.ints = tables.ints
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
-        place_rooms(tables.general, self.ints)
+        place_rooms(tables.general, self.ints, self.numbers)
         self.floats = np.zeros((len(self.ints), layout.FLOAT_COLUMNS))
         self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA

@@ -102,8 +102,9 @@ class ReferenceObservations:
 
     def mass_center(self, q: Array) -> Array:
         mass, moment = 0.0, np.zeros(3)
-        for state in self._passes.outward_kinematics(q, np.zeros(self._nv))[1:]:
-            own, first = mass_and_moment(state.M)
+        states = self._passes.outward_kinematics(q, np.zeros(self._nv))
+        for node, state in zip(self._passes.nodes[1:], states[1:], strict=True):
+            own, first = mass_and_moment(state.M - node.block.added_inertia(q[node.q]))
             mass = mass + own
             moment = moment + own * state.position + state.rotation @ first
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre

@@ -43,7 +43,7 @@ class CompiledLaw:
     energy_stage : callable, optional
         Instead, the stage of what `stages.Call` says.
     room : callable, optional
-        How many numbers they need to keep, from n, the number of ports and how many `numbers` there are.
+        How many numbers they need to keep, from n, the number of ports and the block's `numbers`.
     surroundings : CompiledSurroundings, optional
         What acts on the kind, where something does.
 
@@ -80,9 +80,9 @@ class CompiledLaw:
         self.surroundings = surroundings
         self._room = room
 
-    def room(self, n: int, ports: int, number_count: int) -> int:
+    def room(self, n: int, ports: int, numbers: Any) -> int:
         """Return how many numbers the stages keep of a block."""
-        return self._room(n, ports, number_count) if self._room else 0
+        return self._room(n, ports, numbers) if self._room else 0
 
 
 def _terms_of(write: Any) -> Any:

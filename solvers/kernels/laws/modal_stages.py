@@ -54,7 +54,7 @@ KEPT = 5
 
 
 @helper
-def _room(n, ports, number_count):
+def _room(n, ports, numbers):
     """Return how much `_outward` keeps for `_inward`: what the body takes alone; of each port phi and two coefficients."""
     return 6 + n + KEPT * ports
 

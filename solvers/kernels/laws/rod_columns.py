@@ -27,6 +27,7 @@ from titop.solvers.kernels.laws.rod_numbers import (
     kept_step,
     start_of,
     step_at,
+    whole_at,
 )
 from titop.solvers.kernels.laws.rod_tables import write_moved
 from titop.solvers.kernels.spatial.algebra import carry_wrench, put_six, transport, unit
@@ -67,8 +68,14 @@ def add_moved(n, numbers, o, table, at, x, s, t, to):
 
 
 @helper
-def is_massive(numbers, o):
-    """Tell whether a point has inertia, which stands at ``numbers[0, o]``."""
+def is_massive(n, intervals, numbers, i):
+    """Tell whether point i has inertia."""
+    o, whole = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i)
+    if whole > 0:
+        total = 0.0
+        for r in range(6):
+            total += numbers[0, whole + 7 * r]
+        return total != 0.0
     return numbers[0, o] != 0.0 or numbers[0, o + 1] != 0.0 or numbers[0, o + 2] != 0.0 or numbers[0, o + 3] != 0.0
 
 
@@ -78,26 +85,29 @@ def write_mass(n, numbers, kept, columns, small, law):
     intervals = intervals_of(numbers)
     clear(law, 0, (6 + n) * (6 + n))
     for i in range(intervals + 1):
-        o = inertia_at(n, intervals) + 4 * i
-        if is_massive(numbers, o):
-            add_mass(n, numbers, o, kept, kept_place(i), columns, 6 * n * i, small, law)
+        if is_massive(n, intervals, numbers, i):
+            add_mass(n, intervals, numbers, i, kept, columns, 6 * n * i, small, law)
     mirror_mass(n, law)
 
 
 @helper
-def add_mass(n, numbers, o, kept, place, columns, s, small, law):
-    """Add a point to M, but for what `mirror_mass` writes, by its S at ``columns[0, s]``, in its axes.
+def add_mass(n, intervals, numbers, i, kept, columns, s, small, law):
+    """Add point i to M, but for what `mirror_mass` writes, by its S at ``columns[0, s]``, in its axes.
 
-    Its inertia stands at ``numbers[0, o]``; `small` is room for two 6 x 6 and a 6 x n matrix.
+    `small` is room for two 6 x 6 and a 6 x n matrix.
     """
-    size, inertia, taken = 6 + n, 36, 72
+    size, inertia, taken, place = 6 + n, 36, 72, kept_place(i)
+    o, whole = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i)
     for c in range(6):
         x = transport(kept, 0, place, unit(c))
         put_matrix_column(small, 0, 6, c, x)
-        put_six(small, 0, inertia + 6 * c, carry_wrench(kept, 0, place, momentum_of(numbers, o, x)))
+        put_six(small, 0, inertia + 6 * c, carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, x)))
     clear(small, taken, 6 * n)
-    for r in range(6):
-        add_scaled(small, taken + n * r, numbers[0, o + max(r - 2, 0)], columns, s + n * r, n)
+    if whole > 0:
+        add_product(small, taken, 6, numbers, whole, 6, 1, columns, s, n)
+    else:
+        for r in range(6):
+            add_scaled(small, taken + n * r, numbers[0, o + max(r - 2, 0)], columns, s + n * r, n)
     for r in range(6):
         add_scaled(law, r * size, 1.0, small, inertia + 6 * r, 6)
         add_rows(law, r * size + 6, column_of(small, 0, 6, r), small, taken, n, n)

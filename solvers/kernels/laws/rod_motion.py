@@ -26,11 +26,13 @@ from titop.solvers.kernels.laws.rod_numbers import (
     kept_step,
     start_of,
     step_at,
+    whole_at,
 )
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
     cross,
+    full_times,
     matrix_of,
     plus,
     point_acceleration,
@@ -39,6 +41,7 @@ from titop.solvers.kernels.spatial.algebra import (
     scaled,
     six,
     transport,
+    turned_wrench,
     twist_cross,
     wrench_cross,
 )
@@ -133,8 +136,11 @@ def _write_displacement(length, kept, here):
 
 
 @helper
-def momentum_of(numbers, o, x):
-    """Return the momentum of a point whose inertia stands at ``numbers[0, o]``."""
+def momentum_of(n, intervals, numbers, i, x):
+    """Return the momentum of point i for a twist x of it."""
+    o, whole = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i)
+    if whole > 0:
+        return full_times(numbers, 0, whole, x)
     mass = numbers[0, o]
     return (
         *(mass * x[0], mass * x[1], mass * x[2]),
@@ -145,10 +151,20 @@ def momentum_of(numbers, o, x):
 @helper
 def own_wrench(n, intervals, numbers, i, kept):
     """Return the wrench that moves point i alone."""
-    o, speed = inertia_at(n, intervals) + 4 * i, six(kept, 0, kept_place(i) + TWIST)
-    taken = momentum_of(numbers, o, point_acceleration(speed, six(kept, 0, kept_place(i) + RATE)))
+    o, whole, place = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i), kept_place(i)
+    speed, rate = six(kept, 0, place + TWIST), six(kept, 0, place + RATE)
+    if whole > 0:
+        return plus(full_times(numbers, 0, whole, rate), _stirred_momentum(numbers, whole, speed))
+    taken = momentum_of(n, intervals, numbers, i, point_acceleration(speed, rate))
     tx, ty, tz = spun_moment(numbers, o, (speed[3], speed[4], speed[5]), (speed[3], speed[4], speed[5]))
     return taken[0], taken[1], taken[2], taken[3] + tx, taken[4] + ty, taken[5] + tz
+
+
+@helper
+def _stirred_momentum(numbers, whole, x):
+    """Return ``-ad(x)^T I x``, exactly zero where masses have no direction, as `gyroscopic_wrench` of `spatial`."""
+    p, m = full_times(numbers, 0, whole, x), numbers[0, whole]
+    return turned_wrench(x, p, (p[0] - m * x[0], p[1] - m * x[1], p[2] - m * x[2]))
 
 
 @helper

@@ -1,9 +1,11 @@
 """Where the numbers of a rod stand, and what its stages keep of its points and steps.
 
-The numbers of a rod with n coordinates on m intervals between points, in one row: m; the strain component of each coordinate,
-0 to 5 in [k; s]; each interval's step; each point's inertia: mass and moments about the axes of the section; stiffness and
-damping (n x n each); of each port the point before it, the step from there, and how the port stands there (rotation, position);
-the part of its weight that a fluid bears.
+The numbers of a rod with n coordinates on m intervals between points, in one row: m; where the points' whole inertias stand,
+and what a fluid does, zero for none; the strain component of each coordinate, 0 to 5 in [k; s]; each interval's step; each
+point's inertia: mass and moments about the axes of the section; stiffness and damping (n x n each); of each port the point
+before it, the step from there, and how the port stands there (rotation, position). Then, where they are, the whole inertias
+(6 x 6 each), in place of mass and moments, and of a fluid its current (3), whether it presses more than at rest in still fluid,
+and of each point what `DISPLACED` to `SPINNING` say.
 
 A *step*: length, reference strains [k; s] at the two places of collocation, there the coordinates' shapes (n each). Steps of
 intervals come first, those of ports follow. Each ends in a *place*: place 0 is the base, place k + 1 the end of step k.
@@ -13,12 +15,28 @@ from __future__ import annotations
 
 from titop.solvers.native.kernel import helper
 
+#: Where it stands where these stand.
+_WHOLE, _FLUID = 1, 2
+
 #: Where the coordinates' components stand.
-COMPONENTS = 1
+COMPONENTS = 3
 
 # -- numbers of a step
 REFERENCE = 1  # two strains
 SHAPES = 13
+
+# -- numbers of what a fluid does
+CURRENT = 0
+IS_MOVING = 3
+_POINTS = 4
+
+# -- and of each point of it
+DISPLACED = 0  # mass, and first moment, of the fluid whose place the section takes
+ADDED = 4  # inertia of the fluid that it moves along (6 x 6)
+QUADRATIC = 40  # drag and lift by the speed (6 x 6)
+LINEAR = 76  # drag without it (6 x 6)
+SPINNING = 112  # moments by the angular speed (3 x 3)
+_POINT = 121
 
 # -- kept of a place
 TWIST = 12  # behind the pose at the base
@@ -55,6 +73,25 @@ def inertia_at(n, intervals):
 def stiffness_at(n, intervals):
     """Return where the stiffness stands; the damping follows."""
     return inertia_at(n, intervals) + 4 * (intervals + 1)
+
+
+@helper
+def whole_at(numbers, i):
+    """Return where the whole inertia of point i stands, zero if it has none but mass and moments."""
+    start = int(numbers[0, _WHOLE])
+    return start + 36 * i if start > 0 else 0
+
+
+@helper
+def fluid_at(numbers):
+    """Return where stands what a fluid does."""
+    return int(numbers[0, _FLUID])
+
+
+@helper
+def fluid_point_at(fluid, i):
+    """Return where stands what it does to point i."""
+    return fluid + _POINTS + _POINT * i
 
 
 @helper
@@ -102,9 +139,6 @@ def kept_size(intervals, ports):
     return kept_step(intervals, ports, intervals + ports)
 
 
-@helper
-def room_of(n, ports, number_count):
-    """Return `kept_size`, from how many numbers a rod has; the last of them leaves less than an interval's."""
-    step = _step_size(n)
-    rest = number_count - COMPONENTS - n - 4 - 2 * n * n - ports * (step + SHAPES)
-    return kept_size(rest // (step + 4), ports)
+def room_of(n, ports, numbers):
+    """Return `kept_size` of a rod with these numbers."""
+    return kept_size(int(numbers[0]), ports)

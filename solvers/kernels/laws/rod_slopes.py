@@ -37,11 +37,13 @@ from titop.solvers.kernels.laws.rod_numbers import (
     start_of,
     step_at,
     stiffness_at,
+    whole_at,
 )
 from titop.solvers.kernels.laws.rod_tables import TABLE, write_moving, write_pressing
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     cross,
+    full_times,
     plus,
     scaled,
     six,
@@ -79,7 +81,7 @@ def write_slopes(
     move_columns(n, ports, used, rod, kept, tables, columns)
     clear(wrenches, 0, places * 6 * n)
     for i in range(intervals + 1):
-        if is_massive(rod, inertia_at(n, intervals) + 4 * i):
+        if is_massive(n, intervals, rod, i):
             _add_point(n, intervals, rod, i, kept, six(row_at(twist, 6), 0, 0), columns, wrenches, small, own, record, result)
     mirror_mass(n, record)
     for p in range(ports):
@@ -114,10 +116,10 @@ def move_columns(n, ports, used, numbers, kept, tables, columns):
 @helper
 def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, own, law, slopes):
     """Add to M and to the slopes what a point does, and write what its wrench changes by with q; `own` is room for its S."""
-    o, place, s = inertia_at(n, intervals) + 4 * i, kept_place(i), ROWS * n * i
+    place, s = kept_place(i), ROWS * n * i
     by_twist, by_q = _MATRIX, _MATRIX + 36
     by_v = by_q + 6 * n
-    _write_point(numbers, o, kept, place, own_wrench(n, intervals, numbers, i, kept), twist, small)
+    _write_point(n, intervals, numbers, i, kept, own_wrench(n, intervals, numbers, i, kept), twist, small)
     clear(small, by_q, 12 * n)
     for r in range(2):
         add_product(small, by_q + 6 * n * r, 6, small, 6 * ROWS * r, ROWS, 3 - r, columns, s, n)
@@ -131,18 +133,19 @@ def _add_point(n, intervals, numbers, i, kept, twist, columns, wrenches, small, 
     clear(own, 0, 6 * n)
     write_back_transport(kept, place, small, 0)
     add_product(own, 0, 6, small, 0, 6, 1, columns, s, n)
-    add_mass(n, numbers, o, kept, place, own, 0, small, law)
+    add_mass(n, intervals, numbers, i, kept, own, 0, small, law)
 
 
 @helper
-def _write_point(numbers, o, kept, place, wrench, twist, t):
+def _write_point(n, intervals, numbers, i, kept, wrench, twist, t):
     """Write ``[[-ad()^T F, B, I], [B, 2 I, 0]]``, in the axes of the base, then ``I ad(V) + B`` for its twist V."""
+    place = kept_place(i)
     speed, wrench = six(kept, 0, place + TWIST), carry_wrench(kept, 0, place, wrench)
     clear(t, 0, _MATRIX)
     for c in range(6):
         x = transport(kept, 0, place, unit(c))
-        taken = momentum_of(numbers, o, x)
-        stirred = carry_wrench(kept, 0, place, _stirred(numbers, o, speed, (x[3], x[4], x[5])))
+        taken = momentum_of(n, intervals, numbers, i, x)
+        stirred = carry_wrench(kept, 0, place, _stirred(n, intervals, numbers, i, speed, x))
         taken = carry_wrench(kept, 0, place, taken)
         put_matrix_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
         put_matrix_column(t, 0, ROWS, 6 + c, stirred)
@@ -150,17 +153,25 @@ def _write_point(numbers, o, kept, place, wrench, twist, t):
         put_matrix_column(t, 6 * ROWS, ROWS, c, stirred)
         put_matrix_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
-        moved = carry_wrench(kept, 0, place, momentum_of(numbers, o, along))
+        moved = carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, along))
         put_matrix_column(t, _MATRIX, 6, c, plus(moved, stirred))
 
 
 @helper
-def _stirred(numbers, o, speed, x):
-    """Return B of a point times what turns it by x: ``[2 m x x v; x x J w + w x J x - J (w x x)]`` for its twist [v; w]."""
-    mass, w = numbers[0, o], (speed[3], speed[4], speed[5])
-    f0, f1, f2 = cross(x[0], x[1], x[2], speed[0], speed[1], speed[2])
-    a, b = spun_moment(numbers, o, x, w), spun_moment(numbers, o, w, x)
-    c0, c1, c2 = cross(w[0], w[1], w[2], x[0], x[1], x[2])
+def _stirred(n, intervals, numbers, i, speed, x):
+    """Return B of point i times the twist x: ``I ad(x) V - ad(x)^T I V - ad(V)^T I x`` for its twist V.
+
+    Of mass and moments ``[2 m x x v; x x J w + w x J x - J (w x x)]``, x now the turn alone.
+    """
+    o, whole = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i)
+    if whole > 0:
+        crossed = full_times(numbers, 0, whole, twist_cross(x, speed))
+        pressed = wrench_cross(x, full_times(numbers, 0, whole, speed))
+        return plus(crossed, plus(pressed, wrench_cross(speed, full_times(numbers, 0, whole, x))))
+    mass, w, turn = numbers[0, o], (speed[3], speed[4], speed[5]), (x[3], x[4], x[5])
+    f0, f1, f2 = cross(turn[0], turn[1], turn[2], speed[0], speed[1], speed[2])
+    a, b = spun_moment(numbers, o, turn, w), spun_moment(numbers, o, w, turn)
+    c0, c1, c2 = cross(w[0], w[1], w[2], turn[0], turn[1], turn[2])
     return (
         *(2.0 * mass * f0, 2.0 * mass * f1, 2.0 * mass * f2),
         a[0] + b[0] - numbers[0, o + 1] * c0,

@@ -2,7 +2,7 @@
 
 - `rod_numbers`: where things stand; `rod_exponential`: the exponential of SE(3);
 - `rod_motion`: motion outwards and wrenches inwards; `rod_columns`: S and M; `rod_slopes`: the derivatives;
-- `rod_buoyancy`: what a fluid bears.
+- `rod_water`: what a fluid does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, 
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import add_times
-from titop.solvers.kernels.laws.rod_buoyancy import BUOYANCY
 from titop.solvers.kernels.laws.rod_columns import write_columns, write_mass
 from titop.solvers.kernels.laws.rod_matrices import add_product, clear, write_back_transport
 from titop.solvers.kernels.laws.rod_motion import compose, move_outwards, press_inwards, start_wrenches
@@ -31,6 +30,7 @@ from titop.solvers.kernels.laws.rod_numbers import (
 )
 from titop.solvers.kernels.laws.rod_slopes import write_slopes
 from titop.solvers.kernels.laws.rod_tables import TABLE
+from titop.solvers.kernels.laws.rod_water import WATER
 from titop.solvers.kernels.spatial.algebra import carry_wrench, put_six, six, transport
 from titop.solvers.native.kernel import helper
 
@@ -119,5 +119,5 @@ LAW = CompiledLaw(
     slopes=write_slopes,
     energy=_energy,
     room=room_of,
-    surroundings=BUOYANCY,
+    surroundings=WATER,
 )

@@ -74,9 +74,9 @@ def kept_size(n, numbers):
     return motion_at(n, numbers) + MOTION_SIZE * points_of(numbers)
 
 
-def room_of(n, ports, number_count):
+def room_of(n, ports, numbers):
     """Return how many numbers the room has at most."""
-    return 3 * n + 12 + number_count + (3 + MOTION_SIZE) * (number_count // POINT_SIZE)
+    return 3 * n + 12 + len(numbers) + (3 + MOTION_SIZE) * (len(numbers) // POINT_SIZE)
 
 
 @helper

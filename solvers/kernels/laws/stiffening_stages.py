@@ -107,7 +107,7 @@ def _port_room(n):
 
 
 @helper
-def _room(n, ports, number_count):
+def _room(n, ports, numbers):
     """Return how much the stages need: what `_inward` reads of the body alone and of each port; few numbers and tables."""
     return _few_at(n, ports) + FEW + TAKEN + (2 * TABLE + 1) * n
 

@@ -12,7 +12,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import overrides
 from titop.blocks.devices.actuators import Motor
@@ -59,7 +59,7 @@ def law_of(
     def number(entries: list[str], nominal: Array) -> Affine:
         return uncertainty.vector([f"{block.name}.{entry}" for entry in entries], nominal)
 
-    if isinstance(block, RigidBody) and not overrides(block):
+    if isinstance(block, RigidBody) and is_rigid(block):
         return rigid_law(number, block.mass, block.com, block.inertia)
     names = _own_names(assembly, block, uncertainty)
     is_modal = isinstance(block, FlexibleBody) and not overrides(block)

@@ -77,7 +77,7 @@ def test_rows_hold_all_numbers() -> None:
     found = numbers()
     row = packed(found, [Pose([1.0, 2.0, 3.0])] * 3)
     count, n = len(found.fractions) - 1, 3
-    assert len(row) == 1 + n + count * (13 + 2 * n) + 4 * (count + 1) + 2 * n * n + 3 * (1 + 13 + 2 * n + 12)
+    assert len(row) == 3 + n + count * (13 + 2 * n) + 4 * (count + 1) + 2 * n * n + 3 * (1 + 13 + 2 * n + 12)
     assert row[0] == count
     assert row[-3:].tolist() == [1.0, 2.0, 3.0]
 

@@ -128,7 +128,7 @@ class Called:
         self.stages[TERMS] = law.terms.address
         self.law = np.full(records.law_size(self.n, self.ports), np.nan)
         self.slopes = np.full(records.slopes_size(self.n, self.ports), np.nan)
-        self.room = np.full(law.room(self.n, self.ports, len(self.numbers)), np.nan)
+        self.room = np.full(law.room(self.n, self.ports, self.numbers), np.nan)
 
     def call(self, stage: str, q: Array, v: Array, a: Array, twist: Array, acceleration: Array, passive: bool = True) -> None:
         given = [np.ascontiguousarray(x, dtype=float) for x in (q, v, a, twist, acceleration)]

@@ -1,0 +1,107 @@
+"""What a fluid does along a rod: what users say of it, a unit of length, and the same at the rod's points."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rods.sampling import sampled
+from titop.blocks.bodies.rods.section import Section
+from titop.blocks.bodies.water.coefficients import (
+    Coefficients,
+    coefficient_parameters,
+    lift_parameters,
+    matrix_findings,
+    of_direction,
+)
+from titop.blocks.bodies.water.fluid import Fluid
+from titop.blocks.bodies.water.immersion import Water, diagonals, lifting
+
+#: Added mass of the ellipse that a section is, or that reaches as far, in a fluid without friction.
+POTENTIAL = "potential"
+#: The coefficients by name, and their units.
+ADDED = dict.fromkeys(("normal", "normal_y", "normal_z", "tangential"), "1")
+DRAG = ADDED | {"torsional": "1", "viscous_normal": "Pa s", "viscous_tangential": "Pa s"}
+
+
+class RodWater(NamedTuple):
+    """What was said of the fluid around a rod; see `Rod`."""
+
+    fluid: Fluid
+    added_mass: Coefficients
+    drag: Coefficients
+    lift: Array | None
+
+    def at(self, section: Section, area: Array, fractions: Array, lengths: Array, given_length: float) -> Water:
+        """Return what the fluid does at places along a rod.
+
+        Parameters
+        ----------
+        section : Section
+        area : (k,) array, m^2
+        fractions : (k,) array
+            The places, in parts of the length.
+        lengths : (k,) array, m
+            How much of the rod each place stands for.
+        given_length : float, m
+            By which functions of X are called.
+        """
+        y, z = section.reach(fractions, given_length)
+        mass, nothing = self.fluid.density * area * lengths, 0.0 * lengths
+        half = 0.5 * self.fluid.density * lengths
+        widths = y + z, 2.0 * z, 2.0 * y  # across to flow along x, y and z
+        drag = [half * width * of_direction(self.drag, names) for width, names in zip(widths, _DIRECTIONS, strict=True)]
+        spinning = half * ((y + z) / 2.0) ** 4 * of_direction(self.drag, ("torsional",))
+        along, across = (lengths * of_direction(self.drag, (f"viscous_{name}",)) for name in ("tangential", "normal"))
+        quadratic = diagonals([*drag, nothing, nothing, nothing]) + lifting(self.lift, half * widths[0])
+        return Water(
+            self.fluid.current,
+            np.stack([mass, nothing, nothing, nothing], axis=1),
+            self._added(mass, y, z, lengths) + _matrices("added_mass", self.added_mass, fractions, lengths, given_length),
+            quadratic + _matrices("drag", self.drag, fractions, lengths, given_length),
+            diagonals([along, across, across, nothing, nothing, nothing]),
+            diagonals([spinning, nothing, nothing]),
+        )
+
+    def _added(self, mass: Array, y: Array, z: Array, lengths: Array) -> Array:
+        nothing = 0.0 * mass
+        if isinstance(self.added_mass, str):
+            ring = np.pi * self.fluid.density * lengths
+            return diagonals([nothing, ring * z**2, ring * y**2, ring * (y**2 - z**2) ** 2 / 8.0, nothing, nothing])
+        moved = [mass * of_direction(self.added_mass, names) for names in _DIRECTIONS]
+        return diagonals([*moved, nothing, nothing, nothing])
+
+    def findings(self, name: str, fractions: Array, given_length: float) -> list[Finding]:
+        """Return what is wrong with functions of X at inner places of a rod.
+
+        Raises
+        ------
+        ModelError
+            If one fails.
+        """
+        ones = np.ones(len(fractions))
+        for field, given in (("added_mass", self.added_mass), ("drag", self.drag)):
+            for matrix in _matrices(field, given, fractions, ones, given_length) if callable(given) else ():
+                if found := matrix_findings(f"{name}.{field}", matrix, field == "added_mass"):
+                    return found
+        return []
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the numbers by dotted name, with units."""
+        own = {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
+        own |= coefficient_parameters("added_mass", self.added_mass, ADDED)
+        return own | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "1")
+
+
+#: The names that say what a section does along x, y and z, the more special first.
+_DIRECTIONS = ("tangential",), ("normal_y", "normal"), ("normal_z", "normal")
+
+
+def _matrices(field: str, given: Coefficients, fractions: Array, lengths: Array, given_length: float) -> Any:
+    """Return what matrices a unit of length, or a function of X that returns these, make at places (k, 6, 6)."""
+    if callable(given):
+        return sampled(field, given, fractions, given_length, (6, 6)) * lengths[:, None, None]
+    return given * lengths[:, None, None] if isinstance(given, np.ndarray) else 0.0

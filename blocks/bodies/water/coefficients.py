@@ -1,0 +1,145 @@
+"""What users say of a fluid's effects on a body: coefficients by name, or matrices.
+
+A *coefficient* has the name of a direction; which there are, and their units, is the body's. A *matrix* (6 x 6) is in the axes
+of the body or the section, linear first, in SI units; six numbers stand for its diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, did_you_mean
+from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_input import FieldReader, real_array
+
+#: How far, in parts of the largest, a principal value may be below zero: rounding of what users multiply.
+_ROUNDING = 1e-9
+
+#: Coefficients by name, a matrix, a function of the abscissa that returns one, or a word.
+Coefficients = dict[str, Any] | Any
+
+
+def read_coefficients(
+    reader: FieldReader, field: str, value: Any, names: Mapping[str, str], words: tuple[str, ...] = (), along: bool = False
+) -> Coefficients:
+    """Read coefficients: a number, which stands for the first of the names, a mapping of names to numbers, or a matrix.
+
+    Parameters
+    ----------
+    reader : FieldReader
+    field : str
+    value : object
+    names : mapping of str to str
+        The directions, and the units of their coefficients.
+    words : tuple of str
+        What may stand instead.
+    along : bool
+        Whether a function of X (m) may, which returns a matrix.
+    """
+    if value is None or (isinstance(value, str) and value in words):
+        return value
+    if along and callable(value):
+        check_function(f"{reader.owner}.{field}", value, "X")
+        return value
+    if isinstance(value, Mapping):
+        return _read_named(reader, field, value, names)
+    given = real_array(value)
+    if given is not None and given.shape == ():
+        return _read_named(reader, field, {next(iter(names)): value}, names)
+    if given is None or given.shape not in ((6,), (6, 6)):
+        listed = ", ".join(f'"{word}"' for word in words)
+        expected = "a number, numbers by name, or a 6 x 6 matrix" + (f", or {listed}" if words else "")
+        reader.report("wrong-type", field, value, expected, f'write {{"{next(iter(names))}": 1.0}}')
+        return None
+    matrix = reader.array(field, np.diag(given) if given.ndim == 1 else given, (6, 6))
+    reader.findings += matrix_findings(f"{reader.owner}.{field}", matrix, field == "added_mass")
+    return matrix
+
+
+def _read_named(reader: FieldReader, field: str, value: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, float]:
+    read = {}
+    for name, entry in value.items():
+        where = f"{field}.{name}"
+        if name not in names:
+            reader.report("unknown-coefficient", where, name, "the name of a coefficient", did_you_mean(str(name), names))
+        else:
+            read[name] = reader.non_negative(where, entry, "negative-coefficient")
+    return read
+
+
+def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]:
+    """Return what is wrong with the matrix of an added mass, which is symmetric, or of a drag: those feed no energy."""
+    if not np.isfinite(matrix).all():
+        return []
+    size = np.abs(matrix).max()
+    if symmetric and np.abs(matrix - matrix.T).max() > _ROUNDING * size:
+        advice = "use (M + M.T) / 2"
+        return [Finding("not-symmetric", where, matrix, "a symmetric matrix", advice)]
+    lowest = np.linalg.eigvalsh(matrix / 2 + matrix.T / 2)[0]
+    if lowest < -_ROUNDING * size:
+        found = f"a principal value of {lowest:.3g}"
+        expected = "principal values >= 0: no fluid feeds energy" if not symmetric else "principal values >= 0"
+        return [Finding("negative-coefficient", where, found, expected, "check signs, and that linear entries come first")]
+    return []
+
+
+def read_lift(reader: FieldReader, field: str, value: Any) -> Array | None:
+    """Read the axis l (3) of ``|v| l x v``; a number stands for one along x."""
+    if value is None:
+        return None
+    given = real_array(value)
+    if given is not None and given.shape == ():
+        value = [float(given), 0.0, 0.0]
+    return reader.array(field, value, (3,), "give a number, or three: the force is along (x, y, z) x velocity")
+
+
+def coefficient_parameters(field: str, value: Coefficients, names: Mapping[str, str]) -> dict[str, tuple[float, str]]:
+    """Return coefficients by dotted name, with units; matrices, functions and words are none."""
+    if not isinstance(value, dict):
+        return {}
+    return {f"{field}.{name}": (float(entry), names[name]) for name, entry in value.items()}
+
+
+def lift_parameters(value: Array | None, unit: str) -> dict[str, tuple[float, str]]:
+    """Return the entries of a lift's axis likewise."""
+    return {} if value is None else {f"lift.{axis}": (float(x), unit) for axis, x in zip("xyz", value, strict=True)}
+
+
+def of_direction(value: Any, names: tuple[str, ...]) -> Any:
+    """Return the coefficient of the first of some names that was given, zero if none was."""
+    given = value if isinstance(value, dict) else {}
+    return next((given[name] for name in names if name in given), 0.0)
+
+
+def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
+    """Return a field of a block in a fluid, and what it is with one of its parameters changed.
+
+    Parameters
+    ----------
+    block : Block
+    name : str
+        Dotted, as among the parameters: the field first.
+    value : float or complex
+    """
+    field, _, entry = name.partition(".")
+    given = getattr(block, field)
+    if field == "fluid":
+        return field, given.with_parameter(entry, value)
+    return field, replaced(given, "xyz".index(entry), value) if field == "lift" else {**given, entry: value}
+
+
+def report_dry(reader: FieldReader, fields: Mapping[str, Any]) -> None:
+    """Report what was said of the effects of a fluid that is not there.
+
+    Parameters
+    ----------
+    reader : FieldReader
+    fields : mapping of name to value
+    """
+    for field, value in fields.items():
+        if value is not None:
+            reader.report("no-fluid", field, value, f"a fluid, since there is {field}", "write fluid=tt.Fluid(1000.0)")

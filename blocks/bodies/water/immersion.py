@@ -1,0 +1,135 @@
+"""What a fluid does at the sections of a body, and to the body.
+
+At a section that moves with the twist V, with the current c in its axes, C = [c; 0] and U = V - C, in the section's frame::
+
+    W = -(A dU/dt - ad(U)^T A U) - |u| Q U - L U - [0; |w| R w] - [m g; m b x g]
+
+with u the velocity in U, w the angular velocity, A the added inertia, Q drag and lift, L and R drag, m the displaced mass about
+b and g gravity (Kirchhoff; key M, section 6.3). The body's own law has ``A (dV/dt - G) - ad(V)^T A V`` beside its inertia; what
+is left is told here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, cross, skew
+
+
+class Water(NamedTuple):
+    """What a fluid does at s sections.
+
+    Attributes
+    ----------
+    current : (3,) array, m/s
+        In the inertial frame.
+    displaced : (s, 4) array
+        Mass (kg) and first moment (kg m) of the displaced fluid.
+    added : (s, 6, 6) array
+        Inertia of the fluid that is moved along (kg, kg m, kg m^2).
+    quadratic : (s, 6, 6) array
+        Wrench a unit of speed and twist against both (kg/m, and by m for each moment and turn).
+    linear : (s, 6, 6) array
+        Wrench a unit of twist.
+    spinning : (s, 3, 3) array, N m s^2
+        Moment a unit of angular speed and angular velocity.
+    """
+
+    current: Array
+    displaced: Array
+    added: Array
+    quadratic: Array
+    linear: Array
+    spinning: Array
+
+    @property
+    def moves_along(self) -> bool:
+        """Whether fluid is moved along."""
+        return bool(self.added.any())
+
+    @property
+    def presses(self) -> bool:
+        """Whether it presses more than at rest in still fluid."""
+        drags = self.quadratic.any() or self.linear.any() or self.spinning.any()
+        return bool(drags or (self.moves_along and self.current.any()))
+
+
+def weightless(water: Water) -> Array:
+    """Return the inertia (s, 6, 6) of sections at which gravity does not pull: displaced and added."""
+    mass, (x, y, z) = water.displaced[:, 0], water.displaced[:, 1:].T
+    displaced = np.zeros_like(water.added, dtype=water.displaced.dtype)
+    for k in range(3):
+        displaced[:, k, k] = mass
+    for (i, j), moment in zip(((1, 2), (2, 0), (0, 1)), (x, y, z), strict=True):
+        displaced[:, 3 + j, i], displaced[:, 3 + i, j] = moment, -moment
+        displaced[:, i, 3 + j], displaced[:, j, 3 + i] = moment, -moment
+    return displaced + water.added
+
+
+def gathered(inertia: Array, jacobians: Array) -> Array:
+    """Return the inertia (6 + n, 6 + n) of sections (s, 6, 6) that move by `jacobians` (s, 6, 6 + n)."""
+    width = jacobians.shape[-1]
+    return jacobians.reshape(-1, width).T @ (inertia @ jacobians).reshape(-1, width)
+
+
+def pressed(jacobians: Array, wrenches: Array) -> Array:
+    """Return what wrenches (s, 6) on sections press on the body with (6 + n)."""
+    return np.einsum("sij,si->j", jacobians, wrenches)
+
+
+def moving_wrenches(added: Array, twists: Array, accelerations: Array) -> Array:
+    """Return the wrenches (s, 6) ``A dV/dt - ad(V)^T A V`` that move fluid along."""
+    return _times(added, accelerations) + _turned(twists, _times(added, twists))
+
+
+def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
+    """Return the wrenches (s, 6) of the stream at rest of gravity: drag, lift, and what the current changes of the added mass.
+
+    Parameters
+    ----------
+    water : Water
+    twists : (s, 6) array
+    current : (s, 3) array, m/s
+        In the axes of the sections.
+    """
+    nothing = np.zeros_like(current)
+    flow, C = twists - np.concatenate([current, nothing], axis=1), np.concatenate([current, nothing], axis=1)
+    turning = np.concatenate([cross(twists[:, 3:], current), nothing], axis=1)
+    drifting, carried = _times(water.added, C), _times(water.added, flow)
+    wrenches = _turned(twists, drifting) + _turned(C, carried) - _times(water.added, turning)
+    speed, spin = (np.sqrt((part**2).sum(axis=1))[:, None] for part in (flow[:, :3], flow[:, 3:]))
+    spun = spin * _times(water.spinning, twists[:, 3:])
+    drag = speed * _times(water.quadratic, flow) + _times(water.linear, flow) + np.concatenate([0.0 * spun, spun], axis=1)
+    return wrenches - drag
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    """Return the products of matrices (s, k, k) and vectors (s, k)."""
+    product: Array = (matrices @ vectors[:, :, None])[..., 0]
+    return product
+
+
+def _turned(twists: Array, wrenches: Array) -> Array:
+    """Return ``-ad(V)^T W`` (s, 6)."""
+    spins, forces = twists[:, 3:], wrenches[:, :3]
+    return np.concatenate([cross(spins, forces), cross(spins, wrenches[:, 3:]) + cross(twists[:, :3], forces)], axis=1)
+
+
+def diagonals(entries: list[Any]) -> Array:
+    """Return diagonal matrices (s, k, k) with k `entries`, each of them (s,)."""
+    return np.eye(len(entries)) * np.stack(np.broadcast_arrays(*entries), axis=-1)[:, None, :]
+
+
+def lifting(axis: Array | None, factors: Array) -> Array:
+    """Return the part (s, 6, 6) of Q that lifts: force ``factor |v| axis x v``."""
+    turn = np.zeros((6, 6)) if axis is None else np.pad(skew(axis), (0, 3))
+    return -factors[:, None, None] * turn
+
+
+def water_numbers(water: Water) -> Array:
+    """Return the numbers for kernels: see `titop.solvers.kernels.laws.rod_numbers`."""
+    parts = water.displaced, water.added, water.quadratic, water.linear, water.spinning
+    points = np.hstack([part.reshape(len(water.added), -1) for part in parts])
+    return np.concatenate([water.current, [float(water.presses)], points.ravel()])

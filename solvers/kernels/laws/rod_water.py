@@ -1,0 +1,235 @@
+"""Rods in a fluid: what it bears, weighs less than it moves along, drags and lifts, as a wrench on every point.
+
+Locals of a point, in the axes of its section: V its twist, c the current and g gravity, A the added inertia, C = [c; 0], U the
+twist less C. The law knows ``A (dV/dt - G)`` and ``-ad(V)^T A V``; in a fluid that streams, U takes the place of V, and A does
+not weigh.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import OK
+from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
+from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
+from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces, write_columns_at_base
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_motion import move_outwards
+from titop.solvers.kernels.laws.rod_numbers import (
+    ADDED,
+    CURRENT,
+    DISPLACED,
+    IS_MOVING,
+    LINEAR,
+    QUADRATIC,
+    SPINNING,
+    TWIST,
+    WRENCH,
+    fluid_at,
+    fluid_point_at,
+    intervals_of,
+    kept_place,
+    kept_size,
+)
+from titop.solvers.kernels.laws.rod_slopes import ROWS, move_columns, press_columns
+from titop.solvers.kernels.laws.rod_tables import TABLE
+from titop.solvers.kernels.spatial.algebra import (
+    carry_wrench,
+    cross,
+    full_times,
+    minus,
+    plus,
+    put_six,
+    rotate,
+    rotate_back,
+    scaled,
+    six,
+    transport,
+    unit,
+    wrench_cross,
+)
+from titop.solvers.native.kernel import helper
+
+#: Added to speeds by which is divided what vanishes with them faster.
+_TINY = 1e-300
+
+#: Numbers of the matrices of a point: of what S and X change (6 x 12), of what turns of it do (6 x 6).
+_BY_TURN, _BY_Q = 72, 108
+
+
+@helper
+def _weight(t, o, g):
+    """Return minus what gravity would pull at the displaced fluid, and at the added inertia."""
+    m, x, y, z = t[0, o + DISPLACED], t[0, o + DISPLACED + 1], t[0, o + DISPLACED + 2], t[0, o + DISPLACED + 3]
+    a, b, c = cross(x, y, z, g[0], g[1], g[2])
+    pulled = full_times(t, 0, o + ADDED, (g[0], g[1], g[2], 0.0, 0.0, 0.0))
+    return scaled(-1.0, plus(pulled, (m * g[0], m * g[1], m * g[2], a, b, c)))
+
+
+@helper
+def _stream(t, o, speed, c):
+    """Return what the added inertia takes less in the current, ``ad(..)`` of V and C, and the drag, of U."""
+    x, y, z = cross(speed[3], speed[4], speed[5], c[0], c[1], c[2])
+    current = c[0], c[1], c[2], 0.0, 0.0, 0.0
+    drifting, carried = full_times(t, 0, o + ADDED, current), full_times(t, 0, o + ADDED, speed)
+    taken = full_times(t, 0, o + ADDED, (x, y, z, 0.0, 0.0, 0.0))
+    pressed = plus(wrench_cross(speed, drifting), wrench_cross(current, minus(carried, drifting)))
+    flow = minus(speed, current)
+    drag = scaled(_speed(flow), full_times(t, 0, o + QUADRATIC, flow))
+    x, y, z = rotate(t, 0, o + SPINNING, speed[3], speed[4], speed[5])
+    spun = scaled(_spin(flow), (0.0, 0.0, 0.0, x, y, z))
+    return minus(minus(pressed, taken), plus(plus(drag, spun), full_times(t, 0, o + LINEAR, flow)))
+
+
+@helper
+def _speed(x):
+    return np.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
+
+
+@helper
+def _spin(x):
+    return np.sqrt(x[3] * x[3] + x[4] * x[4] + x[5] * x[5])
+
+
+@helper
+def _drag_slope(t, o, flow, x):
+    """Return what the drag grows by with a change x of U."""
+    speed, spin = _speed(flow), _spin(flow)
+    along = (flow[0] * x[0] + flow[1] * x[1] + flow[2] * x[2]) / (speed + _TINY)
+    about = (flow[3] * x[3] + flow[4] * x[4] + flow[5] * x[5]) / (spin + _TINY)
+    moved = plus(scaled(speed, x), scaled(along, flow))
+    turning = plus(scaled(spin, x), scaled(about, flow))
+    a, b, c = rotate(t, 0, o + SPINNING, turning[3], turning[4], turning[5])
+    quadratic = full_times(t, 0, o + QUADRATIC, moved)
+    return plus(plus(quadratic, (0.0, 0.0, 0.0, a, b, c)), full_times(t, 0, o + LINEAR, x))
+
+
+@helper
+def _by_twist(t, o, speed, c, x):
+    """Return what the stream's wrench changes by with a change x of V."""
+    a, b, d = cross(x[3], x[4], x[5], c[0], c[1], c[2])
+    current = c[0], c[1], c[2], 0.0, 0.0, 0.0
+    pressed = plus(wrench_cross(x, full_times(t, 0, o + ADDED, current)), wrench_cross(current, full_times(t, 0, o + ADDED, x)))
+    taken = full_times(t, 0, o + ADDED, (a, b, d, 0.0, 0.0, 0.0))
+    return minus(minus(pressed, taken), _drag_slope(t, o, minus(speed, current), x))
+
+
+@helper
+def _by_current(t, o, speed, c, x):
+    """Return what it changes by with a change x (3) of c."""
+    a, b, d = cross(speed[3], speed[4], speed[5], x[0], x[1], x[2])
+    current, change = (c[0], c[1], c[2], 0.0, 0.0, 0.0), (x[0], x[1], x[2], 0.0, 0.0, 0.0)
+    flow, changed = minus(speed, current), full_times(t, 0, o + ADDED, change)
+    pressed = plus(wrench_cross(flow, changed), wrench_cross(change, full_times(t, 0, o + ADDED, flow)))
+    taken = full_times(t, 0, o + ADDED, (a, b, d, 0.0, 0.0, 0.0))
+    return plus(minus(pressed, taken), _drag_slope(t, o, flow, change))
+
+
+@helper
+def _at_point(rod, i, kept, g, c, moving):
+    """Return the wrench on point i, in its axes; gravity and current in those of the base."""
+    o, here = fluid_point_at(fluid_at(rod), i), kept_place(i)
+    wrench = _weight(rod, o, rotate_back(kept, 0, here, g[0], g[1], g[2]))
+    if moving:
+        current = rotate_back(kept, 0, here, c[0], c[1], c[2])
+        return plus(wrench, _stream(rod, o, six(kept, 0, here + TWIST), current))
+    return wrench
+
+
+@helper
+def _fields(rod, pose, gravity):
+    """Return gravity and current in the axes of the base."""
+    g, o, base = vector_at(gravity, 3), fluid_at(rod) + CURRENT, row_at(pose, 12)
+    down = rotate_back(base, 0, 0, g[0], g[1], g[2])
+    return down, rotate_back(base, 0, 0, rod[0, o], rod[0, o + 1], rod[0, o + 2])
+
+
+@helper
+def _is_moving(rod):
+    """Tell whether the fluid presses more than at rest in still fluid."""
+    return rod[0, fluid_at(rod) + IS_MOVING] > 0.0
+
+
+@helper
+def _press(n, rod, moving, q, v, twist, fields, kept, efforts):
+    """Write what the fluid presses on the base and the coordinates with. No port takes part."""
+    still, rest = np.zeros(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    move_outwards(n, 0, 0, rod, q, v, still, six(twist, 0, 0), rest, kept)
+    for i in range(intervals_of(rod) + 1):
+        put_six(kept, 0, kept_place(i) + WRENCH, _at_point(rod, i, kept, fields[0], fields[1], moving))
+    press_forces(n, 0, rod, kept, efforts, 0)
+
+
+def _apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
+    rod, result, fields = row_at(numbers, count), row_at(efforts, 6 + n), _fields(row_at(numbers, count), pose, gravity)
+    kept, moving = np.empty((1, kept_size(intervals_of(rod), 0))), applying > 1 and _is_moving(rod)
+    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), row_at(twist, 6), fields, kept, result)
+    return OK
+
+
+def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
+    rod, size, result = row_at(numbers, count), 6 + n, row_at(slopes, (6 + n) * (2 * n + 12))
+    places, fields, moving = intervals_of(rod) + 1, _fields(rod, pose, gravity), _is_moving(rod)
+    kept, pressed = np.empty((1, kept_size(places - 1, 0))), np.empty((1, size))
+    rows = ROWS if moving else 6
+    columns, wrenches = np.empty((1, rows * n * places)), np.empty((1, 6 * n * places))
+    tables, small = np.empty((1, (places + 2) * TABLE)), np.empty((1, _BY_Q + 18 * n))
+    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), row_at(twist, 6), fields, kept, pressed)
+    if moving:
+        move_columns(n, 0, ALL_STEPS, rod, kept, tables, columns)
+    else:
+        write_columns_at_base(n, 0, rod, kept, tables, small, columns)
+    clear(wrenches, 0, 6 * n * places)
+    clear(result, 0, size * (2 * n + 12))
+    for i in range(places):
+        _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, result)
+    press_columns(n, 0, ALL_STEPS, rows, rod, kept, tables, columns, wrenches, small, result)
+    return OK
+
+
+@helper
+def _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, slopes):
+    """Add to the slopes what the wrench on a point does, and write what it changes by with q."""
+    s, by_v, turning = rows * n * i, _BY_Q + 6 * n, (6 + n) * (2 * n + 6)
+    _write_point(rod, i, moving, fields, kept, small)
+    clear(small, _BY_Q, 12 * n)
+    add_product(small, _BY_Q, 6, small, 0, 12, 2 if moving else 1, columns, s, n)
+    add_scaled(wrenches, 6 * n * i, 1.0, small, _BY_Q, 6 * n)
+    add_scaled(slopes, turning, 1.0, small, _BY_TURN, 36)
+    for j in range(n):
+        add_rows(slopes, turning + 6 * (6 + j), column_of(columns, s, n, j), small, _BY_TURN, 6, 6)
+    if moving:
+        add_product(small, by_v, 6, small, 6, 12, 1, columns, s, n)
+        add_scaled(slopes, by_rate_at(n), 1.0, small, by_v, 6 * n)
+        for r in range(6):
+            add_scaled(slopes, by_twist_at(n) + 6 * r, 1.0, small, 12 * r + 6, 6)
+        for j in range(n):
+            x = column_of(columns, s, n, j)
+            add_rows(slopes, by_rate_at(n) + (6 + j) * n, x, small, by_v, n, n)
+            add_rows(slopes, by_twist_at(n) + 6 * (6 + j), x, small, 6, 12, 6)
+
+
+@helper
+def _write_point(rod, i, moving, fields, kept, t):
+    """Write in the axes of the base what a twist of a point changes of its wrench, held by it and turned, and by its speed.
+
+    ``[-ad()^T W + G, N]``, then G, of turns alone.
+    """
+    o, here = fluid_point_at(fluid_at(rod), i), kept_place(i)
+    speed, wrench = six(kept, 0, here + TWIST), _at_point(rod, i, kept, fields[0], fields[1], moving)
+    g = rotate_back(kept, 0, here, fields[0][0], fields[0][1], fields[0][2])
+    c = rotate_back(kept, 0, here, fields[1][0], fields[1][1], fields[1][2])
+    wrench = carry_wrench(kept, 0, here, wrench)
+    for k in range(6):
+        x = transport(kept, 0, here, unit(k))
+        turned = _weight(rod, o, cross(g[0], g[1], g[2], x[3], x[4], x[5]))
+        if moving:
+            turned = plus(turned, _by_current(rod, o, speed, c, cross(c[0], c[1], c[2], x[3], x[4], x[5])))
+            put_matrix_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(rod, o, speed, c, x)))
+        turned = carry_wrench(kept, 0, here, turned)
+        put_matrix_column(t, 0, 12, k, plus(wrench_cross(unit(k), wrench), turned))
+        put_matrix_column(t, _BY_TURN, 6, k, turned)
+
+
+WATER = CompiledSurroundings("rod_water", _apply, _apply_slopes)
