@@ -147,8 +147,8 @@ class Contact(Interaction):
     Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
     distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.
 
-    A capsule touches planes and hollow walls with the spheres at its ends, which is all that can come near them. Other shapes
-    it touches in one point; let these touch the capsule, as the shape of its port, where they are spheres.
+    A capsule touches planes and hollow walls with the spheres at its ends, which is all that can come near them. Against other
+    shapes it is refused: let what is there touch the capsule, as the shape of its port, by spheres, or give `points` along it.
 
     Forces, gaps and velocities are read by `Model.contacts` and as outputs: ``name.gap``, ``name.force``, ``name[3].force``.
 
@@ -405,6 +405,9 @@ class Contact(Interaction):
         if isinstance(self.on, Shape) and self.radius is not None:
             expected, advice = "None: the shape that touches has a radius", "leave the radius out"
             yield Finding("two-radii", f"{self.name}.radius", self.radius, expected, advice)
+        elif isinstance(self.on, Shape) and self.on.kind == "capsule" and self.shape is not None and self.shape.is_convex:
+            expected, advice = "a plane or a hollow cylinder", "let spheres touch the capsule instead, or give points along it"
+            yield Finding("bad-capsule", f"{self.name}.shape", self.shape, expected, advice)
         elif self.radius is None and not isinstance(self.on, Rod | Shape):
             yield Finding("no-radius", f"{self.name}.radius", None, "a length >= 0", "write 0 for points")
         if self.tangential_stiffness > 0 and not self.friction > 0:

@@ -19,7 +19,7 @@ PLACES = (np.arange(100) + 0.5) / 100 * LENGTH
 
 
 def beam(foundation: float) -> Any:
-    """Return the deflection (m, downwards) of a clamped beam under its weight, on what lies below it: ``E I w'''' = q - k (w - c)+``.
+    """Return the deflection (m, downwards) of a clamped beam under its weight: E I w'''' = q - k max(w - c, 0).
 
     Euler and Bernoulli's, of small slopes: those here are below 0.01, and count by their squares.
     """
