@@ -33,12 +33,15 @@ class Touch(NamedTuple):
         On the sphere, about its centre.
     slip : (3,) array, m/s
         Velocity of the sphere's surface along the other.
+    bending : (3,) array, m/s
+        How the bristle bends, if there are bristles; zero else.
     """
 
     gap: Any
     force: Array
     torque: Array
     slip: Array
+    bending: Array
 
 
 def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
@@ -115,6 +118,9 @@ class Contact(Interaction):
         Where spheres stand: places (k, 3; m) in the second port's frame, its origin by default; on a rod their number, with
         equal distances from the base to the tip, or abscissas (k, m); on a deformable body material points (k, 3; m at rest),
         those of the outline of its domain by default.
+    tangential_stiffness : float, 1/m
+        With one, a bristle at every point holds what friction can hold: it bends along the surface as this slips, with the
+        stiffness ``tangential_stiffness N``, up to where friction gives in. See the notes.
     rolling : float, m
         Of rolling friction: a torque that opposes what a sphere turns by against the shape, about all axes alike,
         ``rolling N r w / sqrt(r^2 w^2 + slip_velocity^2)`` for the angular velocity w and the radius r.
@@ -127,11 +133,22 @@ class Contact(Interaction):
     holds still only against forces, and creeps under friction as every smooth friction does: on a slope below the friction
     angle at ``slip_velocity s / sqrt(1 - s^2)``, with s the tangent of the slope by the coefficient.
 
+    Bristles have three states of the first order a point, ``name.bristle_x`` and so on: how far each is bent, b (m), in the
+    shape's frame. With ``e = friction / tangential_stiffness``, how far friction can bend one, and the slip v, in contact::
+
+        db/dt = v - a(|b|/e) max(v . b, 0) b/|b|^2      a = 0 up to 1, and 1 from 2 on, smooth in between
+        w = b/e + (db/dt)/slip_velocity                 friction = -friction N w / (1 + |w|^8)^(1/8)
+
+    So what rests is held without creeping, damped as the slip velocity says; what slides has Coulomb's friction up to 0.05 %
+    (P. Dupont and others, Single state elastoplastic friction models, 2002, for one direction). Without contact bristles
+    straighten. Since their stiffness follows N, a normal force that grows while one is bent does work, up to ``friction e / 2``
+    a newton.
+
     Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
     distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.
 
-    A capsule touches planes and hollow walls with the spheres at its ends, which is all that can come near them. Other shapes
-    it touches in one point; let these touch the capsule, as the shape of its port, where they are spheres.
+    A capsule touches planes and hollow walls with the spheres at its ends, which is all that can come near them. Against other
+    shapes it is refused: let what is there touch the capsule, as the shape of its port, by spheres, or give `points` along it.
 
     Forces, gaps and velocities are read by `Model.contacts` and as outputs: ``name.gap``, ``name.force``, ``name[3].force``.
 
@@ -159,6 +176,7 @@ class Contact(Interaction):
     shape = Field(_read_shape)
     points = Field(_read_points)
     rolling = Field(non_negative("negative-rolling"))
+    tangential_stiffness = Field(non_negative("negative-stiffness"))
 
     def __init__(
         self,
@@ -175,11 +193,13 @@ class Contact(Interaction):
         shape: Shape | None = None,
         points: Any = None,
         rolling: float = 0.0,
+        tangential_stiffness: float = 0.0,
     ) -> None:
         super().__init__(name)
         self.radius, self.stiffness, self.normal = radius, stiffness, normal
         self.dissipation, self.friction, self.slip_velocity = dissipation, friction, slip_velocity
         self.exponent, self.on, self.shape, self.points, self.rolling = exponent, on, shape, points, rolling
+        self.tangential_stiffness = tangential_stiffness
         self._update()
 
     @property
@@ -188,7 +208,8 @@ class Contact(Interaction):
         own = {"radius": "m"} if np.ndim(self.radius) == 0 and self.radius is not None else {}
         unit = f"N/m^{np.real(self.exponent):g}" if np.real(self.exponent) != 1.0 else "N/m"
         own |= {"stiffness": unit, "dissipation": "s/m", "friction": "1", "slip_velocity": "m/s"}
-        return own | {"exponent": "1", "rolling": "m"}
+        bristles = {"tangential_stiffness": "1/m"} if self.tangential_stiffness else {}
+        return own | {"exponent": "1", "rolling": "m"} | bristles
 
     # -- what touches what -------------------------------------------------------------------------------------------------
 
@@ -278,13 +299,27 @@ class Contact(Interaction):
         count = len(self.touching.radii)
         return (self.name,) if count == 1 else tuple(f"{self.name}[{k}]" for k in range(count))
 
+    @property
+    def state_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the bristles' components."""
+        count = len(self.touching.radii) if self.tangential_stiffness else 0
+        numbers = [""] if count == 1 else map(str, range(count))
+        return tuple(f"bristle{number}_{axis}" for number in numbers for axis in "xyz")
+
+    @property
+    def state_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Metres."""
+        return ("m",) * len(self.state_names)
+
     # -- what it does ------------------------------------------------------------------------------------------------------
 
     def touches(self, motion: TargetMotion) -> list[Touch]:
         """Return what the contact does at every sphere."""
-        return [self._touch(seen) for seen in self.touching.seen(motion)]
+        seen = self.touching.seen(motion)
+        bristles = motion.x.reshape(-1, 3) if len(self.state_names) else [None] * len(seen)
+        return [self._touch(*each) for each in zip(seen, bristles, strict=True)]
 
-    def _touch(self, seen: Seen) -> Touch:
+    def _touch(self, seen: Seen, bristle: Array | None) -> Touch:
         distance, normal = self.touched.distance(seen.place)
         n, gap = np.array(normal), distance - seen.radius
         depth = -gap if np.real(gap) < 0 else 0.0 * gap
@@ -292,10 +327,33 @@ class Contact(Interaction):
         lever = -distance * n if self.touching.turns else 0.0 * n
         slip = seen.rate + cross(seen.spin, lever)
         slip = slip - (n @ slip) * n
-        force = push * n - self.friction * push * slip / np.sqrt(slip @ slip + self.slip_velocity**2)
+        bending, w = np.zeros(3), slip / np.sqrt(slip @ slip + self.slip_velocity**2)
+        if bristle is not None:
+            bending, w = self._bent(bristle, n, slip, bool(np.real(gap) < 0))
+        force = push * n - self.friction * push * w
         turning = np.sqrt(seen.radius**2 * (seen.spin @ seen.spin) + self.slip_velocity**2)
         torque = cross(lever, force) - self.rolling * push * seen.radius / turning * seen.spin
-        return Touch(gap, force, torque, slip)
+        return Touch(gap, force, torque, slip, bending)
+
+    def _bent(self, bristle: Array, n: Array, slip: Array, touches: bool) -> tuple[Array, Array]:
+        """Return the rate (3) of a bristle, and its friction (3) in parts of Coulomb's."""
+        reach = self.friction / self.tangential_stiffness
+        away = (n @ bristle) * n
+        b = bristle - away
+        square = b @ b
+        part = (square / reach**2 - 1.0) / 3.0
+        part = 0.0 * part if np.real(part) < 0 else (0.0 * part + 1.0 if np.real(part) > 1 else part)
+        along = slip @ b
+        giving = part**2 * (3.0 - 2.0 * part) * (along if np.real(along) > 0 else 0.0 * along)
+        bending = slip - giving / (square if np.real(square) > 0 else square + 1.0) * b
+        w = b / reach + bending / self.slip_velocity
+        size = np.sqrt(np.sqrt(np.sqrt(1.0 + (w @ w) ** 4)))
+        straightening = self.slip_velocity / reach
+        return bending - straightening * away if touches else -straightening * bristle, w / size
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        """Return the rates (k, m/s) of the bristles' components."""
+        return np.concatenate([touch.bending for touch in self.touches(motion)])
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (2, 6) on both ports, each in its frame, and the efforts (n) on the coordinates."""
@@ -322,7 +380,8 @@ class Contact(Interaction):
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.contact`."""
         own = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
-        return np.concatenate([self.touched.numbers, own, [float(self.touching.turns)], self.touching.numbers])
+        rest = float(self.touching.turns), self.tangential_stiffness
+        return np.concatenate([self.touched.numbers, own, rest, self.touching.numbers])
 
     # -- checks ------------------------------------------------------------------------------------------------------------
 
@@ -346,8 +405,15 @@ class Contact(Interaction):
         if isinstance(self.on, Shape) and self.radius is not None:
             expected, advice = "None: the shape that touches has a radius", "leave the radius out"
             yield Finding("two-radii", f"{self.name}.radius", self.radius, expected, advice)
+        elif isinstance(self.on, Shape) and self.on.kind == "capsule" and self.shape is not None and self.shape.is_convex:
+            expected, advice = "a plane or a hollow cylinder", "let spheres touch the capsule instead, or give points along it"
+            yield Finding("bad-capsule", f"{self.name}.shape", self.shape, expected, advice)
         elif self.radius is None and not isinstance(self.on, Rod | Shape):
             yield Finding("no-radius", f"{self.name}.radius", None, "a length >= 0", "write 0 for points")
+        if self.tangential_stiffness > 0 and not self.friction > 0:
+            expected = "0 without friction: bristles hold what friction can hold"
+            where = f"{self.name}.tangential_stiffness"
+            yield Finding("no-friction", where, self.tangential_stiffness, expected, "give friction")
         if self.rolling > 0 and self.radius is not None and not np.all(np.asarray(self.radius) > 0):
             expected, advice = "0: points do not roll", "give a radius > 0"
             yield Finding("rolling-point", f"{self.name}.rolling", self.rolling, expected, advice)

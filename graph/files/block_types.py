@@ -307,6 +307,7 @@ register_block(
         "shape": Field(SHAPE, None),
         "points": Field(POINTS, None),
         "rolling": Field(NUMBER, 0.0),
+        "tangential_stiffness": Field(NUMBER, 0.0),
     },
 )
 register_block(

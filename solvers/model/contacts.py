@@ -43,8 +43,21 @@ class Contacts(NamedTuple):
 class ContactReadings(Readings):
     """What is read of contacts."""
 
-    def contacts(self, q: Any, v: Any, name: str | None = None) -> Contacts:
-        """Return what all contacts do, or one of a `name`, at a state or at stacked ones.
+    def contacts(self, q: Any, v: Any, name: str | None = None, x: Any = None) -> Contacts:
+        """Return what all contacts do at k spheres or points, or one of them, at a state or at stacked ones.
+
+        Parameters
+        ----------
+        q, v : array_like (nq,), (nv,)
+        name : str, optional
+            Of the one contact.
+        x : array_like (nx,), optional
+            States of the first order, m, such as those of bristles; zero by default.
+
+        Returns
+        -------
+        Contacts
+            Gaps and depths (k, m), forces (k, 3; N) and slip (k, 3; m/s).
 
         Examples
         --------
@@ -59,7 +72,7 @@ class ContactReadings(Readings):
         """
         loops = self._contacts_of(name)
         names = tuple(name for loop in loops for name in loop.closure.point_names)
-        gaps, forces, slips = self._touches(q, v, loops)
+        gaps, forces, slips = self._touches(q, v, self.inputs.whole(None, x), loops)
         return Contacts(names, gaps, np.maximum(-gaps, 0.0), forces, slips)
 
     def _contacts_of(self, name: str | None) -> list[Loop]:
@@ -76,9 +89,10 @@ class ContactReadings(Readings):
         return [*found.values()] if name is None else [found[name]]
 
     @rowwise
-    def _touches(self, q: Any, v: Any, loops: list[Loop]) -> tuple[Array, Array, Array]:
-        q, v = self._read_q(q), self._read_v("v", v)
-        touches = [touch for loop in loops for touch in loop.closure.touches(target_motion(self, loop, q, v))]
+    def _touches(self, q: Any, v: Any, u: Any, loops: list[Loop]) -> tuple[Array, Array, Array]:
+        q, v, driving = self._read_q(q), self._read_v("v", v), dict(self.inputs.driving)
+        motions = [target_motion(self, loop, q, v, np.asarray(u)[driving.get(loop.closure.name, [])]) for loop in loops]
+        touches = [touch for loop, motion in zip(loops, motions, strict=True) for touch in loop.closure.touches(motion)]
         forces, slips = ([part[k] for part in touches] for k in (1, 3))
         gaps = np.array([touch.gap for touch in touches], float)
         return gaps, np.array(forces, float).reshape(-1, 3), np.array(slips, float).reshape(-1, 3)

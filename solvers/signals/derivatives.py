@@ -76,6 +76,6 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),
     Kind.STRAIN: lambda at, change, of, inputs: strain_derivative(at, change, of.owner),
     Kind.SECTION_WRENCH: lambda at, change, of, inputs: section_wrench_derivative(at, change, of, inputs),
-    Kind.GAP: lambda at, change, of, inputs: contact_derivatives(at, change, of),
-    Kind.CONTACT_FORCE: lambda at, change, of, inputs: contact_derivatives(at, change, of),
+    Kind.GAP: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
+    Kind.CONTACT_FORCE: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
 }

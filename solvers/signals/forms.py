@@ -195,21 +195,6 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class OwnStates:
-    """States of the first order; and blocks, which stand for all of theirs."""
-
-    def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
-        names = model.inputs.state_names
-        own = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
-        return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, own)), own) if own else None
-
-    def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
-        return iter(model.inputs.state_names)
-
-
-@dataclass(frozen=True)
 class ContactPoints:
     """Contacts, and their spheres and points: gaps and forces."""
 
@@ -232,6 +217,21 @@ class ContactPoints:
         for owner, loop in contacts_of(model).items():
             for point in dict.fromkeys((owner, *loop.closure.point_names)):
                 yield from (f"{point}.gap", f"{point}.force")
+
+
+@dataclass(frozen=True)
+class OwnStates:
+    """States of the first order; and blocks, which stand for all of theirs."""
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        names = model.inputs.state_names
+        own = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
+        return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, own)), own) if own else None
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        """Yield all names."""
+        return iter(model.inputs.state_names)
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ OUTPUT = Role(
         Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
         Reactions(),
         Lines(),
-        OwnStates(),
         ContactPoints(),
+        OwnStates(),
     ),
 )
 #: What can drive a system.

@@ -79,7 +79,7 @@ class Trajectory(RecordedMotion):
 
     def contacts(self, name: str | None = None) -> Contacts:
         """Return what all contacts do over time, or one of a `name`; see `Model.contacts`."""
-        return self.model.contacts(self.q, self.v, name)
+        return self.model.contacts(self.q, self.v, name, self.x)
 
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""

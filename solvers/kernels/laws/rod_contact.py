@@ -17,7 +17,7 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
-from titop.solvers.kernels.laws.contact import TOUCHING, gap_and_rate, pressed_energy, touch
+from titop.solvers.kernels.laws.contact import TOUCHING, bristle_of, bristle_rate, gap_and_rate, pressed_energy, touch
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
 from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
@@ -118,10 +118,10 @@ def _seen(back, r, p, V):
 
 
 @helper
-def _pushed(numbers, back, r, p, V, radius):
+def _pushed(numbers, back, r, p, V, radius, bristle):
     """Return the gap, and what a sphere at p is pushed by in the axes of the base: a wrench about p."""
     place, rate, spin = _seen(back, r, p, V)
-    gap, f, t = touch(numbers, place, rate, spin, radius)
+    gap, f, t = touch(numbers, place, rate, spin, radius, bristle)
     turn = transposed(back)
     f, t = times(turn, f), times(turn, t)
     return gap, (f[0], f[1], f[2], t[0], t[1], t[2])
@@ -135,7 +135,7 @@ def _about_base(p, w):
 
 
 @helper
-def _push(n, numbers, motion, kept, loads):
+def _push(n, inputs, numbers, motion, kept, loads):
     """Write what all spheres press on everything with, and what lies beyond each place; return the least gap."""
     (address, count), (spheres, steps, _) = _rod_at(numbers), _counts(numbers)
     rod = row_at(address, count)
@@ -145,7 +145,8 @@ def _push(n, numbers, motion, kept, loads):
     least = np.inf
     for k in range(spheres):
         here = _place(numbers, k)
-        gap, w = _pushed(numbers, back, r, _centre(kept, here), minus(_twist(kept, here), speed), _radius(numbers, k))
+        V, bristle = minus(_twist(kept, here), speed), bristle_of(inputs, numbers, k)
+        gap, w = _pushed(numbers, back, r, _centre(kept, here), V, _radius(numbers, k), bristle)
         x, y = rotate_back(kept, 0, here, w[0], w[1], w[2]), rotate_back(kept, 0, here, w[3], w[4], w[5])
         add_six(kept, 0, here + WRENCH, (x[0], x[1], x[2], y[0], y[1], y[2]))
         least = min(least, gap)
@@ -171,7 +172,7 @@ def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The sum of what happens at all spheres."""
     kept = np.empty((1, _size(numbers)))
     _bend(coordinates, numbers, motion, kept)
-    _push(coordinates, numbers, motion, kept, loads)
+    _push(coordinates, inputs, numbers, motion, kept, loads)
 
 
 @shared
@@ -196,21 +197,33 @@ def rod_contact_gap(ports, coordinates, inputs, numbers, motion, gap):
         gap[0, 2 * k], gap[0, 2 * k + 1] = gap_and_rate(numbers, place, rate, _radius(numbers, k))
 
 
+@shared
+def rod_contact_rates(ports, coordinates, inputs, numbers, motion, rates):
+    """How all bristles bend."""
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
+    _bend(coordinates, numbers, motion, kept)
+    for k in range(_counts(numbers)[0]):
+        here = _place(numbers, k)
+        place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
+        found = bristle_rate(numbers, place, rate, spin, _radius(numbers, k), bristle_of(inputs, numbers, k))
+        rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 
 
 @helper
-def _write_answer(numbers, back, r, p, V, radius, t):
+def _write_answer(numbers, back, r, p, V, radius, bristle, t):
     """Write K and D (6 x 6 each), by complex steps."""
-    h = 1j * _STEP
+    h, rest = 1j * _STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j)
     for c in range(6):
         e = unit(c)
         x, y, z = cross3((e[3], e[4], e[5]), p)
         moved = p[0] + h * (e[0] + x), p[1] + h * (e[1] + y), p[2] + h * (e[2] + z)
         still = plus(V, scaled(0.0j, e))
-        _, w = _pushed(numbers, back, r, moved, still, radius)
+        _, w = _pushed(numbers, back, r, moved, still, radius, bristle)
         _put_imaginary(t, c, _about_base(moved, w))
-        _, w = _pushed(numbers, back, r, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j), plus(V, scaled(h, e)), radius)
+        _, w = _pushed(numbers, back, r, rest, plus(V, scaled(h, e)), radius, bristle)
         _put_imaginary(t, 36 + c, _about_base(p, w))
 
 
@@ -285,7 +298,7 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
     places = intervals_of(rod) + 1 + steps
     _bend(n, numbers, motion, kept)
     clear(slopes, 0, (12 + n) * (18 + 2 * n))
-    if not _push(n, numbers, motion, kept, work) < 0.0:  # nothing touches, and nothing changes
+    if not _push(n, inputs, numbers, motion, kept, work) < 0.0:  # nothing touches, and nothing changes
         return
     columns, wrenches = np.empty((1, ROWS * n * places)), np.empty((1, 6 * n * places))
     tables, small = np.empty((1, (places + 3) * TABLE)), np.empty((1, 144 + TABLE + 36 + 18 * n))
@@ -298,10 +311,10 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
     clear(sums, 0, (6 + n) * 12)
     for k in range(spheres):
         here, radius, i = _place(numbers, k), _radius(numbers, k), np.int64(numbers[0, _SPHERES + _SPHERE * k])
-        p, V = _centre(kept, here), _twist(kept, here)
-        gap, w = _pushed(numbers, back, r, p, minus(V, speed), radius)
+        p, V, bristle = _centre(kept, here), _twist(kept, here), bristle_of(inputs, numbers, k)
+        gap, w = _pushed(numbers, back, r, p, minus(V, speed), radius, bristle)
         if gap < 0.0:  # the others change nothing
-            _write_answer(numbers, back, r, p, minus(V, speed), radius, small)
+            _write_answer(numbers, back, r, p, minus(V, speed), radius, bristle, small)
             s, at = ROWS * n * i, 6 * n * i
             _add_sphere(n, _about_base(p, w), V, columns, s, wrenches, at, small, sums, by_v, taken)
     press_columns(n, steps, ALL_STEPS, ROWS, rod, kept, tables, columns, wrenches, small, by_q)
@@ -309,5 +322,10 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
 
 
 CONTACT = CompiledInteraction(
-    "rod_contact", rod_contact_loads, rod_contact_energy, rod_contact_slopes, write_gap=rod_contact_gap
+    "rod_contact",
+    rod_contact_loads,
+    rod_contact_energy,
+    rod_contact_slopes,
+    write_gap=rod_contact_gap,
+    write_rates=rod_contact_rates,
 )

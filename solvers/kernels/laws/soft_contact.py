@@ -13,12 +13,12 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
-from titop.solvers.kernels.laws.contact import TOUCHING, gap_and_rate, pressed_energy, touch
+from titop.solvers.kernels.laws.contact import TOUCHING, bristle_of, bristle_rate, gap_and_rate, pressed_energy, touch
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
 from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
 from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, shared_size, write_shared
 from titop.solvers.kernels.laws.soft_points import crossed, place_at
-from titop.solvers.kernels.spatial.algebra import carry_twist, minus, six, unit, wrench_cross
+from titop.solvers.kernels.spatial.algebra import carry_twist, minus, scaled, six, unit, wrench_cross
 from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.native.kernel import Stage, helper
 
@@ -58,15 +58,15 @@ def _velocity(V, p, u):
 
 
 @helper
-def _pushed(numbers, back, r, p, c, radius):
+def _pushed(numbers, back, r, p, c, radius, bristle):
     """Return the force on a point, in the frame of the body."""
     place, still = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), (0.0 * p[0], 0.0 * p[1], 0.0 * p[2])
-    _, f, _ = touch(numbers, place, times(back, c), still, radius)
+    _, f, _ = touch(numbers, place, times(back, c), still, radius, bristle)
     return times(transposed(back), f)
 
 
 @helper
-def _write_forces(n, numbers, motion, found, forces, loads):
+def _write_forces(n, inputs, numbers, motion, found, forces, loads):
     """Write the forces on all points, and what they do."""
     back, r, speed = shape_of(motion)
     V = minus(six(motion, 0, np.int64(MOVING)), speed)
@@ -75,7 +75,8 @@ def _write_forces(n, numbers, motion, found, forces, loads):
     for k in range(np.int64(numbers[0, TOUCHING])):
         o = (_COLUMNS + 3 * n) * k
         p = place_at(found, o)
-        f = _pushed(numbers, back, r, p, _velocity(V, p, place_at(found, o + 3)), _radius(numbers, k))
+        c, bristle = _velocity(V, p, place_at(found, o + 3)), bristle_of(inputs, numbers, k)
+        f = _pushed(numbers, back, r, p, c, _radius(numbers, k), bristle)
         t = crossed(p, f)
         for j in range(3):
             forces[0, 3 * k + j] = f[j]
@@ -94,7 +95,7 @@ def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
     points = np.int64(own[0, TOUCHING])
     found, forces = np.empty((1, (_COLUMNS + 3 * n) * points)), np.empty((1, 3 * points))
     status = _run(n, stages, COLUMNS, own, told, found, found)
-    _write_forces(n, own, told, found, forces, row_at(loads, 12 + n))
+    _write_forces(n, inputs, own, told, found, forces, row_at(loads, 12 + n))
     return status
 
 
@@ -124,25 +125,34 @@ def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
     return status
 
 
+def _rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
+    found, result = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(rates, 3 * points)
+    status = _run(n, stages, COLUMNS, own, told, found, found)
+    V = minus(six(told, 0, np.int64(MOVING)), speed)
+    for k in range(points):
+        o = (_COLUMNS + 3 * n) * k
+        p = place_at(found, o)
+        rate = times(back, _velocity(V, p, place_at(found, o + 3)))
+        place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
+        bent = bristle_rate(own, place, rate, (0.0, 0.0, 0.0), _radius(own, k), bristle_of(inputs, own, k))
+        for j in range(3):
+            result[0, 3 * k + j] = bent[j]
+    return status
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------
 
 
 @helper
-def _write_answer(numbers, back, r, p, c, radius, t):
+def _write_answer(numbers, back, r, p, c, radius, bristle, t):
     """Write A and B (3 x 3 each), by complex steps."""
-    h = 1j * _STEP
+    h, at, by = 1j * _STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j), (c[0] + 0.0j, c[1] + 0.0j, c[2] + 0.0j)
     for k in range(3):
-        e = unit(k)
-        moved = p[0] + h * e[0], p[1] + h * e[1], p[2] + h * e[2]
-        f = _pushed(numbers, back, r, moved, (c[0] + 0.0j, c[1] + 0.0j, c[2] + 0.0j), radius)
-        g = _pushed(
-            numbers,
-            back,
-            r,
-            (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j),
-            (c[0] + h * e[0], c[1] + h * e[1], c[2] + h * e[2]),
-            radius,
-        )
+        x, y, z, _, _, _ = scaled(h, unit(k))
+        f = _pushed(numbers, back, r, (p[0] + x, p[1] + y, p[2] + z), by, radius, bristle)
+        g = _pushed(numbers, back, r, at, (c[0] + x, c[1] + y, c[2] + z), radius, bristle)
         for j in range(3):
             t[0, 3 * j + k], t[0, 9 + 3 * j + k] = f[j].imag / _STEP, g[j].imag / _STEP
 
@@ -212,7 +222,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
         result[0, k] = 0.0
     found, forces, loads = np.empty((1, (_COLUMNS + 3 * n) * points)), np.empty((1, 3 * points)), np.empty((1, 12 + n))
     status = _run(n, stages, COLUMNS, own, told, found, found)
-    _write_forces(n, own, told, found, forces, loads)
+    _write_forces(n, inputs, own, told, found, forces, loads)
     bends, t = np.empty((1, n * n + (_BENDS + 9 * n) * points)), np.empty((1, 18))
     status = min(status, _run(n, stages, BENDS, own, told, forces, bends))
     back, r, speed = shape_of(told)
@@ -221,7 +231,8 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
         o = n * n + (_BENDS + 9 * n) * k
         p, f = place_at(bends, o), place_at(forces, 3 * k)
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:  # the others change nothing
-            _write_answer(own, back, r, p, _velocity(V, p, place_at(bends, o + 3)), _radius(own, k), t)
+            c, bristle = _velocity(V, p, place_at(bends, o + 3)), bristle_of(inputs, own, k)
+            _write_answer(own, back, r, p, c, _radius(own, k), bristle, t)
             _add_point(n, told, speed, bends, o, f, t, result, width)
     for i in range(n):
         for j in range(n):
@@ -240,4 +251,5 @@ CONTACT = InteractionStages(
     Stage("soft_contact_act_slopes", _slopes, INTERACTION_ARGUMENTS),
     Stage("soft_contact_stored", _stored, INTERACTION_ARGUMENTS),
     Stage("soft_contact_gap", _gap, INTERACTION_ARGUMENTS),
+    Stage("soft_contact_rates", _rates, INTERACTION_ARGUMENTS),
 )

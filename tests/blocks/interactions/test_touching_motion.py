@@ -188,3 +188,38 @@ def test_impacts_that_fixed_steps_pass_over_are_told_of_with_the_step_that_would
         told = [str(w.message) for w in caught if "brief-impact" in str(w.message)]
         assert len(told) == warned
         assert all(f"an impact of {duration:.2g} s" in text and f"take step={duration / 10:.1g}" in text for text in told)
+
+
+def held(angle: float, friction: float = 0.5, stiffness: float = 1e6) -> tuple[tt.Model, Any, Any]:
+    """Return a block that does not turn on a slope, on a bristle of 0.05 mm, at rest there."""
+    s = tt.System("block", gravity=sloping(angle))
+    block, slide, lift = (tt.RigidBody(name, mass=mass) for name, mass in (("block", 0.5), ("slide", 0.0), ("lift", 0.0)))
+    s.connect("world", slide, tt.Prismatic("along", axis=[1, 0, 0]))
+    s.connect(slide, lift, tt.Prismatic("across", axis=[0, 1, 0]))
+    s.connect(lift, block, tt.Prismatic("up", axis=[0, 0, 1]))
+    laws: dict[str, Any] = {"friction": friction, "slip_velocity": 1e-3, "dissipation": 1.0, "tangential_stiffness": 1e4}
+    s.close_loop("world", block, tt.Contact("ground", 0.1, stiffness, **laws))
+    depth = (0.5 * G * np.cos(angle) / stiffness) ** (2 / 3)
+    return s.resolve(), [0.0, 0.0, 0.1 - depth], np.zeros(3)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_bristles_hold_below_the_friction_angle(share: float) -> None:
+    """It stops where ``w / (1 + w^8)^(1/8)`` is the slope's tangent by the coefficient, w the bend by 0.05 mm."""
+    m, q, v = held(float(np.arctan(share * 0.5)))
+    trajectory = tt.simulate(m, [0.0, 1.0, 2.0], q, v, method="Radau", rtol=1e-8, atol=1e-12)
+    bend = 5e-5 * brentq(lambda w: w / (1 + w**8) ** 0.125 - share, 0.0, 3.0, xtol=1e-14)
+    assert trajectory.q[1, 0] == pytest.approx(bend, rel=1e-5)  # settled, by the bristle's damping
+    assert abs(trajectory.q[2, 0] - trajectory.q[1, 0]) < 1e-9  # without them it creeps by a millimetre here
+    assert np.linalg.norm(trajectory.contacts().force[-1, 0, :2]) == pytest.approx(
+        0.5 * G * np.sin(np.arctan(share * 0.5)), rel=1e-5
+    )
+
+
+def test_beyond_the_friction_angle_bristles_give_in() -> None:
+    angle = 0.6  # tangent 0.68, coefficient 0.5
+    m, q, v = held(angle)
+    trajectory = tt.simulate(m, [0.0, 0.5, 1.0], q, v, method="Radau", rtol=1e-8, atol=1e-10)
+    expected = G * (np.sin(angle) - 0.5 * 2.0 / (1 + 2.0**8) ** 0.125 * np.cos(angle))
+    # bristles bent by twice their reach, 0.1 mm; what passes until they are is a hundredth of a second
+    assert trajectory.v[2, 0] - trajectory.v[1, 0] == pytest.approx(0.5 * expected, rel=1e-5)

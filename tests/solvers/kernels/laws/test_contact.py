@@ -33,6 +33,10 @@ def systems() -> dict[str, tt.System]:
         given: dict[str, Any] = {"exponent": 2.2, "rolling": 0.05, "points": PLACES}
         found[f"{name}-many"] = two_bodies(tt.Contact("touch", [1.2, 1.5], 300.0, shape=shape, **given, **LOSSES))
         found[f"{name}-rod"] = rod_and_wall(shape)
+    bristles: dict[str, Any] = {"tangential_stiffness": 50.0, "points": PLACES}
+    found["plane-bristles"] = two_bodies(tt.Contact("touch", 1.2, 300.0, **bristles, **LOSSES))
+    found["hollow-rod-bristles"] = rod_and_wall(SHAPES["hollow"], tangential_stiffness=50.0)
+    found["hollow-soft-bristles"] = soft_and_wall(SHAPES["hollow"], **bristles)
     found["plane-linear"] = two_bodies(tt.Contact("touch", 1.2, 300.0, exponent=1.0, **LOSSES))
     found["ends"] = two_bodies(tt.Contact("touch", None, 300.0, on=tt.Shape.capsule(0.8, 1.0), **LOSSES))
     return found | {f"{name}-soft": soft_and_wall(SHAPES[name]) for name in ("plane", "hollow", "box")}
@@ -46,12 +50,27 @@ def test_engines_agree(name: str) -> None:
     s = systems()[name]
     m, reference = s.resolve(), s.resolve(engine="reference")
     q, v, a = state(m)
+    x = 4e-3 * np.random.default_rng(1).normal(size=m.nx)  # bristles that partly give in at 8 mm
     assert m.contacts(q, v).depth.max() > 0.01  # else nothing was compared
-    np.testing.assert_allclose(m.inverse_dynamics(q, v, a), reference.inverse_dynamics(q, v, a), **ROUNDING_OF_MANY)
+    np.testing.assert_allclose(m.inverse_dynamics(q, v, a, x=x), reference.inverse_dynamics(q, v, a, x=x), **ROUNDING_OF_MANY)
     np.testing.assert_allclose(m.energy(q, v), reference.energy(q, v), rtol=1e-11)
-    for one, two in zip(m.inverse_dynamics_derivatives(q, v, a), reference.inverse_dynamics_derivatives(q, v, a), strict=True):
+    found, expected = (model.inverse_dynamics_derivatives(q, v, a, x=x) for model in (m, reference))
+    for one, two in zip(found, expected, strict=True):
         # complex steps of the reference; sums of some hundred terms as large as the largest
         np.testing.assert_allclose(one, two, rtol=0, atol=1e-12 * np.abs(two).max())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "bristles" in name])
+def test_bristles_bend_alike_in_compiled_code(name: str) -> None:
+    s = systems()[name]
+    m, reference = s.resolve(), s.resolve(engine="reference")
+    q, v, _ = state(m)
+    x = 4e-3 * np.random.default_rng(1).normal(size=m.nx)
+    found, expected = (model.state_rates(q, v, x) for model in (m, reference))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    one, two = (model.state_rates_derivatives(q, v, x) for model in (m, reference))
+    for by_one, by_two in zip(one, two, strict=True):
+        np.testing.assert_allclose(by_one, by_two, rtol=0, atol=1e-11 * max(np.abs(by_two).max(initial=0.0), 1.0))
 
 
 @pytest.mark.parametrize("name", ["hollow-hertz", "plane-many", "plane-rod", "box-soft"])
