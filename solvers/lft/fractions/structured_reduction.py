@@ -271,12 +271,13 @@ def _apart(matrix: Array) -> tuple[Array, Array, Array]:
 
 def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
     """Return rows and columns of the parts into which a matrix falls, without rows and columns of zeros."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n, m = matrix.shape
-    joined = np.zeros((n + m, n + m))
-    joined[:n, n:] = matrix != 0
-    _, part = connected_components(csr_array(joined), directed=False)
+    of, to = np.nonzero(matrix)
+    if len(of) == n * m:
+        return [(np.arange(n), np.arange(m))] if n * m else []
+    _, part = connected_components(coo_array((np.ones(len(of)), (of, n + to)), shape=(n + m, n + m)), directed=False)
     parts = ((np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in np.unique(part))
     return [(rows, columns) for rows, columns in parts if len(rows) and len(columns)]

@@ -53,7 +53,7 @@ def test_angles_on_what_spins(parameters: Mapping[str, Any], repetitions: list[i
     model = tt.lft(m, point, parameters, ["spin", "hinge"], ["spin.v", "hinge.q", "elbow.q"])
     assert model.check(4) < EXACT
     if repetitions is not None:
-        assert [block.repetitions for block in model.blocks] == repetitions
+        assert all(block.repetitions <= most for block, most in zip(model.blocks, repetitions, strict=True))
 
 
 def test_a_rigid_body_s_wrench_and_its_change() -> None:
