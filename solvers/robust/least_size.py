@@ -96,9 +96,10 @@ class LeastSize:
 
     def exact(self) -> Singular:
         """Return what makes the loop singular to the last digits next to what nearly does; of value zero if none."""
-        found = self._singular(self._solved(self.start, _LAST).x)
-        if not found.value > _NEAR * np.linalg.norm(self.M, 2):
-            return NONE
+        at = self._solved(self.start, _LAST)
+        found = self._singular(at.x)
+        if abs(at.value - 1) > _NEAR or not found.value > _NEAR * np.linalg.norm(self.M, 2):
+            return NONE  # where the terms are large, next to singular is not yet an eigenvalue at one
         through = self.M @ self.structure.matrix([d / found.value for d in found.deltas])
         least = np.linalg.norm(np.eye(len(through)) - through, -2)
         return found if least <= _ROUNDING * len(through) * (1 + np.linalg.norm(through, 2)) else NONE
