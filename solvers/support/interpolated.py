@@ -51,9 +51,10 @@ class Interpolated:
     def rows(self, t: Array) -> Array:
         """Return the values (n, ...) at times t (n, s)."""
         times, last = self._places, len(self._times) - 1
-        k = bisect_right(self._times, first := t.min(initial=math.inf)) - 1
-        if 0 <= k < last and t.max(initial=first) <= self._times[k + 1]:  # on one line, as in most steps
-            return np.multiply.outer(t - self._times[k], self._slopes[k]) + self._samples[k]
+        line = bisect_right(self._times, first := t.min(initial=math.inf)) - 1
+        if 0 <= line < last and t.max(initial=first) <= self._times[line + 1]:  # on one of them, as in most steps
+            one: Array = np.multiply.outer(t - self._times[line], self._slopes[line]) + self._samples[line]
+            return one
         within = np.clip(t, times[0], times[-1])
         k = np.minimum(np.searchsorted(times, within, "right") - 1, last - 1)
         passed = (within - times[k]).reshape(-1, *(1,) * (self._samples.ndim - 1))
