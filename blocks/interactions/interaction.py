@@ -277,7 +277,7 @@ def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepp
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
-    return _motion_derivatives(lambda moved: _all_loads(interaction, moved), motion, step)
+    return motion_derivatives(lambda moved: _all_loads(interaction, moved), motion, step)
 
 
 def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -300,7 +300,7 @@ def rate_derivatives(interaction: Interaction, motion: TargetMotion) -> Array:
     def rates(w: Array) -> Any:
         return interaction.state_rates(motion._replace(u=w[: len(motion.u)], x=w[len(motion.u) :]))
 
-    return np.hstack([_motion_derivatives(interaction.state_rates, motion, step), step(rates, driven)])
+    return np.hstack([motion_derivatives(interaction.state_rates, motion, step), step(rates, driven)])
 
 
 def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -308,7 +308,8 @@ def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
     return np.concatenate([np.ravel(wrenches), efforts])
 
 
-def _motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMotion, step: Stepping) -> Array:
+def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMotion, step: Stepping) -> Array:
+    """Return the derivatives of what a function tells of a motion; columns as those of `load_derivatives`."""
     steps = np.zeros(6 * max(len(motion.R) - 1, 0))
     ends = np.cumsum([len(steps), motion.V.size, len(motion.q)])
 

@@ -14,6 +14,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.equilibrium.resting_states import changing_findings
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.steadiness import steadiness_findings
+from titop.solvers.equilibrium.switching_points import switching_findings
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
@@ -145,6 +146,7 @@ def linearize(
     rates = rates_among(linear.states[kept], at.model.nv)
     _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
     warn([*spin_findings(at.model, at.q, at.v), *steadiness_findings(at), *changing_findings(at)])
+    warn(switching_findings(at.model, at.q[None], at.v[None]))
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], system_inputs, system_outputs, at.model.name)
 

@@ -17,6 +17,7 @@ from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.spinning import spin_findings
+from titop.solvers.equilibrium.switching_points import switching_findings
 from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import rates_among
 from titop.solvers.linear.lpv_members import Family, Recipe
@@ -166,6 +167,7 @@ def _assembled(
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
         warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
+        warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
 
     def shaped(array: Array) -> Array:

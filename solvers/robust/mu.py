@@ -197,6 +197,7 @@ def _bounded(structure: Structure, response: Array, tolerance: float, gap: float
     if gap is not None and upper > found.value * (1 + gap):
         branched = branch_and_bound(Matrices.constant(M), structure, found.value, upper, gap, cells, False)
         upper, left = branched.upper, branched.left
+        found = max(found, branched.found, key=lambda one: one.value)
     return _Bounds(upper, found, shares, left)
 
 

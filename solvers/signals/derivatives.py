@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.contact_readings import contact_derivatives
 from titop.solvers.signals.line_readings import line_derivatives
 from titop.solvers.signals.port_derivatives import (
     acceleration_derivative,
@@ -75,4 +76,6 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),
     Kind.STRAIN: lambda at, change, of, inputs: strain_derivative(at, change, of.owner),
     Kind.SECTION_WRENCH: lambda at, change, of, inputs: section_wrench_derivative(at, change, of, inputs),
+    Kind.GAP: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
+    Kind.CONTACT_FORCE: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.forms import (
+    ContactPoints,
     Coordinates,
     Form,
     Inputs,
@@ -74,7 +75,7 @@ _STATES = {".q": (Kind.POSITION, ".q"), ".v": (Kind.RATE, ".v")}
 #: What can be read of a system.
 OUTPUT = Role(
     "output",
-    "a coordinate's, port's, joint's, tendon's or sensor's output",
+    "a coordinate's, port's, joint's, tendon's, contact's or sensor's output",
     (
         Sensors(),
         Ports(_MOTION_OF_PORTS),
@@ -82,6 +83,7 @@ OUTPUT = Role(
         Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
         Reactions(),
         Lines(),
+        ContactPoints(),
         OwnStates(),
     ),
 )
@@ -113,7 +115,14 @@ STATE = Role("coordinate", "a state to omit", (Coordinates({"": (Kind.STATE, "")
 MEASURED = Role(
     "signal",
     "an output of the model",
-    (Sensors(), PlainPositions(), Ports(_MOTION_OF_PORTS, world=True), Coordinates(_STATES, full=True), Lines()),
+    (
+        Sensors(),
+        PlainPositions(),
+        Ports(_MOTION_OF_PORTS, world=True),
+        Coordinates(_STATES, full=True),
+        Lines(),
+        ContactPoints(),
+    ),
 )
 #: What a controller can command.
 COMMANDED = Role(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.contact_readings import contact_values
 from titop.solvers.signals.line_readings import line_values
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -143,4 +144,6 @@ SOURCES: dict[Kind, Source] = {
     Kind.REACTION: Source(_reaction),
     Kind.STRAIN: Source(_strain),
     Kind.SECTION_WRENCH: Source(_section_wrench),
+    Kind.GAP: Source(contact_values),
+    Kind.CONTACT_FORCE: Source(contact_values),
 }

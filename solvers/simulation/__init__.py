@@ -7,6 +7,7 @@
   `scipy_steps`: the implicit ones;
 - `stiffness_watch`: tells when explicit steps are bounded by stiffness; `pace`: when a simulation is made endless by bounds, or
   by what switches;
+- `contact_findings`: what is suspicious about contacts;
 - `trial_states`: what steps that go too far may find there;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
@@ -17,5 +18,5 @@
   `rotation_series`;
 - `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;
 - `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
-  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`.
+  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`, `touched_shapes`.
 """

@@ -22,6 +22,7 @@ from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.simulation.acting_rows import acting_rows
+from titop.solvers.simulation.contact_findings import brief_impacts, deep_starts
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -185,6 +186,7 @@ def simulate(
             require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
         plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
+    warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
     refuse_pushing(model, plant.inputs(times[0], q, v), times[:1])
     y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
@@ -208,6 +210,8 @@ def simulate(
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
+        if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
+            warn(brief_impacts(trajectory, scheme.step))
         return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):

@@ -15,6 +15,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.euler_angles import continuous_angles
+from titop.solvers.model.contacts import Contacts
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
@@ -76,13 +77,17 @@ class Trajectory(RecordedMotion):
         """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
         return self.model.reaction(joint, self.q, self.v, self.a, *self._acting(), frame=frame)
 
+    def contacts(self, name: str | None = None) -> Contacts:
+        """Return what all contacts do over time, or one of a `name`; see `Model.contacts`."""
+        return self.model.contacts(self.q, self.v, name, self.x)
+
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
         return list(violations(self))
 
     def energy(self) -> Array:
         """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
-        return np.column_stack(self.model.energy(self.q, self.v))
+        return np.column_stack(self.model.energy(self.q, self.v, self.x if self.model.nx else None))
 
     def signal(self, name: str) -> Array:
         """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample, if it is sampled.

@@ -136,7 +136,7 @@ def spread(joined: Array, found: Array) -> Array:
 def reduced_in_units(model: Fractional) -> Fractional:
     """Return what `reduced` does of a model without states whose inputs and outputs have units of their own."""
     points = np.random.default_rng(0).uniform(-1.0, 1.0, (3, len(model.sizes)))
-    rows, columns = equal_sizes(sum(np.abs(at(model, point)) for point in points))
+    rows, columns = equal_sizes(np.sum([np.abs(at(model, point)) for point in points], axis=0))
     alike = model._replace(B=model.B / columns, C=model.C / rows, D=model.D / rows / columns)
     small = reduced(alike, points=points)
     return small._replace(B=small.B * columns, C=small.C * rows, D=model.D)
