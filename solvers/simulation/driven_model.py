@@ -275,9 +275,11 @@ class DrivenModel:
         return inputs.efforts(u, q)
 
     def act_held(self, tau: Array) -> None:
-        """Let act what `is_held`, commands included but for those of a continuous controller; write all efforts (nv)."""
+        """Let act what `is_held`, but for sampled efforts and a continuous controller's commands; write all efforts (nv)."""
         if isinstance(self.loop, ContinuousLoop):
             tau[:] = self._efforts.at(0.0, *_NOWHERE)
+        elif self.is_sampled:
+            tau[:] = self._drive(0.0, *_NOWHERE) if self._is_driven else 0.0
         else:
             np.add(*self._act(0.0, *_NOWHERE), out=tau)
 
@@ -310,6 +312,12 @@ class DrivenModel:
         """
         return self._steady and not (self._is_driven and self.model.inputs.own)
 
+    @cached_property
+    def is_sampled(self) -> bool:
+        """Whether what acts is efforts that are known at all times, beside what `is_held`."""
+        held = isinstance(self._inputs, Constant) and not (self.varying or (self._is_driven and self.model.inputs.own))
+        return self.loop is None and held and isinstance(self._efforts, Sampled)
+
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
@@ -341,7 +349,11 @@ class DrivenModel:
 
     @cached_property
     def _feedback(self) -> LinearFeedback | None:
-        """What a continuous controller does as tables, if these can say it."""
+        """What a continuous controller does as tables, if these can say it; sampled efforts likewise."""
+        if isinstance(self._efforts, Sampled) and self.is_sampled:
+            efforts, nq, nv, nothing = self._efforts, self.model.nq, self.model.nv, np.zeros((0, 0))
+            gains, motors = np.zeros((nv, nq + nv + self.model.nx)), np.zeros((nv, 0))
+            return LinearFeedback(gains, efforts.samples, True, np.zeros((2, 0)), motors, nothing, efforts.rows)
         return self.loop.feedback(self._inputs.at(0.0, *_NOWHERE)) if isinstance(self.loop, ContinuousLoop) else None
 
     def stages(self, method: Tableau) -> CompiledStages | None:
