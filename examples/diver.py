@@ -3,7 +3,8 @@
 The hull is a `tt.RigidBody` that says three things more: its inertia holds the water that it moves along; it weighs less by the
 water that it displaces (`weight`); and the water drags on it, by the square of the speed (`applied_efforts`). Dynamics,
 derivatives, trim and linear model know of it: it sinks at the speed at which drag bears its weight in water, and what disturbs
-that speed fades at a rate of twice ``weight / (inertia speed)``.
+that speed fades at a rate of twice ``weight / (inertia speed)``. A `tt.RigidBody` with a ``fluid`` has the same ready; here is
+how a body of one's own says it.
 
 Run it: ``python examples/diver.py`` draws ``diver.png``.
 """

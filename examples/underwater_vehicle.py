@@ -59,7 +59,7 @@ def build() -> tt.System:
     ends = {"front": tt.Pose([HALF, 0, 0]), "rear": tt.Pose([-HALF, 0, 0])}
     body = cylinder("body", 2 * HALF, RADIUS, ends)
     s.connect("world", body, tt.Free("float"))
-    for (end, place), length, side in zip(ends.items(), LENGTHS, (1.0, -1.0), strict=True):
+    for end, length, side in zip(ends, LENGTHS, (1.0, -1.0), strict=True):
         angles = np.radians([0.0, 120.0, 240.0])
         rims = [[0.02 * side, HEAD * np.cos(angle), HEAD * np.sin(angle)] for angle in angles]
         around = [Rotation.from_euler("x", angle) for angle in angles]
@@ -80,6 +80,16 @@ def swim(model: tt.Model, t: Array, rtol: float = 1e-3, atol: float = 1e-6) -> t
     return tt.simulate(model, t, model.neutral(), np.zeros(model.nv), u=torques, method="BDF", rtol=rtol, atol=atol)
 
 
+def steady(run: tt.Trajectory) -> tt.OperatingPoint:
+    """Return the motion at which the vehicle arrives: all flagella keep their shapes while the shafts turn."""
+    model, names = run.model, run.model.coordinate_names
+    shapes = [name for name in names if "." in name and not name.startswith("float")]
+    moving = ["float.x", "float.rx", *TORQUES]
+    rates = {name: run.v[-1, names.index(name)] for name in moving}
+    torques = {f"{end}_motor": torque for end, torque in TORQUES.items()}
+    return tt.trim(model, [*shapes, *(f"{name}.v" for name in moving)], q=run.q[-1], v=rates, u=torques)
+
+
 def backbones(model: tt.Model, q: Array) -> list[Array]:
     """Return points (31, 3; m) along each flagellum."""
     names = [(f"{end}{k}", length) for end, length in zip(TORQUES, LENGTHS, strict=True) for k in (1, 2, 3)]
@@ -98,6 +108,7 @@ def draw(run: tt.Trajectory, output: str) -> None:
         axis = np.array([model.pose(f"body.{end}", run.q[k])[1] for end in TORQUES])
         scene.plot(*axis.T, color=colour, linewidth=8, label=f"{run.t[k]:.0f} s")
     scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", title="with six flagella through water")
+    scene.set(yticks=[-0.3, 0.3], zticks=[-0.3, 0.3])
     scene.set_aspect("equal")
     scene.legend(fontsize="small")
     way, speeds = (figure.add_subplot(grid[1, k]) for k in range(2))
@@ -122,6 +133,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     run = swim(model, np.linspace(0.0, DURATION, 201))
     print(f"{model.nv} coordinates, {run.statistics['steps']} steps, {run.statistics['jacobians']} Jacobians")
     print(f"after {DURATION:.0f} s it has come {run.q[-1, 0]:.3f} m, and rolled by {rolled(run):.1f} degrees")
+    print(f"in the end it swims at {run.v[-1, 0]:.4f} m/s, steadily at {steady(run).v[0]:.4f} m/s")
     draw(run, arguments.output)
     if arguments.animation:
         run.animate(arguments.animation)

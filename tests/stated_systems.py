@@ -8,7 +8,6 @@ import numpy as np
 
 import titop as tt
 
-
 #: Directions that a hinge about y closes in a plane.
 IN_PLANE = np.eye(6)[:, [0, 2]]
 

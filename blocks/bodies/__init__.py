@@ -9,5 +9,6 @@
 - `second_order`: how their points foreshorten, with `second_order_fields`, which reads it, and `second_order_inertia`, which
   has the inertia then;
 - `beam`: uniform beams; `beam_matrices`: their mass and stiffness; `beam_shortening`: their second order;
-- `rods`: rods that bend however far; `soft`: bodies by kinematics of a user's.
+- `rods`: rods that bend however far; `soft`: bodies by kinematics of a user's;
+- `water`: what a fluid does to rigid bodies, beams and rods.
 """

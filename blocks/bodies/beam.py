@@ -26,6 +26,9 @@ from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.modal_reduction import boundary_names, reduced
 from titop.blocks.bodies.second_order import stiffness_of
+from titop.blocks.bodies.water.coefficients import with_coefficient
+from titop.blocks.bodies.water.fluid import Fluid
+from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import CoordinateNames
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
@@ -66,7 +69,7 @@ class _Derived(Fixed[Any]):
         super().__init__(fields_of(FlexibleBody)[field].read)
 
 
-class Beam(FlexibleBody):
+class Beam(ImmersedBeam, FlexibleBody):
     """A uniform straight beam along local x from its base, port ``P``, to its tip, port ``C``.
 
     Stretch, torsion and bending in two planes. The coordinates are the tip's displacements and rotations relative to the base
@@ -101,6 +104,11 @@ class Beam(FlexibleBody):
         Number of bending modes with both ends held, at most 50: in each plane, or in the x-y and in the x-z plane.
     torsion_modes, axial_modes : int
         Number of modes of torsion and of stretch with both ends held, at most 50 of each.
+    fluid : Fluid, optional
+        What surrounds the beam, whose sections count as ellipses of their area and moments.
+    added_mass, drag, lift : optional
+        What it does, a unit of length, as for a `Rod`; to first order in the deformation. Such a beam answers through Python,
+        which takes milliseconds: a `Rod` in a fluid is faster.
 
     Notes
     -----
@@ -148,6 +156,11 @@ class Beam(FlexibleBody):
     modes = _Dimension[int | tuple[int, int]]()
     torsion_modes = _Dimension[int]()
     axial_modes = _Dimension[int]()
+    #: What surrounds the beam, what of it is moved along, what drags and what lifts; see `Rod`.
+    fluid = _Dimension[Fluid | None]()
+    added_mass = _Dimension[Any]()
+    drag = _Dimension[Any]()
+    lift = _Dimension[Array | None]()
     poisson = Consumed()
     mass, com, inertia = _Derived("mass"), _Derived("com"), _Derived("inertia")
     participation, shapes, frequencies = _Derived("participation"), _Derived("shapes"), _Derived("frequencies")
@@ -171,6 +184,10 @@ class Beam(FlexibleBody):
         modes: int | Sequence[int] = 2,
         torsion_modes: int = 1,
         axial_modes: int = 0,
+        fluid: Fluid | None = None,
+        added_mass: Any = None,
+        drag: Any = None,
+        lift: Any = None,
     ) -> None:
         reader = self._begin(str(name))
         self.length, self.density, self.area = (
@@ -194,6 +211,7 @@ class Beam(FlexibleBody):
         self.modes = _read_planes(reader, modes)
         self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0, MAX_MODES)
         self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
+        self._read_water(fluid, added_mass, drag, lift)
         derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
         #: What the constructor makes of other fields, and what of.
         self._by_default = {"poisson": poisson} | {field: None for field, value in derived.items() if value is None}
@@ -208,6 +226,7 @@ class Beam(FlexibleBody):
             reader.report("out-of-range", "length", self.length, expected, "check the units of all numbers")
             fields = self._fields(unusable=True)
         super().__init__(name, **fields, damping_ratios=self.damping_ratio)
+        self._immerse()
         former = {f"mode{k + 1}": entry for k, entry in enumerate(self._mode_names)}
         self.coordinates = CoordinateNames(self.coordinates, former)
 
@@ -240,6 +259,7 @@ class Beam(FlexibleBody):
         matrices = self._reduced()
         #: Places along the line (p, m), and what each coordinate moves of it there (3, n, p).
         self.line = matrices.pop("places"), matrices.pop("line")
+        self.line_turns, self.line_lengths = matrices.pop("turns"), matrices.pop("lengths")
         if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
             raise np.linalg.LinAlgError
         shape = np.zeros((6, n))
@@ -308,6 +328,8 @@ class Beam(FlexibleBody):
         return {
             "places": places,
             "line": shapes.line,
+            "turns": shapes.turns,
+            "lengths": lengths,
             "mass": mass,
             "stiffness": stiffness,
             "participation": participation,
@@ -360,8 +382,9 @@ class Beam(FlexibleBody):
         return shear_bending_matrices(line, self.density * second, self.young * second, shear, self.length, bubbles)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return dimensions, material and damping."""
-        return Block.parameters(self)
+        """Return dimensions, material and damping, and what a fluid does."""
+        around = self._around()
+        return Block.parameters(self) | ({} if around is None else around.parameters())
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a beam with some parameters changed."""
@@ -372,10 +395,13 @@ class Beam(FlexibleBody):
 
         By this class's: a subclass has one of its own, and maybe attributes, and parameters, that stay as they are.
         """
-        dimensions = (*Beam.parameter_units, "shear_factors", "modes", "torsion_modes", "axial_modes")
+        dimensions = (*Beam.parameter_units, "shear_factors", "modes", "torsion_modes", "axial_modes", *FIELDS)
         fields: dict[str, Any] = {name: getattr(self, name) for name in dimensions} | dict(values)
         others = {name: fields.pop(name) for name in values if name not in (*dimensions, "poisson")}
         made = copy.copy(self)
+        for name in [name for name in others if name.partition(".")[0] in FIELDS]:
+            field, value = with_coefficient(made, name, others.pop(name))
+            made.__dict__[field] = fields[field] = value
         del made.__dict__["reader"]
         Beam.__init__(made, self.name, **fields)
         for name, value in others.items():

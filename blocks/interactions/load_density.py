@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.rods.sampling import sampled
 
 #: Three numbers (3,), rows (k, 3) at places of equal distance with lines between them, or a function of X (m).
 Density = Array | Callable[[float], Any]

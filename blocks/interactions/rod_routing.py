@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.dimensions import Dimension, along
 from titop.blocks.bodies.rods.quadrature import breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.sampling import sampled
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 
 #: Offsets in steps of differences of sixth order, and their weights; the step in parts of a rod's length.

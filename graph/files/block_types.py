@@ -261,6 +261,7 @@ register_block(
         "modes": Field(NUMBERS, 2),
         "torsion_modes": Field(NUMBER, 1),
         "axial_modes": Field(NUMBER, 0),
+        **WATER,
     },
 )
 register_block(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from titop.blocks.bodies.rods.rod_water import POTENTIAL
 from titop.blocks.bodies.water.fluid import Fluid
+from titop.blocks.bodies.water.line_water import POTENTIAL
 from titop.graph.files.fields import NUMBER, NUMBERS, Field, Kind
 from titop.graph.files.reading import Reading, join
 from titop.graph.files.records import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 
+class DrivenMechanism(ClosedMechanism, Protocol):
+    """A mechanism that has inputs, and states of the first order behind these."""
+
+    @property
+    def inputs(self) -> Inputs: ...
+
+
 def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
     """Return the motion of a loop's ports and coordinates, and its inputs with its states behind them, none by default."""
     motions = [model.engine.observations.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
@@ -28,7 +35,7 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
 
 
-def stated_motions(model: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
     """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
     given, driving = np.asarray(model.inputs.whole(u)), dict(model.inputs.driving)
     for loop in model.interactions:

@@ -143,7 +143,10 @@ class OperatingPoint:
 
     @property
     def driving(self) -> Array | None:
-        """Inputs with the states of the first order behind them, as functions of the model take them; None for none."""
+        """Inputs with the states of the first order behind them (nu + nx, each in its own unit), for the model's functions.
+
+        None for none.
+        """
         return self.model.inputs.joined(self.u, self.x) if self.model.nx else self.u
 
     @cached_property
@@ -165,7 +168,10 @@ class OperatingPoint:
 
     @cached_property
     def following(self) -> Following | None:
-        """Derivatives of what states of the first order do along the coordinates while they follow, at rest; None without."""
+        """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
+
+        By coordinates, rates and inputs, in N m or N a unit of each; states are at rest. None without states.
+        """
         if not self.model.nx:
             return None
         given = self.q, self.v, self.x, self.u

@@ -172,9 +172,9 @@ def trim(
 
     settling = Settling(creep, beside)
     if can_be_stepped(searched):
-        beyond = anywhere if prefer is None else anywhere_or_crept
+        beyond, farther = (anywhere, '; or ask for prefer="stable"') if prefer is None else (anywhere_or_crept, "")
         point = _found_near(searched, near, q is not None)
-        point = point or _found_in_steps(searched, near, lambda: beyond(Course()), lambda: anywhere_or_crept(course))
+        point = point or _found_in_steps(searched, near, lambda: beyond(Course()), lambda: anywhere_or_crept(course), farther)
     else:
         point = anywhere(course)
     if prefer == "stable":
@@ -197,9 +197,13 @@ def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoi
 
 
 def _found_in_steps(
-    unknowns: Unknowns, near: Search, beyond: Callable[[], OperatingPoint], shapeless: Callable[[], OperatingPoint]
+    unknowns: Unknowns,
+    near: Search,
+    beyond: Callable[[], OperatingPoint],
+    shapeless: Callable[[], OperatingPoint],
+    farther: str,
 ) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, what is found `beyond`.
+    """Return what raising the loads leads to; where that ends, what is found `beyond`, or advice with `farther` at its end.
 
     Systems that keep no shape without loads take what `shapeless` finds.
     """
@@ -209,7 +213,7 @@ def _found_in_steps(
         try:
             other = beyond()
         except ConvergenceError as error:
-            raise ConvergenceError(f"{error}; {ended}") from None
+            raise ConvergenceError(f"{error}; {ended}{farther}") from None
         advice = "start from a guess next to the equilibrium that is meant"
         advice += ', or ask for prefer="stable"' if len(other.growing) else ""
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"

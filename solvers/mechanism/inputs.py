@@ -312,7 +312,7 @@ class Inputs:
 
         Of stacked inputs and configurations, stacked.
         """
-        efforts = self.given(u).dot(self.motors.T)
+        efforts = (self.given(u) if self.state_names else u).dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: Ports, q: Any) -> Array:

@@ -132,7 +132,7 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
 
 
 def _is_rounding(left: Array, model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
-    """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, changing with the motion."""
+    """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
     sizes, order = model.coordinate_weights, len(v_series) - 2
     terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
     terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class AlphaSolver:
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._derivatives: Derivatives | None
-        self._reach, self._alike, self._max_step = np.zeros((2, self.model.nv)), list(_alike(self.model)), max_step
+        self._reach, self._alike, self._max_step = np.zeros((2, self.model.nv)), _alike(self.model), max_step
         self._begin_anew(start, y0)
 
     def _begin_anew(self, t: float, y: Array) -> None:
@@ -284,8 +284,9 @@ class AlphaSolver:
         others do to them: of these, those that reach farthest, and in loops the places of which these take differences.
         """
         now = np.abs([self.model.difference(self.model.neutral(), self.node.q), self.node.v_closed])
-        for alike in self._alike:
-            now[:, alike] = now[:, alike].max(axis=1, keepdims=True)
+        order, first, of = self._alike
+        if len(order):
+            now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, of]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
         sizes, (reach, _) = self.model.coordinate_weights, self._reach
         others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
@@ -337,11 +338,14 @@ def _between(first: Answer | Stated, last: Answer | Stated, h: float, s: float) 
     return between
 
 
-def _alike(model: Model) -> Iterator[Array]:
-    """Yield the own coordinates (entries of v) of each body that have one unit."""
-    units = np.array(model.assembly.coordinate_units)
+def _alike(model: Model) -> tuple[Array, Array, Array]:
+    """Return the own coordinates of bodies, those of one body and unit side by side; where these begin, and which each is."""
+    units, groups = np.array(model.assembly.coordinate_units), []
     for block in model.assembly.blocks_with_coordinates:
         if not isinstance(block, Joint):
             where = model.assembly.v_slices[block.name]
             own = np.arange(where.start, where.stop)
-            yield from (own[units[where] == unit] for unit in np.unique(units[where]))
+            groups += [own[units[where] == unit] for unit in np.unique(units[where])]
+    sizes = np.array([len(group) for group in groups], dtype=int)
+    order = np.concatenate([*groups, np.zeros(0, dtype=int)])
+    return order, np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(int), np.repeat(np.arange(len(groups)), sizes)

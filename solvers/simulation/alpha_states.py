@@ -61,7 +61,8 @@ class StateStep:
 
     def _own(self, interaction: Interaction, motion: TargetMotion, own: slice) -> Array:
         """Return the states of one interaction."""
-        x, begun, solved = self._guess[own], self._begun[own], self._solved[own, own]
+        x, begun = self._guess[own], self._begun[own]
+        solved: Array = np.zeros(0)
         for iteration in range(_ITERATIONS):
             at = motion._replace(x=x)
             if iteration % _RENEWED == 0:

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.linalg.lapack import dgels, dgetrf, dgetrs
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
@@ -183,18 +183,22 @@ class Step:
     def carried(self, residual: Residual, rows: Array) -> Array:
         """Return by what multipliers of some rows (k) the equations are left with least."""
         free = self.solver.free
-        carried: Array = np.linalg.lstsq(residual.jacobian[rows][:, free].T, residual.efforts[free], rcond=None)[0]
+        if not len(rows):
+            return np.zeros(0)
+        solution: Any = dgels(residual.jacobian[rows][:, free].T, residual.efforts[free])[1]
+        carried: Array = solution[: len(rows)]
         return carried
 
     def _factored(self, derivatives: Derivatives) -> Factors:
         """Return the factors of Newton's matrix with some derivatives."""
-        n, h, free = self.numbers, self.h, self.solver.free
-        turn = tangent(self.solver.model, self.increment)
-        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * derivatives.stiffness @ turn
-        corner = np.zeros((len(self.rows), len(self.rows)))
-        opening = (self.jacobian @ turn)[:, free]
-        whole = np.block([[matrix[np.ix_(free, free)], -self.jacobian[:, free].T], [opening, corner]])
-        lu, pivots, _ = dgetrf(whole)  # a singular matrix gives a correction that is not finite
+        n, h, free, model = self.numbers, self.h, self.solver.free, self.solver.model
+        turning, opening = turned(model, self.increment, derivatives.stiffness), turned(model, self.increment, self.jacobian)
+        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * turning
+        count, rows = np.count_nonzero(free), len(self.rows)
+        whole = np.zeros((count + rows, count + rows), order="F")
+        whole[:count, :count], whole[:count, count:] = matrix[np.ix_(free, free)], -self.jacobian[:, free].T
+        whole[count:, :count] = opening[:, free]
+        lu, pivots, _ = dgetrf(whole, overwrite_a=1)  # a singular matrix gives a correction that is not finite
         return lu, pivots
 
     def correction(self, residual: Residual) -> Array:
@@ -266,9 +270,16 @@ class Step:
 
 def tangent(model: Model, dq: Array) -> Array:
     """Return how ``integrate(q, dq)`` moves, as a tangent there, with dq (nv x nv): the identity for plain coordinates."""
-    matrix = np.eye(model.nv)
+    return turned(model, dq, np.eye(model.nv))
+
+
+def turned(model: Model, dq: Array, matrix: Array) -> Array:
+    """Return a matrix (k x nv) times `tangent`."""
+    if model.nq == model.nv:  # of plain coordinates alone
+        return matrix
+    result = matrix.copy()
     for block in model.assembly.blocks_with_coordinates:
         if isinstance(block, Joint) and block.nq != block.nv:
             where = model.assembly.v_slices[block.name]
-            matrix[where, where] = np.linalg.inv(block.difference_jacobian(dq[where]))
-    return matrix
+            result[:, where] = matrix[:, where] @ np.linalg.inv(block.difference_jacobian(dq[where]))
+    return result

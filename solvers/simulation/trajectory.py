@@ -87,7 +87,7 @@ class Trajectory(RecordedMotion):
 
     def energy(self) -> Array:
         """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
-        return np.column_stack(self.model.energy(self.q, self.v))
+        return np.column_stack(self.model.energy(self.q, self.v, self.x if self.model.nx else None))
 
     def signal(self, name: str) -> Array:
         """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample, if it is sampled.

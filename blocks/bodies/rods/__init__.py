@@ -1,6 +1,5 @@
 """Cosserat rods: bodies that bend, twist, stretch and shear however far.
 
-- `sampling`: functions of the abscissa;
 - `dimensions`: of cross-sections, constant, tapered or functions; `shapes`: area and moments from these; `section`: both
   together;
 - `strain_basis`: functions along a rod; `strains`: which components of its strain are made of which; `quadrature`: points, and

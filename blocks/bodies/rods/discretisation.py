@@ -18,12 +18,12 @@ import numpy as np
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
-from titop.blocks.bodies.rods.rod_water import RodWater
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.shapes import SectionMoments
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, reference_along
 from titop.blocks.bodies.water.immersion import Water, diagonals, water_numbers
+from titop.blocks.bodies.water.line_water import LineWater
 
 #: Where the strain is taken between two points, in parts of their distance.
 COLLOCATION = 0.5 + np.sqrt(3.0) / 6.0 * np.array([-1.0, 1.0])
@@ -91,7 +91,7 @@ class RodLayout(NamedTuple):
 
 
 def rod_numbers(
-    layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any, around: RodWater | None = None
+    layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any, around: LineWater | None = None
 ) -> RodNumbers:
     """Return the numbers of a rod's law; complex parameters make them complex.
 
@@ -103,7 +103,7 @@ def rod_numbers(
     material : RodMaterial
     reference : (6,) array or callable
         The reference strain ``[k; s]``, or a function of X.
-    around : RodWater, optional
+    around : LineWater, optional
         The fluid around the rod.
     """
     breaks = breaks_of(layout.bases.values(), layout.cuts)
@@ -137,7 +137,10 @@ def rod_numbers(
         _inertia(moments, weights * length * material.density),
         gram(rigidities(fine_moments, material.young, material.shear)),
         gram(rigidities(fine_moments, 3.0 * material.viscosity, material.viscosity)),
-        around and around.at(section, moments.area, fractions, weights * length, layout.given_length),
+        around
+        and around.at(
+            section.reach(fractions, layout.given_length), moments.area, fractions, weights * length, layout.given_length
+        ),
     )
 
 
@@ -168,7 +171,7 @@ def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
     """Return, of numbers with steps to some places, where these are reached, how many steps lead there, and all in one row.
 
     Where a place is a point of the rod it is reached by no step of its own, and is the point's number; others have those behind
-    the points'. The steps' ends stand for ports.
+    the points'. The steps' ends stand for ports. What a fluid does is left out.
     """
     points = len(numbers.fractions)
     places, between = numbers.before.astype(float), np.flatnonzero(numbers.steps[points - 1 :])

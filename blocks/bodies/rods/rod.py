@@ -53,7 +53,22 @@ class Rod(RodSections):
         Gauss points of every smooth stretch of the rod (bases in pieces have several); five by default. A strain of count
         functions needs count points in the stretch; more make poses and inertia more accurate.
     fluid_density : float, optional, kg/m^3
-        Of a fluid that surrounds the rod and bears it: no fluid by default.
+        Stands for ``fluid=Fluid(density)``, as earlier versions had it.
+    fluid : Fluid, optional
+        What surrounds the rod, and bears it; the following say what else it does.
+    added_mass : float, str, mapping, array_like (6, 6) or callable, optional
+        Fluid that is moved along. A number, or numbers for ``"normal"`` (``"normal_y"``, ``"normal_z"``) and ``"tangential"``,
+        is in parts of the displaced mass: 1 for a circle. ``"potential"`` is that of the ellipse that the section is, or that
+        reaches as far, in an ideal fluid. A matrix is an inertia a unit of length in the section's frame (kg/m and so on);
+        a function of X (m) returns one.
+    drag : float, mapping, array_like (6, 6) or callable, optional
+        A number, or numbers for ``"normal"`` (``"normal_y"``, ``"normal_z"``) and ``"tangential"``, is a drag coefficient C:
+        the force a unit of length is ``-rho/2 d C |v| v_k`` along each axis, d the width across the flow, of tangential flow
+        the mean one. ``"torsional"`` makes a moment ``-rho/2 C (d/2)^4 |w| w`` about x, ``"viscous_normal"`` and
+        ``"viscous_tangential"`` (Pa s) a force ``-C v``. A matrix Q, or a function of X that returns one, makes the wrench
+        ``-|v| Q V`` a unit of length (key M, section 6.3); it may lift, but not feed energy.
+    lift : float or array_like (3,), optional
+        An axis l in the section's frame: the force a unit of length is ``rho/2 d |v| l x v``. A number stands for one along x.
 
     Notes
     -----
@@ -74,8 +89,10 @@ class Rod(RodSections):
 
         passive = -K q - D q'    K = int Phi^T diag(G J, E Iy, E Iz, E A, G A ky, G A kz) Phi dX
 
-    A fluid acts as ``-rho_f A g`` a unit of length, at the points and with the weights of gravity, so that a rod as dense as
-    the fluid weighs nothing. Its sections displace their area: tubes are flooded. Drag and added mass are not part of it.
+    A fluid acts at the points with the weights of gravity: by ``-rho_f A g`` a unit of length, so that a rod as dense as the
+    fluid weighs nothing; by the inertia of what is moved along, which does not weigh; by drag and lift. Sections displace their
+    area: tubes are flooded. Twists are relative to the current (Kirchhoff's equations, section by section, without what
+    sections do to each other).
 
     The material stays linear, and sections may run through each other: `fibre_stretch` tells. Functions of X are called with
     the length that was given; when parameters change the length, they and the ports stretch along.

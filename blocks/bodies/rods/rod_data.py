@@ -19,12 +19,12 @@ from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS, breaks_of, check_points, fine_points
 from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
-from titop.blocks.bodies.rods.rod_water import ADDED, DRAG, POTENTIAL, RodWater
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
 from titop.blocks.bodies.water.coefficients import read_coefficients, read_lift, report_dry, with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid, read_fluid
+from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, LineWater
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, refuse_change, scalar
 
@@ -158,9 +158,9 @@ class RodData(Block):
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
         return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain, self._around())
 
-    def _around(self) -> RodWater | None:
+    def _around(self) -> LineWater | None:
         """Return what was said of the fluid around the rod, if there is any."""
-        return None if self.fluid is None else RodWater(self.fluid, self.added_mass, self.drag, self.lift)
+        return None if self.fluid is None else LineWater(self.fluid, self.added_mass, self.drag, self.lift)
 
     def _layout(self, places: Sequence[float]) -> RodLayout:
         """Return where points are, and steps lead."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.rods.sampling import sampled
 
 #: Functions of one component: with more, a rod is better cut into several.
 MAX_FUNCTIONS = 100

@@ -32,7 +32,10 @@ def _soft(_: Any) -> CompiledLaw:
     return soft_stages.LAW
 
 
-def _flexible_body(body: Any) -> CompiledLaw:
+def _flexible_body(body: Any) -> CompiledLaw | None:
+    """Return the law of a body, None in a fluid, of which kernels know nothing."""
+    if body.fluid is not None:
+        return None
     return _first_order() if body.second_order is None else _second_order()
 
 

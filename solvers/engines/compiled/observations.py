@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
+from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -81,9 +82,11 @@ class CompiledObservations:
             block, at = general.block, world[general.element]
             place = q[general.q], at[:9].reshape(3, 3), at[9:]
             elastic += float(block.applied_energy(*place))
-            if has_weight(block):
+            if overrides_method(block, "weight"):
                 inertial = gravity_energy(*mass_and_moment(block.mass_matrix(place[0])), *place[1:], field)
                 gravity += float(weight_energy(block, *place, field) - inertial)
+            elif has_weight(block):
+                gravity -= float(gravity_energy(*mass_and_moment(block.weightless_inertia(place[0])), *place[1:], field))
         return kinetic, gravity, elastic
 
     def momentum(self, q: Array, v: Array) -> Array:

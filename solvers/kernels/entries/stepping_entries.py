@@ -254,7 +254,24 @@ def closed_steps(
             status = status_of(effort)
             if status == OK:
                 status = constrained(
-                    tree, loops, imposed, ints, floats, numbers, stages, law, q, v, effort, work, world, rooms, mass, efforts, a
+                    tree,
+                    loops,
+                    imposed,
+                    ints,
+                    floats,
+                    numbers,
+                    stages,
+                    law,
+                    None,
+                    q,
+                    v,
+                    effort,
+                    work,
+                    world,
+                    rooms,
+                    mass,
+                    efforts,
+                    a,
                 )
             if status == OK:
                 for k in range(nv):

@@ -3,7 +3,7 @@
 - `compiled_laws`: stages from one function that writes a law; `term_stages`: inverse dynamics from its terms;
 - `modal`, `modal_ports`, `modal_port_slopes`, `modal_stages`: flexible bodies;
 - `rod_numbers`, `rod_exponential`, `rod_motion`, `rod_matrices`, `rod_tables`, `rod_columns`, `rod_slopes`, `rod_stages`: rods;
-  `rod_forces`: forces on them; `rod_buoyancy`: what a fluid bears;
+  `rod_forces`: forces on them; `rod_water`: what a fluid does to them, and to rigid bodies;
 - `stiffening`, `stiffening_body`, `stiffening_stages`: those whose deformation is known to second order;
 - `compiled_interactions`, `interaction_kinds`, `rod_lines`, `rod_loads`, `soft_lines`: interactions, and titop's own kinds;
   `line_tension`: what pulls along lines; `rod_line_points`, `rod_line_curvature`: of lines in rods;

@@ -247,7 +247,7 @@ class Loop:
         channels, unknown, *given = (np.flatnonzero(np.isin(kinds, kind)) for kind in (deltas, "?", "x", "u"))
         channels = channels[np.argsort([deltas.index(kind) for kind in kinds[channels]], kind="stable")]
         equations = stacked(*self._equations)
-        rows = stacked(*(Signal(self.drives[k][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
+        rows = stacked(*(Signal(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
         rows = rows[:, np.concatenate([channels, unknown, *given])]
         n, sizes = len(channels), [int((kinds == delta).sum()) for delta in deltas]
         if reduce and n:
@@ -298,7 +298,7 @@ def _difference(matrix: Array, left: Array, right: Array) -> Array:
 
 def _solution(matrix: Array, right: Array) -> Array:
     """Return the unknowns for each right-hand side; those that no equation joins are solved for apart, zeros between them."""
-    solution = np.zeros_like(right)
+    solution = np.full_like(right, np.nan)
     for rows, columns in separate_parts(matrix):
         own, own_right = matrix[np.ix_(rows, columns)], right[rows]
         scale = np.abs(own).max(axis=1, initial=0.0)[:, None]
@@ -306,7 +306,7 @@ def _solution(matrix: Array, right: Array) -> Array:
         try:
             solution[columns] = np.linalg.solve(own / scale, own_right / scale)
         except np.linalg.LinAlgError:
-            solution[columns] = np.nan
+            break
     if not np.isfinite(solution).all():
         advice = "see tt.linearize at the middle of the ranges"
         raise ModelError(Finding("singular-loop", "point", "accelerations undetermined", "a system that moves", advice))

@@ -157,7 +157,7 @@ def moved_outwards(loop: Loop, steps: Iterable[Step], x: Signal) -> Signal:
 
 
 def squares_outwards(loop: Loop, steps: Iterable[Step], x: Signal) -> Signal:
-    """Return a symmetric matrix (6, 6; its rows one after the other) of products of motions of the frame to which steps lead."""
+    """Return a symmetric matrix (36, row by row) of products of motions of the frame to which steps lead."""
     if x.is_zero:
         return x
     for step in steps:

@@ -136,7 +136,7 @@ def spread(joined: Array, found: Array) -> Array:
 def reduced_in_units(model: Fractional) -> Fractional:
     """Return what `reduced` does of a model without states whose inputs and outputs have units of their own."""
     points = np.random.default_rng(0).uniform(-1.0, 1.0, (3, len(model.sizes)))
-    rows, columns = equal_sizes(sum(np.abs(at(model, point)) for point in points))
+    rows, columns = equal_sizes(np.sum([np.abs(at(model, point)) for point in points], axis=0))
     alike = model._replace(B=model.B / columns, C=model.C / rows, D=model.D / rows / columns)
     small = reduced(alike, points=points)
     return small._replace(B=small.B * columns, C=small.C * rows, D=model.D)
@@ -271,12 +271,13 @@ def _apart(matrix: Array) -> tuple[Array, Array, Array]:
 
 def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
     """Return rows and columns of the parts into which a matrix falls, without rows and columns of zeros."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n, m = matrix.shape
-    joined = np.zeros((n + m, n + m))
-    joined[:n, n:] = matrix != 0
-    _, part = connected_components(csr_array(joined), directed=False)
+    of, to = np.nonzero(matrix)
+    if len(of) == n * m:
+        return [(np.arange(n), np.arange(m))] if n * m else []
+    _, part = connected_components(coo_array((np.ones(len(of)), (of, n + to)), shape=(n + m, n + m)), directed=False)
     parts = ((np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in np.unique(part))
     return [(rows, columns) for rows, columns in parts if len(rows) and len(columns)]

@@ -62,7 +62,7 @@ def law_of(
     if isinstance(block, RigidBody) and is_rigid(block):
         return rigid_law(number, block.mass, block.com, block.inertia)
     names = _own_names(assembly, block, uncertainty)
-    is_modal = isinstance(block, FlexibleBody) and not overrides(block)
+    is_modal = isinstance(block, FlexibleBody) and block.fluid is None and not overrides(block)
     parts = modal_parts(block, names, at, uncertainty, bool(own.paths)) if is_modal else ModalParts()  # type: ignore[arg-type]
     sampled = [name for name in names if name not in parts.known]
     _refuse_deformed_modes(block, at, sampled, own)

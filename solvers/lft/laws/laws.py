@@ -24,9 +24,7 @@ from titop.solvers.lft.fractions.steps import Step, lever, moved_outwards, squar
 #: ``e_i x e_j`` (3, 3, 3) as ``sum_k CROSSED[k, i, j] e_k``.
 _CROSSED = np.array([skew(unit) for unit in np.eye(3)]).transpose(1, 0, 2)
 #: ``w x v`` of a twist from the products of its entries (3, 36).
-CONVECTIVE = np.zeros((3, 6, 6))
-CONVECTIVE[:, :3, 3:] = _CROSSED.transpose(0, 2, 1)
-CONVECTIVE = CONVECTIVE.reshape(3, 36)
+CONVECTIVE = np.pad(_CROSSED.transpose(0, 2, 1), ((0, 0), (0, 3), (3, 0))).reshape(3, 36)
 #: ``w w^T`` from the products (9, 36).
 _OF_SPIN = np.eye(36).reshape(6, 6, 36)[3:, 3:].reshape(9, 36)
 #: The gradient of accelerations ``alpha x p + w x (w x p)`` by p from alpha and ``w w^T`` (9, 12).

@@ -135,5 +135,5 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
             if found:
                 turn = Turn(np.sign(link.angular) * axis, found[0].name, found[1].half)
                 steps += (turn,) * (found[0].block.part // 2)
-        legs += [Leg((), own), Leg(steps)]  # the axis turns and slides in itself: what moves along it is certain before
+        legs.append(Leg(steps, own))
     return legs

@@ -152,6 +152,6 @@ class UncertainOwn(NamedTuple):
 
 
 def outer(loop: Loop, constants: Loop, value: Signal, signal: Signal, along: Array | None = None) -> Signal:
-    """Return ``x (B y)^T`` (36) of uncertain constants x (6) and signals y, `along` the columns of B (6, n), else of unit ones."""
+    """Return ``x (B y)^T`` (36) of uncertain constants x (6) and signals y, B `along` (6, n), by default the identity."""
     columns = (np.eye(6) if along is None else along).T
     return loop.bilinear(constants, [np.kron(np.eye(6), column[:, None]) for column in columns], value, signal)

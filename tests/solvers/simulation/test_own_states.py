@@ -11,10 +11,10 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import titop as tt
+from tests.stated_systems import BristleJoint, DragInPython, LaggingJoint, MaxwellJoint, interacting, jointed, looped
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.rate_jacobian import RateJacobian
-from tests.stated_systems import BristleJoint, DragInPython, LaggingJoint, MaxwellJoint, interacting, jointed, looped
 
 #: Tolerances of integrators, and what errors of a simulation of a second may add up to.
 FINE, ADDED = {"rtol": 1e-9, "atol": 1e-11, "progress": False}, 1e-7

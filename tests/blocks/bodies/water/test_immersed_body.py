@@ -10,6 +10,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.spatial.transform import Rotation
 
 import titop as tt
+from tests.example_scripts import script
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.contract.applied import is_acted_on
@@ -195,6 +196,27 @@ def test_an_immersed_body_hangs_by_any_port() -> None:
             found.append(np.concatenate([m.motion("hull", q, twist, a)[:6], m.center_of_mass(q)]))
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], rtol=0, atol=1e-12 * np.abs(found[0]).max())  # conditioning
+
+
+def test_a_body_that_says_all_itself_does_the_same() -> None:
+    """As the hull of `examples/diver.py`, written by a user, with 1e-6 m/s in the root of its speed."""
+    diver = script("diver")
+    own = diver["build"]().resolve()
+    s = tt.System("diver", gravity=[0, 0, -GRAVITY])
+    hull = tt.RigidBody(
+        *("hull", diver["MASS"], [0, 0, -diver["BALLAST"]], [3.0, 3.0, 0.5]),
+        fluid=tt.Fluid(diver["WATER"]),
+        volume=diver["VOLUME"],
+        buoyancy_center=[0, 0, 0],
+        added_mass=[*diver["Hull"].added, 2.0, 2.0, 0.0],
+        drag={**dict(zip("xyz", 2 * diver["Hull"].drag / diver["WATER"], strict=True)), "linear_turn": diver["TURNING"]},
+    )
+    s.connect("world", hull, tt.Free("base"))
+    m, rng = s.resolve(), np.random.default_rng(0)
+    for _ in range(3):
+        q, (v, a) = m.random_configuration(rng), rng.normal(size=(2, 6))
+        expected = own.inverse_dynamics(q, v, a)
+        np.testing.assert_allclose(m.inverse_dynamics(q, v, a), expected, rtol=0, atol=1e-9)  # of 100 N
 
 
 def test_dry_bodies_are_as_before() -> None:

@@ -1,4 +1,4 @@
-"""What a fluid does along a rod: what users say of it, a unit of length, and the same at the rod's points."""
+"""What a fluid does along a rod or a beam: what users say of it, a unit of length, and the same at its points."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rods.sampling import sampled
-from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.water.coefficients import (
     Coefficients,
     coefficient_parameters,
@@ -27,20 +26,21 @@ ADDED = dict.fromkeys(("normal", "normal_y", "normal_z", "tangential"), "1")
 DRAG = ADDED | {"torsional": "1", "viscous_normal": "Pa s", "viscous_tangential": "Pa s"}
 
 
-class RodWater(NamedTuple):
-    """What was said of the fluid around a rod; see `Rod`."""
+class LineWater(NamedTuple):
+    """What was said of the fluid around a rod or a beam; see `titop.blocks.bodies.rods.rod.Rod`."""
 
     fluid: Fluid
     added_mass: Coefficients
     drag: Coefficients
     lift: Array | None
 
-    def at(self, section: Section, area: Array, fractions: Array, lengths: Array, given_length: float) -> Water:
-        """Return what the fluid does at places along a rod.
+    def at(self, reach: Array, area: Array, fractions: Array, lengths: Array, given_length: float) -> Water:
+        """Return what the fluid does at places along the line.
 
         Parameters
         ----------
-        section : Section
+        reach : (2, k) array, m
+            How far sections reach along y and z.
         area : (k,) array, m^2
         fractions : (k,) array
             The places, in parts of the length.
@@ -49,7 +49,7 @@ class RodWater(NamedTuple):
         given_length : float, m
             By which functions of X are called.
         """
-        y, z = section.reach(fractions, given_length)
+        y, z = reach
         mass, nothing = self.fluid.density * area * lengths, 0.0 * lengths
         half = 0.5 * self.fluid.density * lengths
         widths = y + z, 2.0 * z, 2.0 * y  # across to flow along x, y and z
