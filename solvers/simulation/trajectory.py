@@ -78,7 +78,7 @@ class Trajectory(RecordedMotion):
         return self.model.reaction(joint, self.q, self.v, self.a, *self._acting(), frame=frame)
 
     def contacts(self, name: str | None = None) -> Contacts:
-        """Return what all contacts do over time, or one of a `name`; see `Model.contacts`."""
+        """Return what all contacts do over time, or one of a `name`: (n, k; m) and (n, k, 3; N, m/s); see `Model.contacts`."""
         return self.model.contacts(self.q, self.v, name, self.x)
 
     def violations(self) -> list[Finding]:

@@ -16,7 +16,7 @@ from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.contact import TOUCHING, bristle_of, bristle_rate, gap_and_rate, pressed_energy, touch
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
 from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
-from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, shared_size, write_shared
+from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, write_shared
 from titop.solvers.kernels.laws.soft_points import crossed, place_at
 from titop.solvers.kernels.spatial.algebra import carry_twist, minus, scaled, six, unit, wrench_cross
 from titop.solvers.kernels.spatial.matrices import times, transposed
@@ -39,11 +39,10 @@ def _radius(numbers, k):
 
 
 @helper
-def _run(n, stages, program, numbers, motion, loads, results):
-    """Run a program of the body's for all points; return a status."""
+def _run(n, stages, program, numbers, motion, loads, results, shared):
+    """Run a program of the body's for all points; return a status. `shared` is room for what these share."""
     body, table = row_at(address_of(numbers, TOUCHING), _body_size(numbers)), ints_at(stages, 1, STAGE_COLUMNS)
     q, v = vector_at(address_of(motion, 2 * MOTION_SIZE), n), vector_at(address_of(motion, 2 * MOTION_SIZE + n), n)
-    shared = np.empty((1, shared_size(n, body)))
     write_shared(n, body, q, v, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), shared)
     places = address_of(body, points_at(body))
     arguments = points_of(body), address_of(shared, 0), places, address_of(loads, 0), address_of(results, 0)
@@ -92,18 +91,20 @@ def _write_forces(n, inputs, numbers, motion, found, forces, loads):
 
 def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    shared = np.empty((1, 3 * n + 12 + count))
     points = np.int64(own[0, TOUCHING])
     found, forces = np.empty((1, (_COLUMNS + 3 * n) * points)), np.empty((1, 3 * points))
-    status = _run(n, stages, COLUMNS, own, told, found, found)
+    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
     _write_forces(n, inputs, own, told, found, forces, row_at(loads, 12 + n))
     return status
 
 
 def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    shared = np.empty((1, 3 * n + 12 + count))
     points, (back, r, _), total = np.int64(own[0, TOUCHING]), shape_of(told), 0.0
     found = np.empty((1, (_COLUMNS + 3 * n) * points))
-    status = _run(n, stages, COLUMNS, own, told, found, found)
+    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
     for k in range(points):
         p = place_at(found, (_COLUMNS + 3 * n) * k)
         total += pressed_energy(own, times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), _radius(own, k))
@@ -113,9 +114,10 @@ def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
 
 def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    shared = np.empty((1, 3 * n + 12 + count))
     points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
     found, result = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(gap, 2 * points)
-    status = _run(n, stages, COLUMNS, own, told, found, found)
+    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
     V = minus(six(told, 0, np.int64(MOVING)), speed)
     for k in range(points):
         p = place_at(found, (_COLUMNS + 3 * n) * k)
@@ -127,9 +129,10 @@ def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
 
 def _rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    shared = np.empty((1, 3 * n + 12 + count))
     points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
     found, result = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(rates, 3 * points)
-    status = _run(n, stages, COLUMNS, own, told, found, found)
+    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
     V = minus(six(told, 0, np.int64(MOVING)), speed)
     for k in range(points):
         o = (_COLUMNS + 3 * n) * k
@@ -217,14 +220,15 @@ def _add_point(n, motion, speed, found, o, f, t, slopes, width):
 
 def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    shared = np.empty((1, 3 * n + 12 + count))
     points, width, result = np.int64(own[0, TOUCHING]), 18 + 2 * n, row_at(slopes, (12 + n) * (18 + 2 * n))
     for k in range((12 + n) * width):
         result[0, k] = 0.0
     found, forces, loads = np.empty((1, (_COLUMNS + 3 * n) * points)), np.empty((1, 3 * points)), np.empty((1, 12 + n))
-    status = _run(n, stages, COLUMNS, own, told, found, found)
+    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
     _write_forces(n, inputs, own, told, found, forces, loads)
     bends, t = np.empty((1, n * n + (_BENDS + 9 * n) * points)), np.empty((1, 18))
-    status = min(status, _run(n, stages, BENDS, own, told, forces, bends))
+    status = min(status, _run(n, stages, BENDS, own, told, forces, bends, shared))
     back, r, speed = shape_of(told)
     V = minus(six(told, 0, np.int64(MOVING)), speed)
     for k in range(points):
