@@ -92,9 +92,9 @@ class ImplicitDynamics:
         once chosen, are kept while what is left of the last of them is at least half of what it was then.
         """
         comparable = (jacobian * self.model.coordinate_weights)[:, ~self.plant.motion.mask]
-        known = self._chosen is not None and len(self._chosen) == self.plant.held_rank
-        if known and 2.0 * _least_left(comparable[self._chosen]) >= self._left:
-            return self._chosen
+        kept = self._chosen
+        if kept is not None and len(kept) == self.plant.held_rank and 2.0 * _least_left(comparable[kept]) >= self._left:
+            return kept
         rows = independent_rows(comparable, self.plant.held_rank, self.model.gear_count)
         acts = len(rows) == self.plant.held_rank
         self._chosen, self._left = (rows, _least_left(comparable[rows])) if acts else (None, 0.0)
