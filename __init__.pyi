@@ -49,6 +49,7 @@ from .blocks.interactions.distributed_load import DistributedLoad as Distributed
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.pressure_chamber import PressureChamber as PressureChamber
+from .blocks.interactions.shape import Shape as Shape
 from .blocks.interactions.soft_tendon import SoftChamber as SoftChamber
 from .blocks.interactions.soft_tendon import SoftTendon as SoftTendon
 from .blocks.interactions.spring_damper import SpringDamper as SpringDamper
@@ -92,6 +93,7 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.model.contacts import Contacts as Contacts
 from .solvers.model.model import Model as Model
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability

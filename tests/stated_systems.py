@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import titop as tt
+
+#: Directions that a hinge about y closes in a plane.
+IN_PLANE = np.eye(6)[:, [0, 2]]
 
 
 class Lag(tt.Interaction):
@@ -14,7 +17,7 @@ class Lag(tt.Interaction):
 
     port_counts, coordinate_counts = (0, 0), (1, 1)
     inputs, input_units, state_names, state_units = ("command",), ("N m",), ("effort",), ("N m",)
-    parameter_units = {"T": "s"}
+    parameter_units: ClassVar[dict[str, str]] = {"T": "s"}
 
     def __init__(self, name: str, T: float) -> None:
         super().__init__(name)
@@ -90,7 +93,6 @@ class BristleJoint(tt.Prismatic):
     """A prismatic joint with the friction of LuGre (Canudas de Wit et al., IEEE TAC 40, 1995), |v| smoothed by 1e-6 m/s."""
 
     state_names, state_units = ("bristle",), ("m",)
-    parameter_units: Any = {}
     stiff, damped, viscous, coulomb, breakaway, stribeck = 1e3, 30.0, 0.4, 1.0, 1.5, 0.01
 
     def bristle_rate(self, v: Any, x: Any) -> Any:
@@ -153,5 +155,5 @@ def looped() -> tt.System:
     s.connect("world", crank, LaggingJoint("driven", axis=[0, 1, 0], damping=0.1))
     s.connect(crank.port("E"), coupler, MaxwellJoint("soft", axis=[0, 1, 0], stiffness=1.0))
     s.connect(s.world.port("B"), rocker, tt.Revolute("hinge", axis=[0, 1, 0]))
-    s.close_loop(coupler.port("E"), rocker.port("E"), tt.RigidClosure("pin", kind="revolute", axis=[0, 1, 0]))
+    s.close_loop(coupler.port("E"), rocker.port("E"), tt.RigidClosure("pin", directions=IN_PLANE))
     return s

@@ -387,6 +387,21 @@ def test_swing_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert np.abs(problem.slopes(x) @ along - differences).max() < 1e-7 * scale  # truncation and rounding of the differences
 
 
+def test_manipulator_in_cylinder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = script("manipulator_in_cylinder")
+    trajectory = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert "largest force" in capsys.readouterr().out
+    touching, model = trajectory.contacts("wall"), trajectory.model
+    assert (touching.depth[:, -1] > 0).mean() > 0.9  # it sweeps along the wall
+    # radii and places of the section at the tip, which nothing of contacts tells
+    tips = np.array([model.pose("rod.tip", q)[1] for q in trajectory.q])
+    beyond = np.hypot(tips[:, 0], tips[:, 1]) + 0.015 - example["RADIUS"]
+    np.testing.assert_allclose(-touching.gap[:, -1], beyond, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.norm(touching.force[:, -1], axis=1), 1e5 * np.maximum(beyond, 0.0) ** 1.5, rtol=0, atol=1e-6
+    )
+
+
 def test_cable_driven_manipulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = script("cable_driven_manipulator")
     poses, trajectory = example["main"](["--output", str(tmp_path / "figure.png")])

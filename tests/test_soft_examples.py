@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.example_scripts import script
+from tests.planar_frame import Frame
 
 
 def test_soft_free_evolution(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,3 +232,91 @@ def test_ur10e() -> None:
     a2, a3, d1, d4, d5, d6 = -0.613, -0.571, 0.181, 0.174, 0.120, 0.117
     np.testing.assert_allclose(np.abs(flange), [-a2 - a3, d4 + d6, d1 - d5], atol=1e-9)
     assert sum(model.assembly.blocks[name].mass for name in model.body_names) == pytest.approx(33.104, rel=1e-12)
+
+
+def frame_of_the_finger(example: dict[str, Any], count: int, place: float) -> tuple[float, Any]:
+    """Return the slider's force (N) and where the tip is (m), of a plane frame with so many beam elements a rod."""
+    frame = Frame(example["YOUNG"], example["YOUNG"] / 2 / (1 + example["POISSON"]))
+    levels, half = example["LEVELS"], example["BASE"] / 2
+    high = np.sqrt((levels * example["LENGTH"]) ** 2 - half**2)
+    feet = {side: frame.node(np.array([side * half, 0.0])) for side in (-1, 1)}
+    tip, below, density = frame.node(np.array([0.0, high])), dict(feet), example["DENSITY"]
+    for k in range(1, levels + 1):
+        left = 1 - k / levels
+        ends = {side: frame.node(np.array([side * half * left, high * (1 - left)])) if left else tip for side in (-1, 1)}
+        for side in (-1, 1):
+            frame.beam(below[side], ends[side], (example["HEIGHT"], example["WIDTH"]), density, count)
+        if left:
+            pins = [frame.hinged(ends[side]) for side in (-1, 1)]
+            frame.beam(pins[0], pins[1], (example["RIB_HEIGHT"], example["WIDTH"]), density, count)
+        below = ends
+    given = dict.fromkeys((*feet[-1], *feet[1]), 0.0)
+    given[feet[-1][0]] = place
+    x, held = frame.at_rest(given)
+    return held[feet[-1][0]], x[tip[:2]]
+
+
+@pytest.fixture(scope="module")
+def finger() -> tuple[dict[str, Any], Any]:
+    """Return the example, and the finger's model: resolving it warns of nothing."""
+    example = script("fin_ray_finger")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return example, example["build"]().resolve()
+
+
+@pytest.mark.parametrize("place", [-0.006, 0.006])
+def test_fin_ray_finger_rests_as_a_frame_does(finger: tuple[dict[str, Any], Any], place: float) -> None:
+    """Errors of four and eight elements a rod are as 4 to 1, and extrapolated away.
+
+    What is left is below 1e-4, some of it of bending that is linear along each rod.
+    """
+    example, model = finger
+    point = example["held"](model, place)
+    (coarse, at_coarse), (fine, at_fine) = (frame_of_the_finger(example, count, place) for count in (4, 8))
+    assert point.tau[0] == pytest.approx(fine + (fine - coarse) / 3, rel=1e-4)
+    tip = model.pose("left6.tip", point.q)[1][[0, 2]]
+    assert tip == pytest.approx(at_fine + (at_fine - at_coarse) / 3, abs=1e-6)
+    assert abs(tip[0] - place / 2) < 1e-6 < 1e-5 < abs(fine - coarse), "a tip that moves, and elements that are few"
+
+
+def test_fin_ray_finger(tmp_path: Path, capsys: pytest.CaptureFixture[str], finger: tuple[dict[str, Any], Any]) -> None:
+    example, model = finger
+    run, points = example["main"](["--output", str(tmp_path / "figure.png"), "--duration", "0.5"])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert "74 coordinates, 13 of 31 constraints independent" in capsys.readouterr().out
+    assert [point.q[0] for point in points] == pytest.approx(np.linspace(-0.006, 0.006, 9))
+    motion = np.array([example["motion"](t) for t in run.t])
+    assert np.abs(np.column_stack([run.q[:, 0], run.v[:, 0], run.a[:, 0]]) - motion).max() < 1e-12  # imposed
+
+    # the other integrator, at a hundredth of the tolerance, and closures without redundant constraints
+    tt, times, still = example["tt"], run.t[:16], np.zeros(model.nv)
+    given = {"prescribed": {"slider": example["motion"]}, "method": "Radau", "rtol": 1e-5, "atol": 1e-8}
+    other = tt.simulate(example["build"](redundant=False).resolve(), times, run.q[0], still, **given)
+    tips = [np.array([each.model.pose("left6.tip", q)[1] for q in each.q[:16]]) for each in (run, other)]
+    assert np.ptp(tips[0][:, 0]) > 5e-4
+    assert np.abs(tips[0] - tips[1]).max() < 1e-6  # atol; one thousandth of the way
+
+    # bending that is quadratic, elongation and shear that are linear along the rods
+    finer = example["build"](2).resolve()
+    rough = example["simulate"](finer, 0.3)
+    assert np.abs(np.array([finer.pose("left6.tip", q)[1] for q in rough.q]) - tips[0]).max() < 5e-6
+
+
+def test_linear_models_of_the_fin_ray_finger(finger: tuple[dict[str, Any], Any]) -> None:
+    """What a force on the wall meets, and the slider's stiffness, as differences of equilibria say."""
+    example, model = finger
+    tt, point, step = example["tt"], example["held"](model, 0.004), 1e-4
+    ahead, behind = (example["held"](model, 0.004 + s * step, point) for s in (1, -1))
+    linear = tt.linearize(model, point, inputs=["slider"], outputs=["slider.q"])
+    # truncation: 1e-4 of a millimetre-sized nonlinearity, squared
+    assert 1 / linear.dcgain() == pytest.approx((ahead.tau[0] - behind.tau[0]) / (2 * step), rel=1e-4)
+    assert linear.nstates == 2 * (74 - 13)
+
+    family = example["family"](model, [behind, point, ahead])
+    gain = family.at({"slider.q": 0.004}).dcgain()[:, 0]
+    unknowns = [*(name for name in model.coordinate_names if name != "slider"), "slider.tau"]
+    pushed = [tt.trim(model, unknowns, q=point.q, wrenches={"right3.level": [s * 1e-2, 0, 0, 0, 0, 0]}).q for s in (1, -1)]
+    places = [model.pose("right3.level", q)[1] for q in pushed]
+    moved = (places[0] - places[1]) / 2e-2
+    assert gain == pytest.approx(moved, rel=1e-4, abs=1e-4 * np.abs(moved).max())

@@ -42,6 +42,12 @@ class Closure(Block):
     measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()
 
+    def inputs_and_states(self, given: Array | None) -> tuple[Array, Array]:
+        """Return inputs (m) and states (k) from both in one array `given` (m + k), zeros from None."""
+        m = len(self.inputs)
+        given = np.zeros(m + len(self.state_names)) if given is None else given
+        return given[:m], given[m:]
+
     def among(self, blocks: Mapping[str, Block]) -> Closure:
         """Return the closure, its own blocks replaced by those of the same names among `blocks`."""
         return self

@@ -148,7 +148,8 @@ class Block(BlockLaw, Fielded):
         ----------
         motion : TargetMotion
             Of the targets, for an interaction; for a body of the world's port and its parent port, in inertial axes, and its
-            own coordinates; for a joint of its coordinates alone, without ports. Inputs are zero: gaps do not depend on them.
+            own coordinates; for a joint of its coordinates alone, without ports. Inputs and states are zero: gaps do not depend
+            on them.
         """
         return np.zeros(0)
 

@@ -1,47 +1,156 @@
-"""Contact of a sphere with a plane."""
+"""Contact of bodies, rods and deformable bodies with shapes."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
-from titop.blocks.contract.fields import Field, axis, non_negative, scalar
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, put, scalar
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, opposite_wrenches, relative_rates
-from titop.blocks.joints.impact import impact_energy, impact_push
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.shape import Shape
+from titop.blocks.interactions.touching import Push, RigidSpheres, RodSpheres, Seen, SoftPoints, Touching
+from titop.blocks.joints.impact import HERTZ, impact_energy, impact_push
+
+
+class Touch(NamedTuple):
+    """What a contact does at a sphere, in the frame of what this touches.
+
+    Attributes
+    ----------
+    gap : float, m
+        Between the surfaces, negative in contact.
+    force, torque : (3,) arrays, N and N m
+        On the sphere, about its centre.
+    slip : (3,) array, m/s
+        Velocity of the sphere's surface along the other.
+    bending : (3,) array, m/s
+        How the bristle bends, if there are bristles; zero else.
+    """
+
+    gap: Any
+    force: Array
+    torque: Array
+    slip: Array
+    bending: Array
+
+
+def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
+    if value is not None and not isinstance(value, Shape):
+        contact.reader.report("not-a-shape", field, value, "a tt.Shape", "write tt.Shape.cylinder(0.1, inside=True)")
+        return None
+    return value
+
+
+def _read_touching(contact: Block, field: str, value: Any) -> Any:
+    if not (value is None or isinstance(value, Rod | SoftBody) or (isinstance(value, Shape) and value.kind in _ENDS)):
+        expected, advice = "a tt.Rod, a tt.SoftBody, or a tt.Shape that is a sphere or a capsule", "write the body itself"
+        contact.reader.report("not-a-body", field, value, expected, advice)
+        return None
+    return value
+
+
+def _read_radius(contact: Block, field: str, value: Any) -> Any:
+    """Read nothing, a radius, or several; none of them negative."""
+    if value is None:
+        return None
+    read: Any = contact.reader.numbers(field, value) if np.ndim(value) else contact.reader.scalar(field, value)
+    if (np.asarray(read) < 0).any():
+        contact.reader.report("negative-radius", field, value, "a value >= 0", "check the sign and the unit")
+    return read
+
+
+def _read_points(contact: Block, field: str, value: Any) -> Any:
+    """Read nothing, a number of points, abscissas (k) or places (k, 3)."""
+    given = None if value is None else real_array(value)
+    if value is not None and (given is None or given.ndim > 2 or (given.ndim == 2 and given.shape[1] != 3) or not given.size):
+        advice = "give rows of three numbers; on rods a number of points, or their abscissas"
+        contact.reader.report("wrong-shape", field, value, "places (k, 3), or on a rod abscissas or their number", advice)
+        return None
+    return given if given is None else contact.reader.array(field, given, given.shape)
+
+
+#: By what lines along z a shape that touches is made of spheres: one at each end.
+_UP = (0.0, 0.0, 1.0)
+_ENDS = {"sphere": (0.0,), "capsule": (-0.5, 0.5)}
 
 
 class Contact(Interaction):
-    """A sphere that touches a plane: elastic, dissipative, with friction.
+    """Spheres, rods or deformable bodies that touch a shape: elastic, dissipative, with friction.
 
-    The plane goes through the origin of the first port, the sphere is centred at the origin of the second.
+    Between two rigid bodies, `System.close_loop` lets what is fixed in the second port touch the shape that is fixed in the
+    first. What a rod or a deformable body touches, ``s.add_interaction(contact, "world")`` says, or another port there.
 
     Parameters
     ----------
     name : str
         Unique name in the system.
-    radius : float, m
-        Of the sphere; zero for a point.
-    stiffness : float, N/m^1.5
-        For Hertz's ``4/3 E* sqrt(radius)``, with ``1/E* = (1 - nu1^2)/E1 + (1 - nu2^2)/E2``.
+    radius : float or array_like (k,), m
+        Of the spheres; zero for points. Along a rod that of its sections by default, their largest reach; a shape that touches
+        has its own.
+    stiffness : float, N/m^exponent
+        At every point; it must be given. Hertz's is ``4/3 E* sqrt(radius)``, with ``1/E* = (1 - nu1^2)/E1 + (1 - nu2^2)/E2``.
     normal : array_like (3,)
-        Out of the plane, in the first port's frame; of any length.
+        Out of the plane that is touched if no `shape` is given, in the first port's frame; of any length.
     dissipation : float, s/m
         Hunt and Crossley's: ``3/2 (1 - e)/v`` for a coefficient of restitution e near one at the approach velocity v.
     friction : float
         Coulomb's coefficient.
     slip_velocity : float, m/s
         Below this sliding velocity friction fades: ``friction N v / sqrt(v^2 + slip_velocity^2)``.
+    exponent : float
+        p of the elastic law ``stiffness depth^p``, at least one: 1.5 is Hertz's, 1 that of an elastic foundation.
+    on : Rod, SoftBody or Shape, optional
+        What touches: a rod along its whole length, points of a deformable body, or instead of one sphere at the second port a
+        sphere or a capsule about it.
+    shape : Shape, optional
+        What is touched, fixed in its port; the plane through its origin by default.
+    points : int or array_like, optional
+        Where spheres stand: places (k, 3; m) in the second port's frame, its origin by default; on a rod their number, with
+        equal distances from the base to the tip, or abscissas (k, m); on a deformable body material points (k, 3; m at rest),
+        those of the outline of its domain by default.
+    tangential_stiffness : float, 1/m
+        With one, a bristle at every point holds what friction can hold: it bends along the surface as this slips, with the
+        stiffness ``tangential_stiffness N``, up to where friction gives in. See the notes.
+    rolling : float, m
+        Of rolling friction: a torque that opposes what a sphere turns by against the shape, about all axes alike,
+        ``rolling N r w / sqrt(r^2 w^2 + slip_velocity^2)`` for the angular velocity w and the radius r.
 
     Notes
     -----
-    At the depth d the plane pushes with ``N = stiffness d^1.5 (1 + dissipation dd/dt)``, and never pulls (Hertz; K. H. Hunt and
-    F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975). Friction acts where the normal
-    through the sphere's centre meets the plane. A contact that rests holds still only against forces, and creeps under friction
-    as every smooth friction does: the slip velocity is what it creeps at.
+    At the depth d the shape pushes with ``N = stiffness d^p (1 + dissipation dd/dt)`` along its normal, and never pulls (Hertz;
+    K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975). Friction acts
+    where the normal through a sphere's centre meets the shape; on a deformable body at the point itself. A contact that rests
+    holds still only against forces, and creeps under friction as every smooth friction does: on a slope below the friction
+    angle at ``slip_velocity s / sqrt(1 - s^2)``, with s the tangent of the slope by the coefficient.
+
+    Bristles have three states of the first order a point, ``name.bristle_x`` and so on: how far each is bent, b (m), in the
+    shape's frame. With ``e = friction / tangential_stiffness``, how far friction can bend one, and the slip v, in contact::
+
+        db/dt = v - a(|b|/e) max(v . b, 0) b/|b|^2      a = 0 up to 1, and 1 from 2 on, smooth in between
+        w = b/e + (db/dt)/slip_velocity                 friction = -friction N w / (1 + |w|^8)^(1/8)
+
+    So what rests is held without creeping, damped as the slip velocity says; what slides has Coulomb's friction up to 0.05 %
+    (P. Dupont and others, Single state elastoplastic friction models, 2002, for one direction). Without contact bristles
+    straighten. Since their stiffness follows N, a normal force that grows while one is bent does work, up to ``friction e / 2``
+    a newton.
+
+    Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
+    distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.
+
+    A capsule touches planes and hollow walls with the spheres at its ends, which is all that can come near them. Against other
+    shapes it is refused: let what is there touch the capsule, as the shape of its port, by spheres, or give `points` along it.
+
+    Forces, gaps and velocities are read by `Model.contacts` and as outputs: ``name.gap``, ``name.force``, ``name[3].force``.
 
     Examples
     --------
@@ -55,72 +164,285 @@ class Contact(Interaction):
     [[-9.81], [190.19]]
     """
 
-    parameter_units: ClassVar = {
-        "radius": "m",
-        "stiffness": "N/m^1.5",
-        "dissipation": "s/m",
-        "friction": "1",
-        "slip_velocity": "m/s",
-    }
-    radius = Field(non_negative("negative-radius"))
+    own_field = "on"
+    radius = Field(_read_radius)
     stiffness = Field(scalar)
     normal = Field(axis)
     dissipation = Field(non_negative("negative-dissipation"))
     friction = Field(non_negative("negative-friction"))
     slip_velocity = Field(scalar)
+    exponent = Field(scalar)
+    on = Fixed(_read_touching)
+    shape = Field(_read_shape)
+    points = Field(_read_points)
+    rolling = Field(non_negative("negative-rolling"))
+    tangential_stiffness = Field(non_negative("negative-stiffness"))
 
     def __init__(
         self,
         name: str,
-        radius: float,
-        stiffness: float,
-        normal: Any = (0.0, 0.0, 1.0),
+        radius: Any = None,
+        stiffness: float = 0.0,
+        normal: Any = _UP,
         dissipation: float = 0.0,
         friction: float = 0.0,
         slip_velocity: float = 1e-3,
+        *,
+        exponent: float = HERTZ,
+        on: Rod | SoftBody | Shape | None = None,
+        shape: Shape | None = None,
+        points: Any = None,
+        rolling: float = 0.0,
+        tangential_stiffness: float = 0.0,
     ) -> None:
         super().__init__(name)
         self.radius, self.stiffness, self.normal = radius, stiffness, normal
         self.dissipation, self.friction, self.slip_velocity = dissipation, friction, slip_velocity
+        self.exponent, self.on, self.shape, self.points, self.rolling = exponent, on, shape, points, rolling
+        self.tangential_stiffness = tangential_stiffness
+        self._update()
 
     @property
-    def _unit_normal(self) -> Array:
-        return self.normal / np.sqrt(self.normal @ self.normal)
+    def parameter_units(self) -> dict[str, str]:  # type: ignore[override]
+        """Units of the parameters; that of the stiffness follows from the exponent."""
+        own = {"radius": "m"} if np.ndim(self.radius) == 0 and self.radius is not None else {}
+        unit = f"N/m^{np.real(self.exponent):g}" if np.real(self.exponent) != 1.0 else "N/m"
+        own |= {"stiffness": unit, "dissipation": "s/m", "friction": "1", "slip_velocity": "m/s"}
+        bristles = {"tangential_stiffness": "1/m"} if self.tangential_stiffness else {}
+        return own | {"exponent": "1", "rolling": "m"} | bristles
 
-    def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports, each in its port's frame."""
-        n = self._unit_normal
-        height = n @ r
-        depth = self.radius - height
-        if np.real(depth) <= 0:
-            return opposite_wrenches(R, r, r, 0.0 * r)
-        at = r - height * n
-        rate, spin = relative_rates(R, r, V1, V2)
-        push = impact_push(depth, -(n @ rate), self.stiffness, self.dissipation)
-        sliding = rate + cross(spin, at - r)
-        sliding = sliding - (n @ sliding) * n
-        drag = self.friction * push * sliding / np.sqrt(sliding @ sliding + self.slip_velocity**2)
-        return opposite_wrenches(R, r, at, push * n - drag)
+    # -- what touches what -------------------------------------------------------------------------------------------------
 
-    def energy(self, R: Array, r: Array) -> Any:
-        """Return the stored energy (J) at the relative pose ``(R, r)``."""
-        return impact_energy(self.radius - self._unit_normal @ r, self.stiffness)
+    def _update(self) -> None:
+        """Bring what follows from the fields, and from a rod or a deformable body, up to date."""
+        self._findings: list[Finding] = []
+        #: What is touched, and what touches it.
+        self.touched: Shape = Shape.plane()
+        self.touching: Touching = RigidSpheres(np.zeros((1, 3)), np.zeros(1))
+        if self.reader.findings or (isinstance(self.on, Block) and self.on.check()[0]):
+            return
+        self._findings = [*self._wrong_numbers(), *self._wrong_places()]
+        if not self._findings:
+            self.touched = Shape.plane(self.normal) if self.shape is None else self.shape
+            self.touching = self._spheres()
+
+    def _spheres(self) -> Touching:
+        if isinstance(self.on, Rod):
+            places = self._abscissas(self.on) / self.on.given_length
+            reach = self.on.section.reach(places, self.on.given_length).max(axis=0)
+            return RodSpheres(self.on, places, reach if self.radius is None else self.radius + 0.0 * places)
+        places = self._given_places
+        if isinstance(self.on, SoftBody):
+            return SoftPoints(self.on, places, self.radius + np.zeros(len(places)))
+        if isinstance(self.on, Shape):
+            ends = np.outer(np.array(_ENDS[self.on.kind]) * self.on.dimensions.get("length", 0.0), [0.0, 0.0, 1.0])
+            places = (places[:, None] + ends).reshape(-1, 3)
+        radius = self.on.dimensions["radius"] if isinstance(self.on, Shape) else self.radius
+        return RigidSpheres(places, radius + np.zeros(len(places)))
+
+    @property
+    def _given_places(self) -> Array:
+        """Places (k, 3, m) in the second port's frame, or of material points."""
+        if self.points is None:
+            outline = self.on.domain.outline if isinstance(self.on, SoftBody) else None
+            return np.zeros((1, 3)) if outline is None else outline.points
+        return self.points
+
+    def _abscissas(self, rod: Rod) -> Array:
+        """Return the abscissas (k, m) of the spheres along a rod."""
+        length = rod.given_length
+        if self.points is None or self.points.ndim == 0:
+            count = 1 if self.points is None else int(self.points)
+            return np.linspace(0.0, length, count) if count > 1 else np.array([length])
+        return self.points
+
+    @property
+    def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
+        """The rod or the deformable body."""
+        return (self.on,) if isinstance(self.on, Block) else ()
+
+    @property
+    def own_ports(self) -> tuple[PortRef | Block | str, ...]:  # type: ignore[override]
+        """The base of that."""
+        return self.own_blocks
+
+    @property
+    def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of its coordinates."""
+        return tuple(f"{block.name}.{entry}" for block in self.own_blocks for entry in block.coordinates)
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All of these."""
+        count = len(self.own_coordinates)
+        return count, count
+
+    def among(self, blocks: Mapping[str, Block]) -> Interaction:
+        """Return the contact of the block of the same name among `blocks`."""
+        block = blocks.get(self.on.name, self.on) if isinstance(self.on, Block) else self.on
+        if block is self.on or not isinstance(block, Rod | SoftBody):
+            return self
+        moved = copy.copy(self)
+        put(moved, "on", block)
+        moved._update()
+        return moved
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed: Any = super().with_parameters(values)
+        changed._update()
+        return changed  # type: ignore[no-any-return]
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """Names of what touches: of one sphere the contact's, of several with numbers, such as ``foot[2]``."""
+        count = len(self.touching.radii)
+        return (self.name,) if count == 1 else tuple(f"{self.name}[{k}]" for k in range(count))
+
+    @property
+    def state_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the bristles' components."""
+        count = len(self.touching.radii) if self.tangential_stiffness else 0
+        numbers = [""] if count == 1 else map(str, range(count))
+        return tuple(f"bristle{number}_{axis}" for number in numbers for axis in "xyz")
+
+    @property
+    def state_units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Metres."""
+        return ("m",) * len(self.state_names)
+
+    # -- what it does ------------------------------------------------------------------------------------------------------
+
+    def touches(self, motion: TargetMotion) -> list[Touch]:
+        """Return what the contact does at every sphere."""
+        seen = self.touching.seen(motion)
+        bristles = motion.x.reshape(-1, 3) if len(self.state_names) else [None] * len(seen)
+        return [self._touch(*each) for each in zip(seen, bristles, strict=True)]
+
+    def _touch(self, seen: Seen, bristle: Array | None) -> Touch:
+        distance, normal = self.touched.distance(seen.place)
+        n, gap = np.array(normal), distance - seen.radius
+        depth = -gap if np.real(gap) < 0 else 0.0 * gap
+        push = impact_push(depth, -(n @ seen.rate), self.stiffness, self.dissipation, self.exponent)
+        lever = -distance * n if self.touching.turns else 0.0 * n
+        slip = seen.rate + cross(seen.spin, lever)
+        slip = slip - (n @ slip) * n
+        bending, w = np.zeros(3), slip / np.sqrt(slip @ slip + self.slip_velocity**2)
+        if bristle is not None:
+            bending, w = self._bent(bristle, n, slip, bool(np.real(gap) < 0))
+        force = push * n - self.friction * push * w
+        turning = np.sqrt(seen.radius**2 * (seen.spin @ seen.spin) + self.slip_velocity**2)
+        torque = cross(lever, force) - self.rolling * push * seen.radius / turning * seen.spin
+        return Touch(gap, force, torque, slip, bending)
+
+    def _bent(self, bristle: Array, n: Array, slip: Array, touches: bool) -> tuple[Array, Array]:
+        """Return the rate (3) of a bristle, and its friction (3) in parts of Coulomb's."""
+        reach = self.friction / self.tangential_stiffness
+        away = (n @ bristle) * n
+        b = bristle - away
+        square = b @ b
+        part = (square / reach**2 - 1.0) / 3.0
+        part = 0.0 * part if np.real(part) < 0 else (0.0 * part + 1.0 if np.real(part) > 1 else part)
+        along = slip @ b
+        giving = part**2 * (3.0 - 2.0 * part) * (along if np.real(along) > 0 else 0.0 * along)
+        bending = slip - giving / (square if np.real(square) > 0 else square + 1.0) * b
+        w = b / reach + bending / self.slip_velocity
+        size = np.sqrt(np.sqrt(np.sqrt(1.0 + (w @ w) ** 4)))
+        straightening = self.slip_velocity / reach
+        return bending - straightening * away if touches else -straightening * bristle, w / size
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        """Return the rates (k, m/s) of the bristles' components."""
+        return np.concatenate([touch.bending for touch in self.touches(motion)])
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return the wrenches (2, 6) on both ports, each in its frame, and the efforts (n) on the coordinates."""
+        return self.touching.loads(motion, [Push(touch.force, touch.torque) for touch in self.touches(motion)])
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return the stored energy (J)."""
+        depths = -self.gaps(motion)
+        return sum(impact_energy(depth, self.stiffness, self.exponent) for depth in depths)
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return the distance (1, m) of the sphere from the plane."""
-        return np.array([self._unit_normal @ motion.r[1] - self.radius])
+        """Return the distances (k, m) of all spheres from the shape."""
+        return np.array([self.touched.distance(seen.place)[0] - seen.radius for seen in self.touching.seen(motion)])
+
+    def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
+        """Return the wrenches (6) on both ports, each in its port's frame, of what is fixed in rigid bodies."""
+        on_1, on_2 = self.act(_between(R, r, V1, V2))[0]
+        return on_1, on_2
+
+    def energy(self, R: Array, r: Array) -> Any:
+        """Return the stored energy (J) at the relative pose ``(R, r)``, likewise."""
+        return self.stored(_between(R, r, np.zeros(6), np.zeros(6)))
 
     def law_numbers(self) -> Array:
-        """Return normal, radius, stiffness, dissipation, friction coefficient and slip velocity."""
-        own = self.radius, self.stiffness, self.dissipation, self.friction, self.slip_velocity
-        return np.array([*self._unit_normal, *own])
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.contact`."""
+        own = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
+        rest = float(self.touching.turns), self.tangential_stiffness
+        return np.concatenate([self.touched.numbers, own, rest, self.touching.numbers])
+
+    # -- checks ------------------------------------------------------------------------------------------------------------
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the contact and what is suspicious."""
         errors, warnings = super().check()
-        if not self.normal.any():
-            errors.append(Finding("zero-axis", f"{self.name}.normal", self.normal.tolist(), "a direction", "give [0, 0, 1]"))
+        return errors + self._findings, warnings
+
+    def _wrong_numbers(self) -> Iterator[Finding]:
+        if self.shape is None and not self.normal.any():
+            yield Finding("zero-axis", f"{self.name}.normal", self.normal.tolist(), "a direction", "give [0, 0, 1]")
+        elif self.shape is not None and self.normal.tolist() != list(_UP):
+            advice = "write shape=tt.Shape.plane(normal), or leave one of the two out"
+            yield Finding("two-shapes", f"{self.name}.normal", self.normal.tolist(), "no normal beside a shape", advice)
         for field in ("stiffness", "slip_velocity"):
             if not (value := getattr(self, field)) > 0:
-                errors.append(Finding(f"bad-{field}", f"{self.name}.{field}", value, "a number > 0", "check sign and unit"))
-        return errors, warnings
+                yield Finding(f"bad-{field}", f"{self.name}.{field}", value, "a number > 0", "check sign and unit")
+        if not self.exponent >= 1:
+            advice = "write 1.5 for Hertz's law, 1 for a linear one"
+            yield Finding("bad-exponent", f"{self.name}.exponent", self.exponent, "a number >= 1", advice)
+        if isinstance(self.on, Shape) and self.radius is not None:
+            expected, advice = "None: the shape that touches has a radius", "leave the radius out"
+            yield Finding("two-radii", f"{self.name}.radius", self.radius, expected, advice)
+        elif isinstance(self.on, Shape) and self.on.kind == "capsule" and self.shape is not None and self.shape.is_convex:
+            expected, advice = "a plane or a hollow cylinder", "let spheres touch the capsule instead, or give points along it"
+            yield Finding("bad-capsule", f"{self.name}.shape", self.shape, expected, advice)
+        elif self.radius is None and not isinstance(self.on, Rod | Shape):
+            yield Finding("no-radius", f"{self.name}.radius", None, "a length >= 0", "write 0 for points")
+        if self.tangential_stiffness > 0 and not self.friction > 0:
+            expected = "0 without friction: bristles hold what friction can hold"
+            where = f"{self.name}.tangential_stiffness"
+            yield Finding("no-friction", where, self.tangential_stiffness, expected, "give friction")
+        if self.rolling > 0 and self.radius is not None and not np.all(np.asarray(self.radius) > 0):
+            expected, advice = "0: points do not roll", "give a radius > 0"
+            yield Finding("rolling-point", f"{self.name}.rolling", self.rolling, expected, advice)
+
+    def _wrong_places(self) -> Iterator[Finding]:
+        where, points = f"{self.name}.points", self.points
+        if isinstance(self.on, Rod):
+            count = points if points is not None and points.ndim == 0 else 1
+            length = self.on.given_length
+            inside = points is None or points.ndim == 0 or ((points >= 0) & (points <= length * (1 + 1e-9))).all()
+            if (points is not None and points.ndim == 2) or count < 1 or count % 1 or not inside:
+                expected = f"how many, or abscissas from 0 to {length:g} m"
+                yield Finding("bad-points", where, points.tolist(), expected, "count from the base of the rod")
+                return
+            count = int(count) if points is None or points.ndim == 0 else len(points)
+        elif points is None and isinstance(self.on, SoftBody) and self.on.domain.outline is None:
+            yield Finding("no-points", where, None, "material points (k, 3)", "say which points of the body touch")
+            return
+        elif points is not None and points.ndim != 2:
+            yield Finding("bad-points", where, points.tolist(), "places (k, 3)", "write one row for each point")
+            return
+        else:
+            count = len(self._given_places)
+        if np.ndim(self.radius) and len(self.radius) != count:
+            expected = f"one for all, or one for each of {count}"
+            yield Finding("wrong-count", f"{self.name}.radius", f"{len(self.radius)} radii", expected, "give as many as points")
+
+
+def _between(R: Array, r: Array, V1: Array, V2: Array) -> TargetMotion:
+    """Return the motion of two ports."""
+    none = np.zeros(0)
+    return TargetMotion(np.array([np.eye(3), R]), np.array([np.zeros(3), r]), np.array([V1, V2]), none, none, none)

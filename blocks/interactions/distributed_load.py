@@ -10,10 +10,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_path
-from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.modal_fields import integer
-from titop.blocks.bodies.rods.discretisation import RodNumbers, packed
+from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS, gauss_points
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
@@ -238,15 +237,8 @@ class DistributedLoad(Interaction):
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_loads`."""
         assert self.numbers is not None
-        points, steps = len(self.numbers.fractions), self.numbers.steps
-        between = np.flatnonzero(steps[points - 1 :])
-        places = self.numbers.before.astype(float)
-        places[between] = points + np.arange(len(between))
-        kept = np.concatenate([np.arange(points - 1), points - 1 + between])
-        reference, shapes = self.numbers.reference[kept], self.numbers.shapes[kept]
-        moved = {"before": self.numbers.before[between], "steps": steps[kept], "reference": reference, "shapes": shapes}
-        row = packed(self.numbers._replace(**moved, water=None), [Pose()] * len(between))
-        head = [float(self.frame == "world"), self.scale, len(places), len(between), len(row)]
+        places, steps, row = packed_to_places(self.numbers)
+        head = [float(self.frame == "world"), self.scale, len(places), steps, len(row)]
         return np.concatenate([head, np.column_stack([places, self.wrenches_at_stations]).ravel(), row])
 
     # -- checks and parameters -------------------------------------------------------------------------------------------

@@ -138,12 +138,6 @@ class Interaction(Closure):
         law.rates(numbers, motion, rates)
         return rates
 
-    def inputs_and_states(self, given: Array | None) -> tuple[Array, Array]:
-        """Return inputs (m) and states (k) from both in one array `given` (m + k), zeros from None."""
-        m = len(self.inputs)
-        given = np.zeros(m + len(self.state_names)) if given is None else given
-        return given[:m], given[m:]
-
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (p, 6; N, N m) on the ports, each in its frame, force first, and the efforts (n) on coordinates.
 
@@ -283,12 +277,17 @@ def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepp
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
-    return _motion_derivatives(lambda moved: _all_loads(interaction, moved), motion, step)
+    return motion_derivatives(lambda moved: _all_loads(interaction, moved), motion, step)
 
 
 def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
     """Return the derivatives (6 p + n x k) of all wrenches and efforts, one after the other, by the interaction's states."""
     return stepping(interaction)(lambda x: _all_loads(interaction, motion._replace(x=x)), motion.x)
+
+
+def rates_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the derivatives (k, k) of the rates of the interaction's states by these."""
+    return stepping(interaction)(lambda x: interaction.state_rates(motion._replace(x=x)), motion.x)
 
 
 def rate_derivatives(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -301,7 +300,7 @@ def rate_derivatives(interaction: Interaction, motion: TargetMotion) -> Array:
     def rates(w: Array) -> Any:
         return interaction.state_rates(motion._replace(u=w[: len(motion.u)], x=w[len(motion.u) :]))
 
-    return np.hstack([_motion_derivatives(interaction.state_rates, motion, step), step(rates, driven)])
+    return np.hstack([motion_derivatives(interaction.state_rates, motion, step), step(rates, driven)])
 
 
 def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -309,7 +308,8 @@ def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
     return np.concatenate([np.ravel(wrenches), efforts])
 
 
-def _motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMotion, step: Stepping) -> Array:
+def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMotion, step: Stepping) -> Array:
+    """Return the derivatives of what a function tells of a motion; columns as those of `load_derivatives`."""
     steps = np.zeros(6 * max(len(motion.R) - 1, 0))
     ends = np.cumsum([len(steps), motion.V.size, len(motion.q)])
 

@@ -42,6 +42,7 @@ from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.files.contact_fields import POINTS, SHAPE, TOUCHING
 from titop.graph.files.fields import (
     BLOCK_NAME,
     COORDINATE_LIST,
@@ -295,12 +296,18 @@ register_block(
     Contact,
     "contact",
     {
-        "radius": NUMBER,
+        "radius": Field(POINTS, None),
         "stiffness": NUMBER,
         "normal": Field(NUMBERS, (0.0, 0.0, 1.0)),
         "dissipation": Field(NUMBER, 0.0),
         "friction": Field(NUMBER, 0.0),
         "slip_velocity": Field(NUMBER, 1e-3),
+        "exponent": Field(NUMBER, 1.5),
+        "on": Field(TOUCHING, None),
+        "shape": Field(SHAPE, None),
+        "points": Field(POINTS, None),
+        "rolling": Field(NUMBER, 0.0),
+        "tangential_stiffness": Field(NUMBER, 0.0),
     },
 )
 register_block(

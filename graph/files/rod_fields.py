@@ -24,7 +24,7 @@ class SectionKind(Kind):
         table = dict(reading.table(value, where))
         shape = reading.text(table.pop("shape", "own"), join(where, "shape"))
         dimensions = {name: NUMBERS.read(entry, join(where, name), reading) for name, entry in table.items()}
-        return _made(lambda: Section.of_shape(str(shape), **dimensions), where, reading)
+        return made(lambda: Section.of_shape(str(shape), **dimensions), where, reading)
 
     def write(self, value: Any) -> dict[str, Any]:
         """Return a table."""
@@ -106,7 +106,7 @@ class BasisKind(Kind):
         table = dict(value)
         kind = reading.text(table.pop("kind", "legendre"), join(where, "kind"))
         numbers = {name: NUMBER.read(entry, join(where, name), reading) for name, entry in table.items()}
-        return _made(lambda: StrainBasis.of_kind(str(kind), **numbers), where, reading)
+        return made(lambda: StrainBasis.of_kind(str(kind), **numbers), where, reading)
 
     def write(self, value: Any) -> Any:
         """Return the order, or a table."""
@@ -159,7 +159,7 @@ def _port_entry(port: RodPort) -> Any:
     return abscissa if pose == [0.0, 0.0, 0.0] else {"abscissa": abscissa, "pose": pose}
 
 
-def _made(make: Callable[[], Any], where: str, reading: Reading) -> Any:
+def made(make: Callable[[], Any], where: str, reading: Reading) -> Any:
     """Return what a constructor makes; what it refuses is reported at its place in the file, and None returned."""
     try:
         return make()

@@ -26,7 +26,7 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Connection, Loop
-from titop.graph.network.kinematic import moves_no_inertia
+from titop.graph.network.kinematic import idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
 
 
@@ -94,7 +94,8 @@ class Assembly:
     @cached_property
     def moves_no_inertia(self) -> bool:
         """Whether there are coordinates, none of which moves any inertia."""
-        return moves_no_inertia(self.connections)
+        nodes = nodes_of(self.connections)
+        return moves_no_inertia(nodes, idle(nodes))
 
     @cached_property
     def blocks_with_coordinates(self) -> tuple[Block, ...]:

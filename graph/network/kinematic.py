@@ -1,17 +1,51 @@
-"""Whether anything that moves has inertia: systems in which nothing does have poses and Jacobians, and no dynamics."""
+"""What moves no inertia: joints that carry none, and systems in which nothing does, of poses and Jacobians without dynamics."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.connections import Connection
 
 
-def moves_no_inertia(connections: Iterable[Connection], driven: Collection[str] = ()) -> bool:
-    """Tell whether there are coordinates, and no inertia that any of them moves: masses on the world do not count.
+class Node(NamedTuple):
+    """A body or joint of a tree: what it hangs on, whether it moves by itself, and what it says of inertia.
+
+    What is heavy is felt by all that carries it, an armature by its own coordinates alone.
+    """
+
+    name: Hashable
+    above: Hashable
+    moves: bool
+    is_heavy: bool
+    has_armature: bool = False
+
+
+def idle(nodes: Sequence[Node]) -> list[Hashable]:
+    """Return the names of those that move, have no inertia or armature, and carry no inertia."""
+    above = {node.name: node.above for node in nodes}
+    heavy: set[Hashable] = set()
+    for node in nodes:
+        name = node.name
+        while node.is_heavy and name in above and name not in heavy:
+            heavy.add(name)
+            name = above[name]
+    return [node.name for node in nodes if node.moves and not node.has_armature and node.name not in heavy]
+
+
+def moves_no_inertia(nodes: Sequence[Node], idle_ones: Collection[Hashable]) -> bool:
+    """Tell whether something moves, all of it `idle`: masses on the world do not count."""
+    return any(node.moves for node in nodes) and len(idle_ones) == sum(node.moves for node in nodes)
+
+
+def nodes_of(
+    connections: Iterable[Connection], driven: Collection[str] = (), along: Callable[[Array], bool] = any
+) -> list[Node]:
+    """Return the bodies and joints of a system.
 
     Parameters
     ----------
@@ -19,34 +53,18 @@ def moves_no_inertia(connections: Iterable[Connection], driven: Collection[str] 
         A tree, in any order.
     driven : collection of str
         Names of joints that move the rotors of motors.
+    along : callable
+        `any` or `all`: along how many of its coordinates a joint needs armature to have some.
     """
-    below = {connection.child.block.name: connection for connection in connections}
-    if not any(connection.joint.nv for connection in below.values()):
-        return False
-    moving: dict[str, bool] = {"world": False}
-    for name, connection in below.items():
+    nodes = []
+    for connection in connections:
         joint, body = connection.joint, connection.child.block
-        _find_moving(name, below, moving)
-        if moving[name] and isinstance(body, RigidBody) and (body.mass or body.inertia.any()):
-            return False
-        if not is_elementary(joint) or not is_rigid(body) or _has_inertia(joint, driven):
-            return False
-    return True
-
-
-def _has_inertia(joint: object, driven: Collection[str]) -> bool:
-    return isinstance(joint, Joint) and (joint.name in driven or bool(joint.total_armature.any()))
-
-
-def _find_moving(name: str, below: dict[str, Connection], moving: dict[str, bool]) -> None:
-    """Find whether a body moves, and all on its way to the world."""
-    way = []
-    while name not in moving:
-        way.append(name)
-        name = below[name].parent.block.name if name in below else "world"
-    for each in reversed(way):
-        moving[each] = moving[name] or (each in below and bool(below[each].joint.nv))
-        name = each
+        is_plain = isinstance(joint, Joint) and is_elementary(joint)
+        has_armature = is_plain and (joint.name in driven or bool(along(joint.total_armature > 0)))  # type: ignore[attr-defined]
+        nodes.append(Node(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
+        is_heavy = not is_rigid(body) or (isinstance(body, RigidBody) and bool(body.mass or body.inertia.any()))
+        nodes.append(Node(body.name, joint.name, bool(body.nv), is_heavy))
+    return nodes
 
 
 def no_inertia(name: str) -> Finding:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
+from titop.graph.network.kinematic import Node, idle, moves_no_inertia
 from titop.graph.urdf.elements import REPAIRED
 from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 
@@ -19,10 +20,11 @@ _MOMENTS = np.ones((3, 3)) - np.eye(3)
 def repair(robot: RobotReader, base: str = "fixed") -> None:
     """Mend a robot on a `base` that has been read; what is changed becomes a warning each."""
     robot.links = [_sound(link, robot) for link in robot.links]
-    idle = set() if is_kinematic(robot, base) else {joint.name for joint in massless_joints(robot)}
+    massless, is_kinematic = massless_joints(robot, base)
+    welded = set() if is_kinematic else {joint.name for joint in massless}
     known = {joint.name for joint in robot.joints}
-    robot.joints = [_welded(joint, robot) if joint.name in idle else joint for joint in robot.joints]
-    robot.joints = [_released(joint, robot, known, idle) for joint in robot.joints]
+    robot.joints = [_welded(joint, robot) if joint.name in welded else joint for joint in robot.joints]
+    robot.joints = [_released(joint, robot, known, welded) for joint in robot.joints]
 
 
 def nearest_inertia(inertia: Array) -> Array:
@@ -40,23 +42,19 @@ def nearest_inertia(inertia: Array) -> Array:
     return (nearest + nearest.T) / 2
 
 
-def massless_joints(robot: RobotReader) -> Iterator[UrdfJoint]:
-    """Yield the joints with coordinates that carry no inertia at all and have none of their own."""
-    above = {joint.child: joint.parent for joint in robot.joints}
-    heavy: set[str] = set()
+def massless_joints(robot: RobotReader, base: str) -> tuple[list[UrdfJoint], bool]:
+    """Return the joints with coordinates that carry no inertia at all and have none of their own.
+
+    And whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia.
+    """
+    above: dict[str, Hashable] = {joint.child: (joint.name,) for joint in robot.joints}
+    nodes = [Node("", "", base == "free", False)]
+    for joint in robot.joints:
+        nodes.append(Node((joint.name,), joint.parent, joint.kind != "fixed", False, bool(joint.armature)))
     for link in robot.links:
-        name: str | None = link.name if link.mass > 0 or link.inertia.any() else None
-        while name is not None and name not in heavy:
-            heavy.add(name)
-            name = above.get(name)
-    return (joint for joint in robot.joints if joint.kind != "fixed" and joint.child not in heavy and not joint.armature)
-
-
-def is_kinematic(robot: RobotReader, base: str) -> bool:
-    """Tell whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia."""
-    moving = [joint.name for joint in robot.joints if joint.kind != "fixed"]
-    heavy = base == "free" and any(link.mass or link.inertia.any() for link in robot.links)
-    return bool(moving) and not heavy and len(moving) == len(list(massless_joints(robot)))
+        nodes.append(Node(link.name, above.get(link.name, ""), False, bool(link.mass > 0 or link.inertia.any())))
+    found = set(idle(nodes))
+    return [joint for joint in robot.joints if (joint.name,) in found], moves_no_inertia(nodes, found)
 
 
 def _sound(link: UrdfLink, robot: RobotReader) -> UrdfLink:

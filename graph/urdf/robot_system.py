@@ -37,7 +37,7 @@ from titop.graph.network.kinematic import no_inertia
 from titop.graph.system import System
 from titop.graph.urdf.elements import REPAIR, Report
 from titop.graph.urdf.meshes import check_meshes
-from titop.graph.urdf.repair import is_kinematic, massless_joints
+from titop.graph.urdf.repair import massless_joints
 from titop.graph.urdf.repair import repair as mend
 from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 from titop.graph.urdf.tree import check_tree
@@ -127,11 +127,12 @@ def from_urdf(
         if repair:
             mend(robot, base)
         robot.check_mimics()
-        if is_kinematic(robot, base):
+        massless, is_kinematic = massless_joints(robot, base)
+        if is_kinematic:
             nothing = no_inertia("")
             report.suspect(nothing.code, "", nothing.value, nothing.expected, nothing.advice)
         else:
-            for idle in massless_joints(robot):
+            for idle in massless:
                 advice = f"give it mass or an armature before resolve(), {REPAIR}"
                 report.suspect("massless-joint", idle.name, "a joint that carries no inertia", "inertia to move", advice)
         if base not in ("fixed", "free"):

@@ -26,9 +26,9 @@ from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing balances, relative to the largest.
-_BALANCED = 1e-8
+BALANCED = 1e-8
 #: And what rounding leaves of them, in parts of the terms that balance.
-_ROUNDED = 1e-12
+ROUNDED = 1e-12
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
 _CAUSED = 1e-5
@@ -235,7 +235,7 @@ def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[P
     least = least_beside_dead_centre(model, q, rows.jacobian, actuated, rank)
     tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank, least)
     refuse_inconsistent(model, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
-    if unbalanced > _BALANCED and not _is_rounding(model, unbalanced, q, v, a, pushes, motors):
+    if unbalanced > BALANCED and not _is_rounding(unbalanced, model, q, v, a, pushes, motors):
         names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
         advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
@@ -266,17 +266,23 @@ def balanced(
     return tau, unbalanced
 
 
-def _is_rounding(model: ClosedMechanism, part: float, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
-    """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other.
+def _is_rounding(part: float, model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
+    """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other."""
+    needed = model.coordinate_weights * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
+    left = part * np.abs(np.real(needed)).max(initial=0.0)
+    return bool(left <= ROUNDED * balancing_terms(model, q, v, a, pushes, motors))
+
+
+def balancing_terms(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
+    """Return the largest sum of efforts that balance each other, each times what counts as one of its coordinate.
 
     What springs at rest hold has no terms: to these come the efforts a radian or the system's size away.
     """
     sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
-    needed = np.abs(np.real(sizes * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors))).max(initial=0.0)
     terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
     terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(model, v))
     terms += np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
-    return bool(part * needed <= _ROUNDED * (sizes * terms).max(initial=0.0))
+    return float((sizes * terms).max(initial=0.0))
 
 
 def multipliers(

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
+
+
+class DrivenMechanism(ClosedMechanism, Protocol):
+    """A mechanism that has inputs, and states of the first order behind these."""
+
+    @property
+    def inputs(self) -> Inputs: ...
 
 
 def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
@@ -25,6 +33,14 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs, states = loop.closure.inputs_and_states(u)
     return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
+
+
+def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+    """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
+    given, driving = np.asarray(model.inputs.whole(u)), dict(model.inputs.driving)
+    for loop in model.interactions:
+        if loop.closure.state_names:
+            yield loop, target_motion(model, loop, q, v, given[driving[loop.closure.name]])
 
 
 def target_derivatives(model: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:
@@ -71,6 +87,11 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
     if rates.dtype.kind in "fc" and not np.isfinite(rates).all():
         raise ModelError(overflow())
     return rates
+
+
+def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
+    """Return the contacts by name."""
+    return {loop.closure.name: loop for loop in model.interactions if isinstance(loop.closure, Contact)}
 
 
 def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:

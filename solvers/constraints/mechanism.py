@@ -56,6 +56,9 @@ class DynamicsCore(Protocol):
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         """Return the efforts (nv) that cause the accelerations `a` beside the `pushes`, as if no loop were closed."""
 
+    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
+        """Return `tree_inverse`, and the values and Jacobian of `constraints`, at once."""
+
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         """Return accelerations and efforts (nv), the motion imposed where `mask` is true, as if no loop were closed."""
 

@@ -143,7 +143,7 @@ class ControlLoop(ABC):
 
 
 class ContinuousLoop(ControlLoop):
-    """A loop whose controller's states are integrated with the model's: ``y = [q, v, x]``.
+    """A loop whose controller's states are integrated with the model's: ``y = [q, v, states of the first order, x]``.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class ContinuousLoop(ControlLoop):
         plant.command = self.command(x, error)
         rate = plant.rate_at(t, q, v)
         if self._accelerated:
-            error = self.error(plant, t, q, v, rate[len(q) :])
+            error = self.error(plant, t, q, v, rate[len(q) :][: len(v)])
         return np.concatenate([rate, self.K.A @ x + self.K.B @ error])
 
     def error(self, plant: Plant, t: float, q: Array, v: Array, a: Array) -> Array:
@@ -195,7 +195,7 @@ class ContinuousLoop(ControlLoop):
         """
         model, K = self.measurements.model, self.K
         measured = self.measurements.selection(model.nq, model.nv)
-        if measured is None or model.inputs.own or model.inputs.acting:
+        if measured is None or model.inputs.own or model.inputs.driving:
             return None
         sent = np.vstack([self.commands.to_u, self.commands.to_tau])
         resting = np.concatenate([self.resting.u + (0.0 if given is None else given), self.resting.tau])
@@ -214,7 +214,8 @@ class ContinuousLoop(ControlLoop):
         """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopDerivatives.at`."""
         q, v = plant.split(t, y)
         a, tau = plant.dynamics(t, q, v)
-        acting = self.commands.acting(plant.inputs(t, q, v))
+        u = plant.inputs(t, q, v)
+        acting = self.commands.acting(None if u is None else plant.model.inputs.given(u))
         state = Snapshot(plant.model, q, v, a, tau, plant.inputs(t, q, v), plant.wrenches(t, q, v), self.measurements.origin)
         return self._derivatives.at(state, by_state, by_tau, acting)
 
@@ -227,7 +228,7 @@ class ContinuousLoop(ControlLoop):
         return self.send(self.K.C @ x + self.K.D @ error)
 
     def _own(self, plant: Plant, y: Array) -> Array:
-        return y[plant.model.nq + plant.model.nv :]
+        return y[plant.model.nq + plant.model.nv + plant.model.nx :]
 
     def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
         """Return the inputs of the controller; without `outputs`, those from accelerations are meaningless."""

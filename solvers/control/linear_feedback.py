@@ -25,6 +25,8 @@ class LinearFeedback(NamedTuple):
         The inputs' efforts.
     thrust : (6 n, nu) array
         The inputs' wrenches at their n places.
+    rows : callable ``f(times) -> (n, nu + nv + nx)``, optional
+        The offsets at several times, where these are known at once.
     """
 
     gains: Array
@@ -33,6 +35,7 @@ class LinearFeedback(NamedTuple):
     limits: Array
     motors: Array
     thrust: Array
+    rows: Callable[[Array], Array] | None = None
 
     def tables(self, rows: int) -> tuple[Array, ...]:
         """Return what compiled stages take: gains, offsets at as many times, limits, motors and thrust."""
@@ -40,5 +43,8 @@ class LinearFeedback(NamedTuple):
 
     def write(self, times: Sequence[float], offsets: Array) -> None:
         """Write the offsets at some times into rows."""
+        if self.rows is not None:
+            offsets[:] = self.rows(np.array(times))
+            return
         for row, t in zip(offsets, times, strict=True):
             row[:] = self.offset(t)

@@ -66,7 +66,8 @@ class OperatingValues:
         self._state: tuple[Array, Array, Array] | None = None
         self._outputs: dict[str, float] = {}
         u, tau = np.zeros(model.nu), np.zeros(model.nv)
-        if isinstance(given, Mapping) and set(given) == _TRIMS:
+        self._x: Any = None
+        if isinstance(given, Mapping) and set(given) - {"x"} == _TRIMS:
             given = SimpleNamespace(**given)
         if isinstance(given, Mapping):
             measured, commanded = model.measured_signals, model.commanded_signals
@@ -93,7 +94,7 @@ class OperatingValues:
                 for name, part in zip("va", parts, strict=True)
             )
             self.origin = read_state("operating_point.q", given.q, model.configuration_names)
-            self._state = self.origin, v, a
+            self._state, self._x = (self.origin, v, a), getattr(given, "x", None)
             self.wrenches = read_wrenches(getattr(given, "wrenches", None) or {}, model.ports)
         elif isinstance(getattr(given, "y", None), Mapping):
             self._outputs = {measured.find("operating_point.y", name): float(value) for name, value in given.y.items()}
@@ -152,6 +153,7 @@ class OperatingValues:
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
         """Return the outputs with these names at a state with accelerations; zero for names of none."""
         measurements = self._measurements(names)
-        read = measurements.read(q, v, a, self.wrenches, self.command.u, self.command.tau)
+        u = self._model.inputs.whole(self.command.u, self._x if self._model.nx else None)
+        read = measurements.read(q, v, a, self.wrenches, u, self.command.tau)
         values = dict(zip(measurements.names, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

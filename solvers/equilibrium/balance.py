@@ -22,7 +22,7 @@ _OF_TERMS = 1e-6
 #: What rounding leaves of terms in the fastest rate and the fastest that turns, over what is left of terms that balance.
 _ROUNDED = 1e-6
 #: Errors of coordinates and rates, over their reach, that excuse larger accelerations in stiff systems.
-_OF_REACH = 1e-8
+OF_REACH = 1e-8
 
 
 def reaches(model: NamedModel, q: Array) -> Array:
@@ -65,7 +65,7 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     rate = _rate(point.v, along)
     by_state, by_effort = derivatives or acceleration_derivatives(point)
     found = np.abs([a, drift])
-    allowed = _OF_REACH * np.abs(by_state) @ np.concatenate([along, rate * along])
+    allowed = OF_REACH * np.abs(by_state) @ np.concatenate([along, rate * along])
     drifting = np.abs(by_state[:, : len(along)]) @ rate_errors(along, by_state)
     if (found > [allowed, rate * allowed + drifting]).any():
         allowed += _OF_TERMS * alone(point, along, by_effort)
@@ -82,7 +82,7 @@ def rate_errors(along: Array, by_state: Array) -> Array:
     by_state : (nv, 2nv) array
         Derivatives of the accelerations by coordinates and rates.
     """
-    return _OF_REACH * along * np.sqrt(np.abs(np.diag(by_state)))
+    return OF_REACH * along * np.sqrt(np.abs(np.diag(by_state)))
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
@@ -105,8 +105,8 @@ def alone(point: LoadedState, along: Array, by_effort: Array) -> Array:
     model, q, v = point.model, point.q, point.v
     rates = _rate(v, along) * _rate(turning(model, v), along)
     weight = model.gravity_effects(q)
-    efforts = [point.tau, model.motor_efforts(point.u), weight, motion_efforts(point), model.passive_efforts(q, v)]
-    pushes = model.external_pushes(point.wrenches, point.u)
+    efforts = [point.tau, model.motor_efforts(point.driving), weight, motion_efforts(point), model.passive_efforts(q, v)]
+    pushes = model.external_pushes(point.wrenches, point.driving)
     efforts += [own_efforts(pushes, q, model.nv), input_efforts(model, q, pushes)]
     for port, inertial, wrench in port_pushes(pushes):
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)

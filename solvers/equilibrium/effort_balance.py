@@ -72,12 +72,14 @@ class Balance:
         point = self.unknowns.at(self._split(y)[0])
         model = point.model
         if not self.held:
-            needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.u)
+            needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.driving)
             left: Array = (point.tau - needed) / self._sizes
             return left
         rows = model.engine.dynamics.constraints(point.q, self._rest)
-        pushes = model.external_pushes(point.wrenches, point.u)
-        needed = model.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes) - model.motor_efforts(point.u)
+        pushes = model.external_pushes(point.wrenches, point.driving)
+        needed = model.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes) - model.motor_efforts(
+            point.driving
+        )
         held = rows.jacobian.T @ self._split(y)[1]
         result: Array = np.concatenate([point.tau - needed + held, rows.error]) / self._sizes
         return result
@@ -96,7 +98,8 @@ class Balance:
         if unknowns.select(Kind.EFFORT)[0]:
             unknowns.put(Kind.EFFORT, np.eye(model.nv), x, efforts)
         if unknowns.select(Kind.INPUT)[0]:
-            unknowns.put(Kind.INPUT, model.actuation_matrix(point.q), x, efforts)
+            driven = model.actuation_matrix(point.q)
+            unknowns.put(Kind.INPUT, driven if point.following is None else driven + point.following.by_u, x, efforts)
         by_y /= self._sizes[:, None]
         for k in unknowns.select(Kind.PARAMETER)[0]:
             by_y[:, k] = by_unknown(self.residual, y, k, self._bounds)
@@ -111,8 +114,8 @@ class Balance:
         """Return the derivatives of the efforts needed (nv, nv), and of the openings (k, nv)."""
         model, q = point.model, point.q
         if not self.held:
-            by_q = model.inverse_dynamics_derivatives(q, point.v, self._rest, point.wrenches or None, u=point.u)[0]
-            return by_q, np.zeros((0, model.nv))
-        pushes = model.external_pushes(point.wrenches, point.u)
+            by_q = model.inverse_dynamics_derivatives(q, point.v, self._rest, point.wrenches or None, u=point.driving)[0]
+            return by_q if point.following is None else by_q - point.following.by_q, np.zeros((0, model.nv))
+        pushes = model.external_pushes(point.wrenches, point.driving)
         changes, rows = model.engine.derivatives.with_closures(q, self._rest, self._rest, pushes, multipliers)
-        return changes[0], rows[0]
+        return changes[0] if point.following is None else changes[0] - point.following.by_q, rows[0]

@@ -42,7 +42,7 @@ def equations(point: OperatingPoint, moving: bool, sizes: Sizes) -> Equations:
     if not moving:
         values, names = [point.residual], [*model.coordinate_names]
     else:
-        a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+        a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
         values, names = [a], [*model.coordinate_names]
         values.append(A[model.nv :, : model.nv] @ point.v)
         names += [f"{name} while it moves" for name in model.coordinate_names]
@@ -115,7 +115,8 @@ def equation_derivatives(unknowns: Unknowns, x: Array, moving: bool, bounds: tup
     for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
         unknowns.put(kind, matrix, x, by_x[:nv])
     if unknowns.select(Kind.INPUT)[0]:
-        unknowns.put(Kind.INPUT, by_tau @ model.actuation_matrix(point.q), x, by_x[:nv])
+        driven = model.actuation_matrix(point.q)
+        unknowns.put(Kind.INPUT, by_tau @ (driven if point.following is None else driven + point.following.by_u), x, by_x[:nv])
     if model.is_constrained:
         closed, turning = _closure_derivatives(point)
         opening = by_x[len(by_x) - 2 * len(closed) :]
@@ -240,7 +241,7 @@ def later_along(point: OperatingPoint, sizes: Sizes) -> Later:
         moved, v = model.integrate(point.q, t * point.v), point.v
         q = model.assemble(moved) if model.is_constrained else moved
         v = model.assemble_velocity(q, v) if model.is_constrained else v
-        a = model.forward_dynamics(q, v, point.tau, point.wrenches or None, u=point.u)
+        a = model.forward_dynamics(q, v, point.tau, point.wrenches or None, u=point.driving)
         found[:, k] = a, model.difference(moved, q), v - point.v
     return Later(*found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.open_loops import refuse_open
+from titop.solvers.equilibrium.root_search import of_one_size
 from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.reduction import reduction
@@ -23,6 +24,18 @@ from titop.solvers.signals.quantities import Kind, of_all_coordinates
 #: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
 #: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.
 _EXACT = 1e-10
+
+
+#: Singular values of derivatives of rates by states, in parts of the largest, that count as zero.
+_DEPENDENT = 1e-10
+
+
+class Following(NamedTuple):
+    """Derivatives of efforts (nv, nv and nv, nu) by coordinates, rates and inputs, while states of the first order rest."""
+
+    by_q: Array
+    by_v: Array
+    by_u: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +68,8 @@ class OperatingPoint:
     negative : int, optional
         How many stiffnesses over the unknowns are negative, which changes where branches cross. None where stiffnesses and
         unknowns are not as many, or not all are determined.
+    x : array_like (nx,) or mapping of state name to number, optional
+        States of the first order, each in its own unit; zero by default.
 
     Notes
     -----
@@ -74,6 +89,7 @@ class OperatingPoint:
     free: tuple[str, ...] = ()
     overdetermined: tuple[str, ...] = ()
     negative: int | None = None
+    x: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         model = self.model
@@ -85,16 +101,20 @@ class OperatingPoint:
             given = getattr(self, name)
             values[name] = np.zeros(model.nv) if given is None else read_state(name, given, model.coordinate_names)
         values["u"] = None if self.u is None else model.inputs.read(self.u)
+        values["x"] = model.inputs.read_states(self.x)
         if self.wrenches is not None:
             object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def moved(self, q: Array, v: Array, tau: Array, u: Array | None) -> OperatingPoint:
-        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
+    def moved(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array | None = None) -> OperatingPoint:
+        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many.
+
+        Without `x` states of the first order are as they are.
+        """
         point = object.__new__(OperatingPoint)
         own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u})
+        point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u, "x": self.x if x is None else x})
         return point
 
     def noted(
@@ -121,18 +141,43 @@ class OperatingPoint:
         cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
         refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
+    @property
+    def driving(self) -> Array | None:
+        """Inputs with the states of the first order behind them (nu + nx, each in its own unit), for the model's functions.
+
+        None for none.
+        """
+        return self.model.inputs.joined(self.u, self.x) if self.model.nx else self.u
+
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""
-        return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
+        return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
 
     @cached_property
     def forward_derivatives(self) -> tuple[Array, Array, Array]:
         """Derivatives of the accelerations (three of (nv, nv)), by coordinates (tangent), rates and efforts.
 
-        In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians.
+        In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians. States of the first order follow, see `following`.
         """
-        return self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.u)
+        derivatives = self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
+        if self.following is None:
+            return derivatives
+        by_q, by_v, by_tau = derivatives
+        return by_q + by_tau @ self.following.by_q, by_v + by_tau @ self.following.by_v, by_tau
+
+    @cached_property
+    def following(self) -> Following | None:
+        """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
+
+        By coordinates, rates and inputs, in N m or N a unit of each; states are at rest. None without states.
+        """
+        if not self.model.nx:
+            return None
+        given = self.q, self.v, self.x, self.u
+        rates, efforts = self.model.state_rates_derivatives(*given), self.model.state_efforts(*given)
+        along = efforts @ following_states(rates.by_x)
+        return Following(along @ rates.by_q, along @ rates.by_v, along @ rates.by_u)
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -144,9 +189,16 @@ class OperatingPoint:
     def _derivatives(self) -> Array:
         """The matrix of the linearisation in independent coordinates."""
         self.refuse_open()
-        _, A, _ = self.model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.u)
-        reduced = reduction(self.model, self.q, self.v, np.zeros(self.model.nv, dtype=bool))
-        return reduced.rows(reduced.columns(A))
+        model = self.model
+        _, A, B = model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.driving)
+        reduced = reduction(model, self.q, self.v, np.zeros(model.nv, dtype=bool))
+        mechanical = reduced.rows(reduced.columns(A))
+        if not model.nx:
+            return mechanical
+        given = self.q, self.v, self.x, self.u
+        rates = model.state_rates_derivatives(*given)
+        by_x = reduced.rows(B @ model.state_efforts(*given))
+        return np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
 
     @property
     def stability(self) -> str:
@@ -186,14 +238,16 @@ class OperatingPoint:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Exported names of the 2 nv states of a linear model, in its order."""
+        """Exported names of the 2 nv + nx states of a linear model, in its order."""
         return tuple(signal.name for signal in state_signals(self.model))
 
-    def deviation(self, q: Any, v: Any, system: Any = None, t: float = 0.0) -> Array:
-        """Return the state (2 nv, rad or m, then their rates) of the linear model that stands for a state of the nonlinear one.
+    def deviation(self, q: Any, v: Any, system: Any = None, t: float = 0.0, x: Any = None) -> Array:
+        """Return the state (2 nv + nx) of the linear model that stands for a state of the nonlinear one.
+
+        Displacements in rad or m, their rates, and states of the first order in their units.
 
         With `system` a linear model made about this point, only its states, in its order. `q` and `v` are the nonlinear
-        state, `t` the time (s) since a moving reference was at the point.
+        state, with `x` the states of the first order, `t` the time (s) since a moving reference was at the point.
 
         Raises
         ------
@@ -202,7 +256,8 @@ class OperatingPoint:
         """
         reference = self.model.integrate(self.q, float(t) * self.v)
         rates = read_state("v", v, self.model.coordinate_names)
-        whole = np.concatenate([self.model.difference(reference, q), rates - self.v])
+        own = self.model.inputs.read_states(x) - self.x
+        whole = np.concatenate([self.model.difference(reference, q), rates - self.v, own])
         if system is None:
             return whole
         names = self.state_names
@@ -224,11 +279,19 @@ class OperatingPoint:
             lines += [_line(signal.path, x, signal.unit) for signal, x in zip(signals, values, strict=True) if x]
         if self.u is not None:
             lines += [_line(*each) for each in zip(model.input_names, self.u, model.inputs.units, strict=True)]
+        lines += [_line(*each) for each in zip(model.state_names, self.x, model.inputs.state_units, strict=True)]
         numbers = model.parameters() if self.parameters else {}
         lines += [_line(name, x, numbers[name][1]) for name, x in self.parameters.items()]
         for what, names in (("free", self.free), ("overdetermined", self.overdetermined)):
             lines += [f"  {what}: {', '.join(names)}"] if names else []
         return "\n".join(lines)
+
+
+def following_states(by_x: Array) -> Array:
+    """Return minus the inverse (nx, nx) of derivatives of rates by states, of least norm where rates do not depend on these."""
+    rows, columns, scaled = of_one_size(by_x)
+    inverse: Array = -columns[:, None] * np.linalg.pinv(scaled, rcond=_DEPENDENT) * rows
+    return inverse
 
 
 def _line(name: str, value: float, unit: str) -> str:
@@ -258,7 +321,7 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         changed = model.changed(point.parameters)[0] if point.parameters and point.model is not model else model
         if changed is point.model:
             return point
-        return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters)
+        return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
     if axes_of(point) == 1:

@@ -125,9 +125,9 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     by_state, by_effort = acceleration_derivatives(point)
     stiff = float(np.abs(np.diag(by_state)).max(initial=0.0))
     acting = model.engine.dynamics.tree_inverse(
-        point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.u)
+        point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.driving)
     )
-    efforts = np.abs(point.tau + model.motor_efforts(point.u)) + np.abs(acting)
+    efforts = np.abs(point.tau + model.motor_efforts(point.driving)) + np.abs(acting)
     moving, pulled = (
         float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
     )
@@ -154,5 +154,5 @@ def turning(model: Model, v: Array) -> Array:
 def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:
     """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
     nv = point.model.nv
-    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
     return A[nv:], B[nv:]

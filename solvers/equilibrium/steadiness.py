@@ -27,7 +27,7 @@ def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Fi
     if not point.v.any():
         return
     model, nv = point.model, point.model.nv
-    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
     if excess(point, a, A[nv:, :nv] @ point.v, (A[nv:], B[nv:])).max(initial=0.0) > 1.0:
         return
     reduced = reduction(model, point.q, point.v, np.zeros(nv, dtype=bool))
@@ -81,7 +81,7 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
     if model.is_constrained:
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
-    _, A, _ = model.raw_linear_matrices(q, v, point.tau, point.wrenches, point.u)
+    _, A, _ = model.raw_linear_matrices(q, v, point.tau, point.wrenches, point.driving)
     names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
     later = _scaled(reduction(model, q, v, np.zeros(model.nv, dtype=bool), names), A, about.reach)
     per_rate = np.repeat([1.0, rate], len(about.by_state))

@@ -21,6 +21,7 @@ from titop.solvers.equilibrium.equations import Motion, equations, excess
 from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.refusals import refuse_passing, refuse_residual
+from titop.solvers.equilibrium.resting_states import refuse_changing
 from titop.solvers.equilibrium.root_search import Course, newton, trust_region
 from titop.solvers.equilibrium.settling import Settling, can_settle, refuse_preference, strayed_findings, to_stable
 from titop.solvers.equilibrium.spinning import spin_findings
@@ -50,6 +51,7 @@ def trim(
     tolerance: float = 1e-9,
     max_iterations: int = 200,
     prefer: str | None = None,
+    x: Any = None,
 ) -> OperatingPoint:
     """Find an equilibrium: a state that lasts, at rest or moving at constant rates.
 
@@ -93,6 +95,9 @@ def trim(
         ``"stable"``: not an equilibrium whose motions grow, but the one at which the system comes to rest from the guess when
         it creeps, as if in honey, or from the unstable one found, pushed aside a little. Only coordinates may be unknown, of a
         system at rest.
+    x : (nx,) array or mapping of state name to number, optional
+        Guess of the states of the first order; zero by default. They are found so that they rest; one whose rate does not
+        depend on it there, as of an integrator or of a bristle that sticks, stays as it is in the guess.
 
     Returns
     -------
@@ -136,7 +141,7 @@ def trim(
     >>> round(float(hanging.tau[0]), 6)  # 2 kg * 9.81 m/s^2 * sin(0.5) m
     9.406329
     """
-    guess = read_guess(model, q, v, tau, u, wrenches, parameters)
+    guess = read_guess(model, q, v, tau, u, wrenches, parameters, x)
     tolerance, max_iterations = read_tolerance(tolerance), _read_iterations(max_iterations)
     searched = Unknowns(guess, unknowns)
     if unknowns is not None and searched.entries and is_open_guess(guess):
@@ -167,9 +172,9 @@ def trim(
 
     settling = Settling(creep, beside)
     if can_be_stepped(searched):
-        beyond = anywhere if prefer is None else anywhere_or_crept
+        beyond, farther = (anywhere, '; or ask for prefer="stable"') if prefer is None else (anywhere_or_crept, "")
         point = _found_near(searched, near, q is not None)
-        point = point or _found_in_steps(searched, near, lambda: beyond(Course()), lambda: anywhere_or_crept(course))
+        point = point or _found_in_steps(searched, near, lambda: beyond(Course()), lambda: anywhere_or_crept(course), farther)
     else:
         point = anywhere(course)
     if prefer == "stable":
@@ -192,9 +197,13 @@ def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoi
 
 
 def _found_in_steps(
-    unknowns: Unknowns, near: Search, beyond: Callable[[], OperatingPoint], shapeless: Callable[[], OperatingPoint]
+    unknowns: Unknowns,
+    near: Search,
+    beyond: Callable[[], OperatingPoint],
+    shapeless: Callable[[], OperatingPoint],
+    farther: str,
 ) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, what is found `beyond`.
+    """Return what raising the loads leads to; where that ends, what is found `beyond`, or advice with `farther` at its end.
 
     Systems that keep no shape without loads take what `shapeless` finds.
     """
@@ -204,7 +213,7 @@ def _found_in_steps(
         try:
             other = beyond()
         except ConvergenceError as error:
-            raise ConvergenceError(f"{error}; {ended}") from None
+            raise ConvergenceError(f"{error}; {ended}{farther}") from None
         advice = "start from a guess next to the equilibrium that is meant"
         advice += ', or ask for prefer="stable"' if len(other.growing) else ""
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
@@ -256,6 +265,7 @@ def search(
     point = unknowns.at(x)
     refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
     refuse_passing(point, by_x, tolerance, unknowns)
+    refuse_changing(point, unknowns.sizes, tolerance)
     return described(point, by_x, unknowns)
 
 
@@ -283,7 +293,7 @@ def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
     return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
 
 
-def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any) -> OperatingPoint:
+def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any, x: Any = None) -> OperatingPoint:
     """Return the point from which a search starts.
 
     Raises
@@ -298,7 +308,7 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
     q = model.neutral() if q is None else model.configuration(q) if isinstance(q, Mapping) else q
     v = model.velocity(v) if isinstance(v, Mapping) else v
     tau = model.velocity(tau) if isinstance(tau, Mapping) else tau
-    point = OperatingPoint(model, q, v, tau, u, wrenches, changes)
+    point = OperatingPoint(model, q, v, tau, u, wrenches, changes, x=x)
     refuse_pushing(model, point.u)
     return point
 

@@ -177,7 +177,7 @@ def lft(
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, how)}, quarters, fits)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
     warn_of_motion(at, system.a)
-    whole = system.fractional([own.name for own in uncertainty.all])
+    whole = system.fractional([own.name for own in uncertainty.all], reduce)
     signals = state_signals(at.model)
     whole, kept = _omitted(whole, system.states, read_omitted(at.model, omit), signals)
     small = reduced(whole) if reduce else whole

@@ -108,9 +108,9 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     if name not in names[1:]:
         raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
     k = names.index(name)
-    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.u)
+    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.driving)
     if model.is_constrained:
-        carried = at.model.carried(at.q, at.v, at.residual, pushes, at.u, at.tau)
+        carried = at.model.carried(at.q, at.v, at.residual, pushes, at.driving, at.tau)
         pushes += closure_pushes(at.model, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     # the resolver knows the interactions' wrenches, the ports do not

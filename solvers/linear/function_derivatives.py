@@ -71,7 +71,7 @@ def function_derivatives(
     """
     actuators = np.zeros((at.model.nu, len(inputs.channels)))
     for column, channel in enumerate(inputs.channels):
-        if channel.kind == Kind.INPUT:
+        if channel.kind == Kind.INPUT and channel.entry < at.model.nu:
             actuators[channel.entry, column] = 1.0
     q_change = at.model.configuration_derivatives(at.q) @ change.q
     changes = (q_change, change.v, change.a, actuators @ change.inputs)

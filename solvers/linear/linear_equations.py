@@ -5,11 +5,12 @@ With ``x = [dq; dv]`` the displacements from a reference that moves with the poi
     d(dq)/dt = dv - ad(v0) dq          d(dv)/dt = da        da = a_q dq + a_v dv + a_w w
 
 where w are the inputs and ``ad`` acts on free and spherical coordinates. The states are x, reduced to independent coordinates.
+States of the first order are inputs of all this; in the end their rates are states' too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import Reduction, closure_derivatives, reduction
+from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
@@ -40,7 +42,8 @@ class Points(NamedTuple):
         One for each point; they may be the same.
     q : (n, nq) array
     v, tau : (n, nv) arrays
-    u : (n, nu) array or None
+    u : (n, nu + nx) array or None
+        States of the first order behind inputs.
     wrenches : mapping of port name to (n, 6) array, or None
     a : (n, nv) array or None
         Accelerations of prescribed coordinates; without, those of the point (`SystemInputs.accelerations`).
@@ -55,12 +58,16 @@ class Points(NamedTuple):
     a: Array | None = None
 
     def inputs(self, k: int) -> Array | None:
-        """Return the k-th actuators' inputs."""
+        """Return the k-th inputs."""
         return None if self.u is None else self.u[k]
 
     def loads(self, k: int) -> dict[str, Array] | None:
         """Return the k-th external wrenches."""
         return None if not self.wrenches else {port: values[k] for port, values in self.wrenches.items()}
+
+    def states(self) -> Iterator[tuple[Model, Array, Array, Array | None]]:
+        """Yield model, q, v and inputs of each point."""
+        return ((model, self.q[k], self.v[k], self.inputs(k)) for k, model in enumerate(self.models))
 
     def one(self, k: int) -> Points:
         """Return the k-th point, stacked alone."""
@@ -110,7 +117,9 @@ class LinearEquations(NamedTuple):
     drift : (n, nv) array
         How the accelerations change while the reference moves: zero where it does so steadily.
     states : (x,) int array
-        Entries of ``[dq; dv]``.
+        Entries of ``[dq; dv; dx]``, states of the first order last.
+    own_rates : (n, nx) array
+        How these change at the points.
     """
 
     A: Array
@@ -120,6 +129,7 @@ class LinearEquations(NamedTuple):
     a: Array
     tau: Array
     drift: Array
+    own_rates: Array
     states: Array
 
 
@@ -157,7 +167,40 @@ def linear_equations(
     A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
     y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
     drift = (motion.by_state[:, model.nv :, : model.nv] @ points.v[:, :, None])[..., 0]
-    return LinearEquations(A, B, y[..., : A.shape[1]], y[..., A.shape[1] :], motion.a, motion.tau, drift, reduced.states)
+    matrices = A, B, y[..., : A.shape[1]], y[..., A.shape[1] :]
+    own_rates, states = np.zeros((len(points.q), model.nx)), reduced.states
+    if model.nx:
+        matrices = with_own_states(matrices, points, system_inputs, reduced.columns)
+        own_rates = np.array([each.state_rates(q, v, u=u) for each, q, v, u in points.states()])
+        states = np.concatenate([states, 2 * model.nv + np.arange(model.nx)])
+    return LinearEquations(*matrices, motion.a, motion.tau, drift, own_rates, states)
+
+
+def with_own_states(
+    matrices: tuple[Array, Array, Array, Array],
+    points: Points,
+    system_inputs: SystemInputs,
+    columns: Callable[[Array], Array],
+) -> tuple[Array, Array, Array, Array]:
+    """Return A, B, C and D (n, ., .) with states of the first order, the last of the inputs, as states.
+
+    `columns` takes matrices that act on ``[dq; dv]`` to those that act on the other states.
+    """
+    model, count = points.models[0], len(system_inputs.named)
+    driven = [channel.entry if channel.kind == Kind.INPUT else model.nu for channel in system_inputs.named]
+    rows = []
+    for each, q, v, u in points.states():
+        own = each.state_rates_derivatives(q, v, u=u)
+        by_u = np.hstack([own.by_u, np.zeros((model.nx, 1))])[:, driven]
+        rows.append((columns(np.hstack([own.by_q, own.by_v])), own.by_x, by_u))
+    by_state, by_x, by_u = map(np.array, zip(*rows, strict=True))
+    A, B, C, D = matrices
+    return (
+        np.block([[A, B[..., count:]], [by_state, by_x]]),
+        np.concatenate([np.broadcast_to(B, (len(A), *B.shape[-2:]))[..., :count], by_u], axis=1),
+        np.concatenate([C, D[..., count:]], axis=2),
+        D[..., :count],
+    )
 
 
 def motions(points: Points, system_inputs: SystemInputs) -> Motion:
@@ -174,7 +217,7 @@ def _forward_motions(points: Points, system_inputs: SystemInputs) -> Motion:
         a[k], A[k], B[k] = model.raw_linear_matrices(points.q[k], points.v[k], points.tau[k], *acting)
     applied = system_inputs.applied(nv)
     if system_inputs.depend_on_attitude:
-        by_input = B @ np.array([system_inputs.efforts(model, q) for model, q in zip(points.models, points.q, strict=True)])
+        by_input = B @ np.array([system_inputs.efforts(*state) for state in points.states()])
     else:
         by_input = B[:, :, [channel.entry for channel in system_inputs.channels]]
     return Motion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
@@ -194,7 +237,7 @@ def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motio
     imposed = system_inputs.accelerations(model, q, v, points.tau[k], wrenches, u) if points.a is None else points.a[k]
     a, tau = model.hybrid_dynamics(q, v, points.tau[k], imposed, names, wrenches, u)
     derivatives = model.hybrid_dynamics_derivatives(q, v, points.tau[k], imposed, names, wrenches, u)
-    loads, motions, applied = system_inputs.loads(model, q), system_inputs.motions(nv), system_inputs.applied(nv)
+    loads, motions, applied = system_inputs.loads(model, q, v, u), system_inputs.motions(nv), system_inputs.applied(nv)
     efforts = applied + loads
     A = np.block([[-model.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
     B = np.vstack([np.zeros_like(efforts), derivatives.da_dtau @ efforts + derivatives.da_da @ motions])

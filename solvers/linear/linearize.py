@@ -11,8 +11,10 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.equilibrium.resting_states import changing_findings
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.steadiness import steadiness_findings
+from titop.solvers.equilibrium.switching_points import switching_findings
 from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
 from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
@@ -55,7 +57,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
         point = read_point(model, point)
     elif model.is_constrained:
         point.refuse_open()
-    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.u)
+    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
     return A, B
 
 
@@ -71,8 +73,9 @@ def linearize(
     """Return the linear model of a system about an operating point, with named states, inputs and outputs.
 
     States are the displacements ``joint.q`` of the coordinates along their tangent directions, then their rates ``joint.v``,
-    from a reference that moves with the point's velocities: ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so
-    that the model is right about spinning bodies too. All derivatives are exact to rounding.
+    then states of the first order ``block.state``; from a reference that moves with the point's velocities:
+    ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so that the model is right about spinning bodies too. All
+    derivatives are exact to rounding.
 
     Parameters
     ----------
@@ -89,11 +92,12 @@ def linearize(
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
         ``"hinge.reaction"``; ``"tendon.length"``, ``"tendon.rate"``; ``"rod.tip.strain"`` and ``"rod.tip.section"``, strain
-        of a rod's section at a port and the wrench that it transmits; functions ``f(q, v, a, u)`` of numbers or vectors, u
+        of a rod's section at a port and the wrench that it transmits; ``"block.state"``, or a block for all of its states;
+        functions ``f(q, v, a, u)`` of numbers or vectors, u
         the model's inputs.
         ``"hub.C.w[0]"`` is one component.
     omit : sequence of str
-        Coordinates on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle.
+        States on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle, ``"block.state"``.
     hold : sequence of str
         Joints or coordinates frozen where they are.
     independent : sequence of str, optional
@@ -123,11 +127,12 @@ def linearize(
            [-9.81,  0.  ]])
     """
     at = read_point(model, point)
-    system_inputs = SystemInputs(at.model, inputs, hold)
+    system_inputs = SystemInputs(at.model, inputs, hold, states=True)
     system_outputs = read_outputs(at.model, outputs, system_inputs, state_of(at))
     omitted = read_omitted(at.model, omit)
     wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
-    points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if at.u is None else at.u[None], wrenches)
+    u = at.driving
+    points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if u is None else u[None], wrenches)
     linear = linear_equations(points, system_inputs, system_outputs, independent)
     states = state_signals(at.model)
     chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
@@ -138,11 +143,18 @@ def linearize(
         return [(other.A, other.C) for other in found]
 
     kept = kept_states(linear.states, (linear.A, linear.C), states, omitted, system_outputs, again)
-    rates = linear.states[kept][linear.states[kept] >= at.model.nv] - at.model.nv
+    rates = rates_among(linear.states[kept], at.model.nv)
     _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
-    warn([*spin_findings(at.model, at.q, at.v), *steadiness_findings(at)])
+    warn([*spin_findings(at.model, at.q, at.v), *steadiness_findings(at), *changing_findings(at)])
+    warn(switching_findings(at.model, at.q[None], at.v[None]))
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], system_inputs, system_outputs, at.model.name)
+
+
+def rates_among(states: Array, nv: int) -> Array:
+    """Return the entries of v whose rates are among states, entries of ``[dq; dv; dx]``."""
+    rates: Array = states[(states >= nv) & (states < 2 * nv)] - nv
+    return rates
 
 
 def state_space(

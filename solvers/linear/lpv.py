@@ -17,7 +17,9 @@ from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.spinning import spin_findings
+from titop.solvers.equilibrium.switching_points import switching_findings
 from titop.solvers.equilibrium.trim import read_guess
+from titop.solvers.linear.linearize import rates_among
 from titop.solvers.linear.lpv_members import Family, Recipe
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.lpv_results import Results
@@ -57,6 +59,7 @@ def lpv(
     tolerance: float = 1e-9,
     workers: int = 1,
     progress: bool = True,
+    x: Any = None,
 ) -> LPVModel:
     """Return the family of a system's linear models over parameters and operating points.
 
@@ -81,7 +84,7 @@ def lpv(
         Given operating points, one for each point of the grid: nothing is trimmed.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
-    unknowns, q, v, tau, u, wrenches, bounds, tolerance
+    unknowns, q, v, tau, u, wrenches, bounds, tolerance, x
         As in `trim`; the guess is one for the first point. By default all coordinates are unknown but those that are
         parameters; those that closures and gears make follow the others are in any case.
     grid : bool
@@ -118,7 +121,7 @@ def lpv(
     >>> family.at(hinge_q=0.5).A.round(3).tolist()
     [[0.0, 1.0], [-8.609, 0.0]]
     """
-    guess = read_guess(model, q, v, tau, u, wrenches, None)
+    guess = read_guess(model, q, v, tau, u, wrenches, None, x)
     axes = _read_parameters(guess, parameters, grid)
     if unknowns is None:
         names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
@@ -164,6 +167,7 @@ def _assembled(
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
         warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
+        warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
 
     def shaped(array: Array) -> Array:
@@ -190,6 +194,8 @@ def _assembled(
         configuration_names=model.configuration_names,
         coordinate_names=model.coordinate_names,
         input_names=model.input_names,
+        x=shaped(results.x),
+        own_states=model.state_names,
         failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},
     )
 
@@ -205,7 +211,7 @@ def _warn_of_failures(family: Family, targets: Array) -> None:
 
 def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:
     model = points[0].model
-    rates = states[states >= model.nv] - model.nv
+    rates = rates_among(states, model.nv)
     parts = np.array([np.maximum(*excess(*each)) for each in zip(points, results.a, results.drift, strict=True)])[:, rates]
     away = int((parts.max(axis=1, initial=0.0) > 1.0).sum())
     if away:
@@ -242,7 +248,7 @@ def _refuse_too_many(family: Family, axes: dict[str, Array], grid: bool) -> None
     """Refuse families that do not fit into memory."""
     model, lengths = family.guess.model, [len(values) for values in axes.values()]
     points = math.prod(lengths) if grid else lengths[0]
-    x, w = 2 * model.nv, len(family.system_inputs.channels)
+    x, w = 2 * model.nv + model.nx, len(family.system_inputs.named)
     y = sum(len(group.signals) for group in family.system_outputs)
     size = points * (_POINT + 8 * ((x + w) * (x + y) + model.nq + 3 * model.nv + model.nu + y))
     if size > _MOST_MEMORY:

@@ -67,7 +67,7 @@ class Family:
         self.guess, self.recipe = guess, recipe
         self.failures: dict[int, str] = {}
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
-        self.system_inputs = SystemInputs(guess.model, recipe.inputs, recipe.hold)
+        self.system_inputs = SystemInputs(guess.model, recipe.inputs, recipe.hold, states=True)
         self.system_outputs: tuple[SystemOutputs, ...] = read_outputs(
             guess.model, recipe.outputs, self.system_inputs, state_of(guess)
         )
@@ -164,7 +164,8 @@ class Family:
         """Return the results at operating points, in the states of the independent coordinates."""
         model, count, stack = self.guess.model, len(points), self._stacked(points)
         linear = linear_equations(stack, self.system_inputs, self.system_outputs, independent)
-        u = np.zeros((count, model.nu)) if stack.u is None else stack.u
+        u = np.zeros((count, model.nu)) if stack.u is None else model.inputs.given(stack.u)
+        x = np.array([point.x for point in points])
         y = self._outputs(stack, linear.a, linear.tau)
         valid = np.ones(count, dtype=bool)
         return Results(
@@ -176,6 +177,7 @@ class Family:
             stack.v,
             linear.tau,
             u,
+            x,
             y,
             linear.a,
             linear.drift,
@@ -196,7 +198,7 @@ class Family:
     def _outputs(self, points: Points, a: Array, tau: Array) -> Array:
         """Return the outputs (n, outputs); displacements are measured from the neutral configuration."""
         n, origin = len(points.q), self.guess.model.neutral()
-        whole = Snapshot(points.models[0], points.q, points.v, a, tau, None, None, origin)
+        whole = Snapshot(points.models[0], points.q, points.v, a, tau, points.u, None, origin)
         columns = []
         for group in self.system_outputs:
             if group.selects:
@@ -325,9 +327,10 @@ def _shown(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool
 
 def _inputs(model: Model, points: Sequence[OperatingPoint]) -> Array | None:
     given = [point.u for point in points]
-    if all(u is None for u in given):
+    if all(u is None for u in given) and not model.nx:
         return None
-    return np.array([np.zeros(model.nu) if u is None else u for u in given])
+    u = np.array([np.zeros(model.nu) if u is None else u for u in given])
+    return model.inputs.joined(u, np.array([point.x for point in points])) if model.nx else u
 
 
 def _wrenches(points: Sequence[OperatingPoint]) -> dict[str, Array] | None:

@@ -62,6 +62,8 @@ class LPVModel:
         Of the entries of q, of v and tau, and of u.
     failed : dict of tuple of int to str
         Index of each point without an equilibrium, and why there is none.
+    x : (\\*shape, nx) array
+        Of the trims too: states of the first order; `own_states` are their names.
 
     Notes
     -----
@@ -90,6 +92,12 @@ class LPVModel:
     coordinate_names: tuple[str, ...]
     input_names: tuple[str, ...]
     failed: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    x: Array = field(default_factory=lambda: np.zeros(0))
+    own_states: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.own_states:
+            object.__setattr__(self, "x", np.zeros((*self.shape, 0)))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -117,9 +125,10 @@ class LPVModel:
     def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
 
-        Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units. Between
-        points a trim is one but to the interpolation's error. Quaternions are unit ones: of the two of each attitude, those
-        nearer to each other are interpolated, then divided by their norm.
+        Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units; ``x`` too
+        where there are states of the first order (nx). Between points a trim is one but to the interpolation's error.
+        Quaternions are unit ones: of the two of each attitude, those nearer to each other are interpolated, then divided by
+        their norm.
 
         Raises
         ------
@@ -127,7 +136,7 @@ class LPVModel:
             As `at`.
         """
         numbers = self._interpolated(rho, values)
-        return {name: numbers[name] for name in _TRIMS}
+        return {name: numbers[name] for name in (*_TRIMS, *(["x"] if self.own_states else []))}
 
     @property
     def _quaternions(self) -> list[int]:
@@ -140,7 +149,7 @@ class LPVModel:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
         around, result, over = self._between(point), {}, len(self.shape)
         if around is not None:
-            arrays = {name: getattr(self, name) for name in _AXES}
+            arrays = {name: getattr(self, name) for name in (*_AXES, "x")}
             flat = {name: array.reshape(self.valid.size, *array.shape[over:]) for name, array in arrays.items()}
             result = {name: around.value(table) for name, table in flat.items()}
             result["q"] = around.configuration(flat["q"], self._quaternions)
@@ -242,6 +251,9 @@ class LPVModel:
         ends: dict[str, tuple[str, ...]] = {"A": ("to_state", "state"), "B": ("to_state", "input")}
         ends |= {"C": ("output", "state"), "D": ("output", "input")}
         ends |= {"q": ("configuration",), "v": ("coordinate",), "tau": ("coordinate",), "u": ("actuator",), "y": ("output",)}
+        if self.own_states:
+            coordinates |= {"own_state": list(self.own_states)}
+            ends |= {"x": ("own_state",)}
         variables = {name: ((*over, *dims), getattr(self, name)) for name, dims in ends.items()}
         units = self.units | {signal.name: signal.unit for name in _SIGNALS for signal in getattr(self, name)}
         attributes = {"system": self.name, **{f"unit of {name}": unit for name, unit in units.items()}}
@@ -255,11 +267,11 @@ class LPVModel:
         ModelError
             If the path has another suffix.
         """
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS, "valid")}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS, "x", "valid")}
         arrays |= {f"parameter:{name}": values for name, values in self.parameters.items()}
         arrays |= {"parameter_units": np.array(list(self.units.items()), dtype=np.str_)}
         arrays |= {name: np.array(getattr(self, name), dtype=np.str_).reshape(-1, 2) for name in _SIGNALS}
-        arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
+        arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in (*_NAMES, "own_states")}
         arrays |= {"failed": np.array([*self.failed], dtype=int).reshape(-1, len(self.shape))}
         arrays |= {"reasons": np.array([*self.failed.values()], dtype=np.str_)}
         arrays |= {"name": np.array(self.name), "is_grid": np.array(self.is_grid), "format": np.array(_FORMAT)}
@@ -293,6 +305,9 @@ class LPVModel:
         fields |= {name: archive.names(name) for name in _NAMES}
         sizes = dict(zip("xwyqvu", map(len, fields.values()), strict=True))
         fields |= {name: archive.array(name, *shape, *(sizes[axis] for axis in axes)) for name, axes in _AXES.items()}
+        if "own_states" in archive.arrays:  # not in files of earlier versions
+            fields["own_states"] = archive.names("own_states")
+            fields["x"] = archive.array("x", *shape, len(fields["own_states"]))
         fields["valid"] = archive.array("valid", *shape, kinds="b")
         if "failed" in archive.arrays:  # not in files of earlier versions
             failed = archive.array("failed", None, len(shape), kinds="iu").tolist()

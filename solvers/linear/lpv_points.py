@@ -20,11 +20,12 @@ class BarePoint:
     u: Array | None
     wrenches: Any
     parameters: Any
+    x: Array
 
     def on(self, model: Model) -> OperatingPoint:
         """Return the operating point of a model."""
         changed = model.changed(self.parameters)[0] if self.parameters else model
-        return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters)
+        return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters, x=self.x)
 
 
 class WholePoint(NamedTuple):
@@ -52,4 +53,4 @@ def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
     if model is not None and point.model is not model:
         known = model.parameters()
         parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
-    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters)
+    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters, point.x)

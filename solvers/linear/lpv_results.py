@@ -21,6 +21,7 @@ class Results:
     v: Array
     tau: Array
     u: Array
+    x: Array
     y: Array
     a: Array
     drift: Array

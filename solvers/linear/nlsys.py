@@ -16,7 +16,7 @@ from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
-from titop.solvers.linear.linear_equations import Points, motions
+from titop.solvers.linear.linear_equations import Points, motions, with_own_states
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import Place
@@ -65,7 +65,7 @@ class Acting(NamedTuple):
 
 
 class Plant:
-    """A model between inputs and outputs, as a function of ``x = [displacements; rates]``.
+    """A model between inputs and outputs, as a function of ``x = [displacements; rates; states of the first order]``.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Plant:
 
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
         self.point, self.model = point, point.model
-        self.system_inputs = SystemInputs(self.model, inputs)
+        self.system_inputs = SystemInputs(self.model, inputs, states=True)
         self.origin = self._origin()
         self._chosen = np.arange(self.model.nv)
         self._independent: IndependentStates | None = None
@@ -92,7 +92,9 @@ class Plant:
             self._chosen = self._independent.chosen
         self._in_rate = self._entries_of_rates()
         states = state_signals(self.model)
-        self.states = tuple(states[k] for k in (*self._chosen, *(self.model.nv + self._chosen)))
+        self._in_x = slice(2 * len(self._chosen), None)
+        mechanical = tuple(states[k] for k in (*self._chosen, *(self.model.nv + self._chosen)))
+        self.states = (*mechanical, *states[2 * self.model.nv :])
         if outputs is None:
             outputs = [signal.path for signal in self.states]
         self.system_outputs = read_outputs(self.model, outputs, self.system_inputs, state_of(point))
@@ -114,14 +116,14 @@ class Plant:
         """Return ports on which wrenches act; all that acts, ``[a; tau; u; wrenches]``; and where in it the inputs stand."""
         point, nv, nu = self.point, self.model.nv, self.model.nu
         given = point.wrenches or {}
-        pushed = [channel.port for channel in self.system_inputs.channels if channel.kind == Kind.WRENCH]
+        pushed = [channel.port for channel in self.system_inputs.named if channel.kind == Kind.WRENCH]
         ports = tuple(dict.fromkeys([*given, *pushed]))
         u = np.zeros(nu) if point.u is None else point.u
         resting = [np.zeros(nv), point.tau, u, *(given.get(port, np.zeros(6)) for port in ports)]
         starts = {Kind.ACCELERATION: 0, Kind.EFFORT: nv, Kind.INPUT: 2 * nv, Kind.WRENCH: 2 * nv + nu}
         targets = [
             starts[channel.kind] + channel.entry + (6 * ports.index(channel.port) if channel.kind == Kind.WRENCH else 0)
-            for channel in self.system_inputs.channels
+            for channel in self.system_inputs.named
         ]
         return ports, np.concatenate(resting), np.array(targets, dtype=int)
 
@@ -143,7 +145,7 @@ class Plant:
         """
         (model, dynamics, follower), nv = self._with(params), self.model.nv
         x, given = self._read(x, w)
-        u = self._push(dynamics, given)
+        u = self._push(dynamics, given, x)
         ports = dict(zip(self._ports, self._wrenches_in(given), strict=True))
         q, v = self._state(x, follower)
         return Acting(model, dynamics, q, v.copy(), given[:nv], given[nv : 2 * nv], u, ports)
@@ -151,8 +153,8 @@ class Plant:
     def _state(self, x: Array, follower: Follower | None) -> tuple[Array, Array]:
         """Return q and v."""
         if follower is not None:
-            return follower.state(x)
-        return self.model.moved(self.origin, x[: self.model.nv]), x[self.model.nv :]
+            return follower.state(x[: self._in_x.start])
+        return self.model.moved(self.origin, x[: self.model.nv]), x[self.model.nv : 2 * self.model.nv]
 
     def _read(self, x: Any, w: Any) -> tuple[Array, Array]:
         """Return x, and all that acts, ``[a; tau; u; wrenches]``."""
@@ -164,15 +166,16 @@ class Plant:
         """Return the wrenches (n x 6) on ports in all that acts."""
         return given[self._at_inputs.stop :].reshape(-1, 6)
 
-    def _push(self, dynamics: PreparedDynamics, given: Array) -> Array:
-        """Let inputs and wrenches act on ports; return the inputs."""
+    def _push(self, dynamics: PreparedDynamics, given: Array, x: Array) -> Array:
+        """Let inputs and wrenches act on ports; return the inputs, with states of the first order behind them."""
         u = given[self._at_inputs]
+        u = self.model.inputs.joined(u, x[self._in_x]) if self.model.nx else u
         if self._ports:
             dynamics.wrenches[: len(self._ports)] = self._wrenches_in(given)
         if len(u):
             if self.model.inputs.places:
-                dynamics.wrenches[len(self._ports) :] = self.model.inputs.wrenches(u)
-            dynamics.drive_interactions(u)
+                dynamics.wrenches[len(self._ports) :] = self.model.inputs.wrenches(np.asarray(u))
+            dynamics.drive_interactions(np.asarray(u))
         return u
 
     def _with(self, params: Mapping[str, float] | None) -> tuple[Model, PreparedDynamics, Follower | None]:
@@ -189,7 +192,7 @@ class Plant:
 
     def dynamics(self, at: Acting) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
-        motors = at.model.inputs.efforts(at.inputs, at.q)
+        motors = at.model.inputs.efforts(np.asarray(at.inputs), at.q)
         a, efforts = at.dynamics.dynamics(at.q, at.v, at.tau + motors, at.a)
         return a, np.where(self.system_inputs.prescribed, efforts - motors, at.tau)
 
@@ -197,21 +200,23 @@ class Plant:
         """Return dx/dt."""
         (model, dynamics, follower), nv = self._with(params), self.model.nv
         x, given = self._read(x, w)
-        u = self._push(dynamics, given)
+        u = np.asarray(self._push(dynamics, given, x))
         q, v = self._state(x, follower)
         tau = given[nv : 2 * nv]
         rate = dynamics.rate(q, v, tau + model.inputs.efforts(u, q) if len(u) else tau, given[:nv])
         if self._in_rate is not None:
             return rate[self._in_rate]
         moved = self.model.displacement_rate(self._displacements(x), v)
-        return np.concatenate([moved[self._chosen], rate[model.nq :][self._chosen]])
+        return np.concatenate([moved[self._chosen], rate[model.nq :][self._chosen], rate[model.nq + nv :]])
 
     def _entries_of_rates(self) -> Any:
         """Return which entries of ``[dq/dt; dv/dt]`` the rates of the states are, None where one is not plain."""
         if self._independent is None:
             return slice(None) if self.model.has_plain_configuration else None
         in_q = self._independent.in_plain
-        return None if in_q is None else np.concatenate([in_q, self.model.nq + self._chosen])
+        first = self.model.nq + self.model.nv
+        own = first + np.arange(self.model.nx)
+        return None if in_q is None else np.concatenate([in_q, self.model.nq + self._chosen, own])
 
     def _displacements(self, x: Array) -> Array:
         """Return the displacements (nv) in x, zero where coordinates are no states."""
@@ -240,7 +245,8 @@ class Plant:
         at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
         wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
         u = None if at.u is None else at.u[None]
-        motion = motions(Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None]), self.system_inputs)
+        points = Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None])
+        motion = motions(points, self.system_inputs)
         reduced = self._reduction(at)
         change = SnapshotDerivatives(reduced.columns, *motion[2:]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
@@ -253,7 +259,12 @@ class Plant:
         A[:n, n:] = chart
         rows = [group.derivatives(snapshot, change) for group in self.system_outputs]
         y = np.vstack(rows) if rows else np.zeros((0, 2 * n + B.shape[1]))
-        return A, B, y[:, : 2 * n] @ to_x, y[:, 2 * n :]
+        C, D = y[:, : 2 * n] @ to_x, y[:, 2 * n :]
+        if not self.model.nx:
+            return A, B, C, D
+        matrices = A[None], B[None], C[None], D[None]
+        stacked = with_own_states(matrices, points, self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
+        return stacked[0][0], stacked[1][0], stacked[2][0], stacked[3][0]
 
     def _reduction(self, at: Acting) -> Reduction:
         """Return how all coordinates follow from the states."""

@@ -31,14 +31,15 @@ _ROUNDING, _CHANGES = 16 * float(np.finfo(float).eps), 8.0
 
 
 def read_omitted(model: Model, omit: Any) -> Array:
-    """Return the entries of ``[dq; dv]`` that names stand for: coordinates, or with ``.q`` and ``.v`` their parts.
+    """Return the entries of ``[dq; dv; dx]`` that names stand for: coordinates, or with ``.q`` and ``.v`` their parts.
 
     Raises
     ------
     ModelError
         For unknown names.
     """
-    starts = {Kind.POSITION: (0,), Kind.RATE: (model.nv,), Kind.STATE: (0, model.nv)}
+    nv = model.nv
+    starts = {Kind.POSITION: (0,), Kind.RATE: (nv,), Kind.STATE: (0, nv), Kind.OWN_STATE: (2 * nv,)}
     found = [read_name(model, STATE, name) for name in read_names("omit", omit)]
     entries = [start + k for of in found for start in starts[of.kind] for k in of.entries]
     return np.unique(np.array(entries, dtype=int))
@@ -57,7 +58,7 @@ def kept_states(
     Parameters
     ----------
     states : (x,) int array
-        Entries of ``[dq; dv]``.
+        Entries of ``[dq; dv; dx]``.
     matrices : (n, x, x) and (n, outputs, x) arrays
         A and C.
     signals : sequence of Signal
@@ -92,10 +93,10 @@ def kept_states(
     for found, kind, who in zip(depends, ("rate of state", "output"), (names, outputs), strict=True):
         if found.any():
             _, row, column = (int(x[0]) for x in np.nonzero(found))
-            entry, path = int(states[column]), signals[states[column]].path
+            path = signals[states[column]].path
             advice = f"the {kind} {who[row]!r} depends on {path!r}: keep it"
-            if entry >= len(signals) // 2:
-                advice += f", or omit {signals[entry - len(signals) // 2].path!r} alone"
+            if path.endswith(".v"):
+                advice += f", or omit {path.removesuffix('.v') + '.q'!r} alone"
             raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
     return kept
 

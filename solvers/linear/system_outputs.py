@@ -71,7 +71,7 @@ def state_of(point: OperatingPoint) -> State:
 
     def state() -> tuple[Array, Array, Array, Array]:
         u = np.zeros(point.model.nu) if point.u is None else point.u
-        return point.q, point.v, point.model.forward_dynamics(point.q, point.v, point.tau, point.wrenches, u=point.u), u
+        return point.q, point.v, point.model.forward_dynamics(point.q, point.v, point.tau, point.wrenches, u=point.driving), u
 
     return state
 

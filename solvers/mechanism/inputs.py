@@ -245,14 +245,19 @@ class Inputs:
         state = self.read_states(x, stacked=True)
         if read.ndim == state.ndim == 2:
             check_stacks({"u": read, "x": state})
-        rows = max(read.shape[:-1], state.shape[:-1], key=len)
-        parts = [np.broadcast_to(part, (*rows, part.shape[-1])) for part in (read, state)]
+        return self.joined(read, state)
+
+    def joined(self, u: Array | None, x: Array) -> Array:
+        """Return inputs (nu), None for none, with states (nx) behind them, both known to be sound, or stacked ones."""
+        u = np.zeros(len(self.names)) if u is None else u
+        rows = max(u.shape[:-1], x.shape[:-1], key=len)
+        parts = [np.broadcast_to(part, (*rows, part.shape[-1])) for part in (u, x)] if rows else [u, x]
         joined: Array = np.concatenate(parts, axis=-1)
         return joined.view(Whole) if self.state_names else joined
 
     def given(self, u: Array) -> Array:
         """Return the inputs (nu) alone, of inputs with the states behind them."""
-        return u[..., : len(self.names)] if self.state_names else u
+        return np.asarray(u[..., : len(self.names)]) if self.state_names else u
 
     def read_states(self, x: Any, stacked: bool = False) -> Array:
         """Return states given as numbers (nx), by name (the others zero), or None for zero.
@@ -307,7 +312,7 @@ class Inputs:
 
         Of stacked inputs and configurations, stacked.
         """
-        efforts = self.given(u).dot(self.motors.T)
+        efforts = (self.given(u) if self.state_names else u).dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: Ports, q: Any) -> Array:

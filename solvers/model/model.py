@@ -40,8 +40,9 @@ class Model(Outputs, ParameterDerivatives):
     ) -> NonlinearIOSystem:
         """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
 
-        States are the coordinates, then their rates. Plain coordinates are states as they are; free and spherical joints by
-        their displacement from the point's configuration (its logarithm), for motions of less than a whole turn from there.
+        States are the coordinates, then their rates, then states of the first order. Plain coordinates are states as they are;
+        free and spherical joints by their displacement from the point's configuration (its logarithm), for motions of less than
+        a whole turn from there.
 
         Parameters
         ----------

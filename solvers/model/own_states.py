@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import rate_derivatives
-from titop.graph.network.connections import Loop
 from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, target_derivatives, target_motion
+from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
 from titop.solvers.model.resolved import Resolved
 
 
@@ -66,7 +63,7 @@ class OwnStates(Resolved):
     @rowwise
     def _state_rates(self, q: Any, v: Any, u: Any) -> Array:
         q, v = self._read_q(q), self._read_v("v", v)
-        rates = [np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in self._stated(q, v, u))]
+        rates = [np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in stated_motions(self, q, v, u))]
         return np.concatenate(rates)
 
     def state_rates_derivatives(self, q: Any, v: Any, x: Any = None, u: Any = None) -> StateDerivatives:
@@ -84,7 +81,7 @@ class OwnStates(Resolved):
         q, v = self._read_q(q), self._read_v("v", v)
         by_state, by_w = np.zeros((self.nx, 2 * self.nv)), np.zeros((self.nx, self.inputs.count))
         places, driving = dict(self.inputs.states), dict(self.inputs.driving)
-        for loop, motion in self._stated(q, v, u):
+        for loop, motion in stated_motions(self, q, v, u):
             found, count = rate_derivatives(loop.closure, motion), len(motion.u) + len(motion.x)
             rows = places[loop.closure.name]
             by_state[rows] = found[:, :-count] @ target_derivatives(self, loop, q, v, motion)
@@ -104,13 +101,6 @@ class OwnStates(Resolved):
     def _state_efforts(self, q: Any, v: Any, u: Any) -> Array:
         q, v = self._read_q(q), self._read_v("v", v)
         efforts, places = np.zeros((self.nv, self.nx)), dict(self.inputs.states)
-        for loop, motion in self._stated(q, v, u):
+        for loop, motion in stated_motions(self, q, v, u):
             efforts[:, places[loop.closure.name]] = efforts_by_states(self, loop, q, motion)
         return efforts
-
-    def _stated(self, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
-        """Yield the interactions with states, each with its motion."""
-        w, driving = np.asarray(self.inputs.whole(u)), dict(self.inputs.driving)
-        for loop in self.interactions:
-            if loop.closure.state_names:
-                yield loop, target_motion(self, loop, q, v, w[driving[loop.closure.name]])

@@ -14,6 +14,7 @@ from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.model.changes import Changes
 from titop.solvers.model.derivatives import Derivatives
 from titop.solvers.model.equation_terms import EquationTerms
+from titop.solvers.model.own_states import OwnStates
 from titop.solvers.model.sections import Sections
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
@@ -21,7 +22,7 @@ from titop.solvers.sensitivities.sensitivities import Sensitivities
 _MOST_KEPT = 16
 
 
-class ParameterDerivatives(Sections, Derivatives, EquationTerms, Changes):
+class ParameterDerivatives(Sections, Derivatives, OwnStates, EquationTerms, Changes):
     """The derivatives of a model's dynamics by everything that is not its state."""
 
     def inverse_dynamics_sensitivities(

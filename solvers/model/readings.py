@@ -14,7 +14,7 @@ from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import is_world
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.interaction_loads import target_motion
+from titop.solvers.constraints.interaction_loads import stated_motions, target_motion
 from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, of_state, with_care
 from titop.solvers.mechanism.inputs import Push, acting_inputs
@@ -236,8 +236,14 @@ class Readings(PortKinematics):
         loop = self.read_joint_or_closure(name)
         return self._assembly.connections[self.joint_names.index(name)].child if loop is None else loop.second
 
-    def energy(self, q: Any, v: Any) -> Energy:
-        """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them."""
+    def energy(self, q: Any, v: Any, x: Any = None) -> Energy:
+        """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them.
+
+        With `x` the states of the first order, what interactions say is stored depends on these too.
+        """
+        if x is not None:
+            bare, more = self.energy(q, v), self._stored_by_states(q, v, self.inputs.whole(None, x))
+            return bare._replace(elastic=bare.elastic + more)
         kernel = self._calls.energies
         try:
             energies = np.empty(3)
@@ -247,6 +253,14 @@ class Readings(PortKinematics):
             pass
         found = with_care(self, kernel, lambda *state: np.array(self.engine.observations.energy(*state)), (q, v), (3,))
         return Energy(*(found if found.ndim == 1 else found.T.copy()))
+
+    @rowwise
+    def _stored_by_states(self, q: Any, v: Any, u: Any) -> Any:
+        """Return what is stored in interactions beside what is with their states zero."""
+        more: Any = 0.0
+        for loop, motion in stated_motions(self, self._read_q(q), self._read_v("v", v), u):
+            more = more + loop.closure.stored(motion) - loop.closure.stored(motion._replace(x=0.0 * motion.x))
+        return more
 
     @of_state(6)
     def momentum(self, q: Any, v: Any) -> Array:

@@ -118,7 +118,7 @@ class Resolved(ClosedLoops):
 
     def motor_efforts(self, u: Any) -> Any:
         """Return what the motors' inputs among `u` do to the coordinates (nv)."""
-        return 0.0 if u is None else self.inputs.motors @ np.asarray(self.inputs.given(self.inputs.whole(u)))
+        return 0.0 if u is None else self.inputs.motors @ self.inputs.given(self.inputs.whole(u))
 
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
         """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""

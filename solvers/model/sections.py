@@ -17,7 +17,7 @@ from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.mechanism.movable_ports import Place, with_movable
 from titop.solvers.mechanism.shared import structural
-from titop.solvers.model.readings import Readings
+from titop.solvers.model.contacts import ContactReadings
 from titop.solvers.signals.section_opening import cut, is_rod, section_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _KEPT = 512
 
 
-class Sections(Readings):
+class Sections(ContactReadings):
     """What is read of the sections of rods.
 
     Arguments of the methods: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as

@@ -19,6 +19,9 @@ from titop.solvers.robust.structure import Structure
 #: Directions that are smaller than this part of a block's others are taken for as large, and rounds over all blocks.
 _LEAST, _ROUNDS = 1e-8, 20
 
+#: How far transformations there and back may be from one.
+_INVERSE = 1e-12
+
 
 def balanced(system: Matrices, structure: Structure) -> Matrices:
     """Return a stable loop with the channels of all blocks, its first ones, balanced."""
@@ -60,9 +63,12 @@ def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, A
         for block, rows, columns in zip(structure.blocks, structure.z, structure.w, strict=True):
             reached, seen = _squares([M[rows] for M in responses]), _squares([M[:, columns].T for M in responses])
             T, inverse = _equalling(reached, seen) if block.kind == "full" else _balancing(reached, seen)
+            own, other = T @ into[rows], back[:, columns] @ inverse
+            if block.kind != "full" and np.abs(own[:, rows] @ other[columns] - np.eye(len(T))).max() > _INVERSE:
+                continue  # directions that nothing reaches would be stretched on and on: the loop would become another one
             for M in responses:
                 M[rows], M[:, columns] = T @ M[rows], M[:, columns] @ inverse
-            into[rows], back[:, columns] = T @ into[rows], back[:, columns] @ inverse
+            into[rows], back[:, columns] = own, other
     return into, back
 
 

@@ -15,8 +15,11 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
+from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
+from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.level_search import Known
+from titop.solvers.robust.lower_bound import smallest
+from titop.solvers.robust.power_iteration import worst_complex
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
@@ -51,14 +54,14 @@ class Branched(NamedTuple):
     ----------
     upper : float
         Bound of mu over all frequencies.
-    member : Member or None
-        The nearest unstable member met on the way.
+    found : Singular
+        The nearest unstable member, or other uncertainty that makes the loop singular, met on the way; of value zero without.
     left : float
         Part of the volume of the smallest box tried that is not proved; zero where the gap was closed.
     """
 
     upper: float
-    member: Member | None
+    found: Singular
     left: float
 
 
@@ -85,16 +88,15 @@ def branch_and_bound(
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
     """
-    nearest: Member | None = None
+    nearest = NONE
     first = upper / 4 if np.isfinite(upper) else 1.0
     level, unproved, left = max(lower * (1 + gap), first), 0.0, 0.0
     low = gap * upper if np.isfinite(upper) else 0.0
     for _ in range(30):
         box = Box(system, structure, 1 / level)
-        proved, member, volume = box.prove(cells, progress)
-        if member is not None:
-            nearest = member if nearest is None or member.radius < nearest.radius else nearest
-            lower = max(lower, 1 / nearest.radius)
+        proved, found, volume = box.prove(cells, progress)
+        if found.value:
+            nearest, lower = found, found.value
             level = min(lower * (1 + gap), upper)
         elif proved:
             upper = level
@@ -128,8 +130,8 @@ class Box:
         self.system, self.structure, self.radius, self.look = system, structure, radius, look
         self.centres = Centres(structure)
 
-    def prove(self, most: int, progress: bool) -> tuple[bool, Member | None, float]:
-        """Tell whether all members are stable, or return one that is not; and the part of the volume that is left."""
+    def prove(self, most: int, progress: bool) -> tuple[bool, Singular, float]:
+        """Tell whether all members are stable; return one that is not, of value zero without; and the volume that is left."""
         n = len(self.structure.real)
         cells, seen, left = [_Cell(np.zeros(n), np.full(n, self.radius), [])], 0, 1.0
         layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
@@ -137,9 +139,9 @@ class Box:
             while cells and seen < most:
                 seen += 1
                 cell = cells.pop()
-                member = self._unstable(cell.middle)
-                if member is not None:
-                    return False, member, left
+                found = self._unstable(cell.middle)
+                if found.value:
+                    return False, found, left
                 if self.look is not None:
                     self.look(cell.middle)
                 proof, shares = self._proof(cell)
@@ -147,17 +149,30 @@ class Box:
                     left -= float(np.prod(cell.half / self.radius))
                     bar.update(100 * (1 - left) - bar.n)
                 else:
+                    found = self._singular(cell.middle, proof.omega) if self.look is None else NONE
+                    if found.value:
+                        return False, found, left
                     cells += self._halves(cell, int(np.argmax(shares)), proof)
-        return not cells, None, left if cells else 0.0
+        return not cells, NONE, left if cells else 0.0
 
-    def _unstable(self, middle: Array) -> Member | None:
+    def _unstable(self, middle: Array) -> Singular:
         """Return the member on the way to a cell's middle at which stability is lost, if it is."""
-        if not middle.any():
-            return None
         search = EigenvalueSearch(self.system, self.structure, float(np.abs(middle).max()))
-        search.march(middle)
-        search.shrink()
-        return search.best if np.isfinite(search.best.radius) else None
+        if middle.any():
+            search.march(middle)
+            search.shrink()
+        return search.best.singular(self.structure)
+
+    def _singular(self, middle: Array, omega: float) -> Singular:
+        """Return what makes the loop singular near a cell's middle, at a frequency, if it lies within the box."""
+        M, start = self.system.response(omega), NONE
+        if not self.structure.is_real:
+            start = worst_complex(M, self.structure, middle[None], np.random.default_rng(0)).singular(0)
+        elif middle.any():
+            size = float(np.abs(middle).max())
+            start = Singular(1 / size, (middle / size).tolist())
+        found = smallest(M, self.structure, start) if start.value else NONE
+        return found._replace(omega=omega) if found.value > 1 / self.radius else NONE
 
     def _proof(self, cell: _Cell) -> tuple[Sweep, Array]:
         """Return the proof of a cell, or a failed one, and the shares of the parameters in its bound."""

@@ -13,7 +13,7 @@ some fifty eigenvalue problems a corner or start.
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, eig
@@ -21,6 +21,7 @@ from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.fractions.fractional import singular_at
+from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 
@@ -50,6 +51,15 @@ class Member(NamedTuple):
     radius: float
     deltas: Array
     omega: float
+
+    def singular(self, structure: Structure) -> Singular:
+        """Return the uncertainty that is the member, of value zero if there is none."""
+        if not np.isfinite(self.radius):
+            return NONE
+        deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
+        for k, delta in zip(structure.real, self.deltas.tolist(), strict=True):
+            deltas[k] = delta / self.radius
+        return Singular(1 / float(self.radius), deltas, self.omega)
 
 
 class EigenvalueSearch:

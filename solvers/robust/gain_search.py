@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.eigenvalue_search import Member
+from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 
@@ -102,10 +102,10 @@ class GainSearch:
             self.best = found
         return found
 
-    def keep_unstable(self, member: Member) -> None:
+    def keep_unstable(self, member: Singular) -> None:
         """Keep a member that was found unstable or ill-posed, if it lies within the box."""
-        if member.radius <= 1:
-            self.best = Gain(np.inf, member.deltas, np.nan)
+        if member.value >= 1:
+            self.best = Gain(np.inf, np.array([member.deltas[k] / member.value for k in self.structure.real]), np.nan)
 
     def _peak(self, deltas: Array) -> tuple[float, Array, float]:
         w, z = self.structure.shape

@@ -1,8 +1,8 @@
 """Uncertainties of least size that make a loop singular, from others nearby.
 
-What multiplies the blocks' numbers stays: one of real and complex blocks, a matrix of rank one of full ones. Steps are linear
-programmes: numbers of least size before them with an eigenvalue of ``M Δ`` at one, by its derivatives. A complex block's number
-is complex, its size below that of a polygon about it.
+Coordinates are the numbers of real blocks, sizes and phases of others; what these multiply is turned, for full blocks to the
+matrix of rank one that moves the eigenvalue most. Steps are linear programmes: numbers of least size before them with an
+eigenvalue of ``M Δ`` at one, by its derivatives. They become shorter where the size does not fall.
 """
 
 from __future__ import annotations
@@ -11,30 +11,53 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, eig
+from scipy.linalg import eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.robust.structure import Structure
 
-#: Programmes, and steps of Newton's method to the last digits.
-_PROGRAMMES, _LAST = 12, 20
+#: Programmes, steps of Newton's method after each, and to the last digits.
+_PROGRAMMES, _NEWTON, _LAST = 30, 5, 20
 
-#: Longest step of a programme, relative to the largest number.
-_TRUST = 0.5
+#: Longest step of a programme, relative to the largest number, the shortest, and what is left of one that was too long.
+_TRUST, _SHORTEST, _SHORTER = 0.5, 1e-3, 0.25
 
 #: An eigenvalue of ``M Δ`` this near to one is there but for some steps of Newton's method.
 _NEAR = 1e-8
+
+#: A size that falls by less, relative, has not fallen.
+_LESS = 1e-6
 
 #: The smallest singular value of ``1 - M Δ`` that is rounding, in parts of what its terms are at most, a row.
 _ROUNDING = 100 * float(np.finfo(float).eps)
 
 
 class Singular(NamedTuple):
-    """An uncertainty of size ``1 / value`` that makes ``1 - M Δ`` singular; `deltas`, of size one, for each block."""
+    """An uncertainty of size ``1 / value`` that makes ``1 - M Δ`` singular; `deltas`, of size one, for each block.
+
+    Of a loop, at a frequency `omega` (rad/s).
+    """
 
     value: float
-    deltas: list[Any]
+    deltas: Sequence[Any]
+    omega: float = 0.0
+
+
+#: Nothing that makes a loop singular.
+NONE = Singular(0.0, ())
+
+
+class _Point(NamedTuple):
+    """Coordinates, and what is known there of the eigenvalue of ``M Δ`` nearest to one.
+
+    `before` and `after` are its left vector times M and its right vector, of product one with Δ between them, up to the value.
+    """
+
+    x: Array
+    value: complex
+    before: Array
+    after: Array
 
 
 class LeastSize:
@@ -45,100 +68,123 @@ class LeastSize:
     M : array (columns of z, rows of w)
     structure : Structure
     deltas : sequence
-        What the numbers of complex and full blocks multiply, and numbers of real ones.
-
-    Attributes
-    ----------
-    start : array
-        The coordinates of these: numbers of real blocks; real and imaginary parts of others, one.
+        Numbers of blocks, matrices of rank one of full ones, with which the search begins.
     """
 
     def __init__(self, M: Array, structure: Structure, deltas: Sequence[Any]) -> None:
         self.M, self.structure = M, structure
-        self.directions = [1.0 if b.kind == "real" else d for b, d in zip(structure.blocks, deltas, strict=True)]
-        self.columns = [1 if b.kind == "real" else 2 for b in structure.blocks]
-        around = np.pi / 4 * np.arange(8)
-        polygon = np.stack([np.cos(around), np.sin(around)], axis=1)
-        self.sides = block_diag(*([[1.0], [-1.0]] if c == 1 else polygon for c in self.columns))
+        self.real = np.array([b.kind == "real" for b in structure.blocks])
+        norms = [d if real else np.linalg.norm(d) for real, d in zip(self.real, deltas, strict=True)]
+        pairs = zip(self.real, norms, deltas, strict=True)
+        self.directions = [1.0 if real or not norm else d / norm for real, norm, d in pairs]
+        self.start = np.concatenate([np.array(norms, dtype=float), np.zeros(int((~self.real).sum()))])
 
-        pairs = zip(self.columns, deltas, strict=True)
-        self.start = np.concatenate([np.array([float(d)] if c == 1 else [1.0, 0.0]) for c, d in pairs])
-
-    def run(self, x: Array) -> Singular:
-        """Return the smallest uncertainty met from coordinates of any size; of value zero if none was."""
-        x = x / max(abs(self._nearest(x, 0.0)[0]), _NEAR)
-        best = Singular(0.0, [])
+    def run(self) -> Singular:
+        """Return the smallest uncertainty met; of value zero if none was."""
+        best, trust = NONE, _TRUST
+        at = new = self._solved(self.start, _NEWTON)
         for _ in range(_PROGRAMMES):
-            value, slope = self._nearest(x, 1.0)
-            if abs(value - 1) < _NEAR:
-                best = max(best, self._singular(x), key=lambda found: found.value)
-            x = self._step(x, value, slope)
+            found = self._singular(new.x) if abs(new.value - 1) < _NEAR else NONE
+            if found.value > best.value * (1 + _LESS):
+                best, at, trust = found, self._aligned(new), min(2 * trust, _TRUST)
+            else:
+                trust *= _SHORTER
+            if trust < _SHORTEST:
+                break
+            new = self._solved(self._step(at, trust), _NEWTON)
         return best
 
-    def exact(self, x: Array) -> Singular:
-        """Return what makes the loop singular to the last digits next to coordinates that nearly do; of value zero if none."""
-        best, error = x, np.inf
-        for _ in range(_LAST):
-            value, slope = self._nearest(x, 1.0)
-            if not abs(value - 1) < error:
-                break
-            best, error = x, abs(value - 1)
-            x = x + np.linalg.lstsq(*_equations(value, slope), rcond=None)[0]
-        result = self._singular(best)
-        return result if self._is_singular(result) else Singular(0.0, [])
-
-    def _is_singular(self, found: Singular) -> bool:
-        if not found.value > _NEAR * np.linalg.norm(self.M, 2):
-            return False
+    def exact(self) -> Singular:
+        """Return what makes the loop singular to the last digits next to what nearly does; of value zero if none."""
+        at = self._solved(self.start, _LAST)
+        found = self._singular(at.x)
+        if abs(at.value - 1) > _NEAR or not found.value > _NEAR * np.linalg.norm(self.M, 2):
+            return NONE  # where the terms are large, next to singular is not yet an eigenvalue at one
         through = self.M @ self.structure.matrix([d / found.value for d in found.deltas])
         least = np.linalg.norm(np.eye(len(through)) - through, -2)
-        return bool(least <= _ROUNDING * len(through) * (1 + np.linalg.norm(through, 2)))
+        return found if least <= _ROUNDING * len(through) * (1 + np.linalg.norm(through, 2)) else NONE
 
-    def _step(self, x: Array, value: complex, slope: Array) -> Array:
+    def _solved(self, x: Array, steps: int) -> _Point:
+        """Return the coordinates next to some with the eigenvalue at one, by Newton's method, or those that come nearest."""
+        best = at = self._point(x)
+        for _ in range(steps):
+            equal, wanted = self._equations(at)
+            unit = self._units(at.x)
+            at = self._point(at.x + unit * np.linalg.lstsq(equal * unit, wanted, rcond=None)[0])
+            if not abs(at.value - 1) < abs(best.value - 1):
+                break
+            best = at
+        return best
+
+    def _step(self, at: _Point, trust: float) -> Array:
         """Return the numbers of least size before which the eigenvalue is at one, no longer a step away than is trusted."""
-        n = len(x)
-        equal, wanted = _equations(value, slope)
-        trust = _TRUST * np.abs(x).max()
+        n, m = len(self.real), len(at.x)
+        equal, wanted = self._equations(at)
+        reach = trust * self._units(at.x)
+        low, high = at.x - reach, at.x + reach
+        low[:n] = np.where(self.real, low[:n], np.maximum(low[:n], 0.0))
+        sizes, ones = np.eye(n, m), np.ones((n, 1))
         found = linprog(
-            [*np.zeros(n), 1.0],
-            np.hstack([self.sides, -np.ones((len(self.sides), 1))]),
-            np.zeros(len(self.sides)),
+            [*np.zeros(m), 1.0],
+            np.block([[sizes, -ones], [-sizes, -ones]]),
+            np.zeros(2 * n),
             np.hstack([equal, np.zeros((2, 1))]),
-            wanted + equal @ x,
-            bounds=[*((c - trust, c + trust) for c in x), (0, None)],
+            wanted + equal @ at.x,
+            bounds=[*zip(low, high, strict=True), (0, None)],
         )
         if found.success:
             return np.asarray(found.x[:-1])
-        step = np.linalg.lstsq(equal, wanted, rcond=None)[0]
-        return np.asarray(x + step * (trust / max(np.abs(step).max(), trust)))
+        step = np.linalg.lstsq(equal * reach, wanted, rcond=None)[0]
+        return np.asarray(at.x + reach * step / max(np.abs(step).max(), 1.0))
 
-    def _numbers(self, x: Array) -> Array:
-        at = np.cumsum([0, *self.columns[:-1]])
-        return np.array([x[k] + (1j * x[k + 1] if c == 2 else 0.0) for k, c in zip(at, self.columns, strict=True)])
+    def _aligned(self, at: _Point) -> _Point:
+        """Return the point next to one with full blocks along the eigenvalue's vectors; the others' phases stay."""
+        x, n, turns = at.x.copy(), len(self.real), np.flatnonzero(~self.real)
+        full = [k for k in turns if self.structure.blocks[k].kind == "full"]
+        for k in full:
+            left, right = at.before[self.structure.w[k]].conj(), at.after[self.structure.z[k]].conj()
+            size = np.linalg.norm(left) * np.linalg.norm(right)
+            if size:
+                self.directions[k] = np.outer(left, right) / size
+                x[n + int(np.searchsorted(turns, k))] = 0.0
+        return self._solved(x, _NEWTON) if full else at
+
+    def _units(self, x: Array) -> Array:
+        """Return the size of coordinates: of the largest number, and one of phases."""
+        n = len(self.real)
+        return np.concatenate([np.full(n, np.abs(x[:n]).max()), np.ones(len(x) - n)])
+
+    def _blocks(self, x: Array) -> list[Any]:
+        n = len(self.real)
+        turns = np.ones(n, dtype=complex)
+        turns[~self.real] = np.exp(1j * x[n:])
+        return [_real(c * d) for c, d in zip(x[:n] * turns, self.directions, strict=True)]
 
     def _singular(self, x: Array) -> Singular:
         """Return the uncertainty of coordinates."""
-        numbers = self._numbers(x)
-        radius = float(np.abs(numbers).max())
-        return Singular(1 / radius, [_real(c / radius * d) for c, d in zip(numbers, self.directions, strict=True)])
+        radius = float(np.abs(x[: len(self.real)]).max())
+        return Singular(1 / radius, [d / radius for d in self._blocks(x)]) if radius else NONE
 
-    def _nearest(self, x: Array, goal: float) -> tuple[complex, Array]:
-        """Return the eigenvalue of ``M Δ`` nearest to one, or the largest if the goal is zero, and its derivatives."""
-        blocks = [c * d for c, d in zip(self._numbers(x), self.directions, strict=True)]
-        values, left, right = eig(self.M @ self.structure.matrix(blocks), left=True)
-        k = int(np.argmin(np.abs(values - 1)) if goal else np.argmax(np.abs(values)))
+    def _point(self, x: Array) -> _Point:
+        values, left, right = eig(self.M @ self.structure.matrix(self._blocks(x)), left=True)
+        k = int(np.argmin(np.abs(values - 1)))
         y, v = left[:, k].conj(), right[:, k]
-        before, scale = y @ self.M, y @ v
-        slope = []
-        for d, c, w, z in zip(self.directions, self.columns, self.structure.w, self.structure.z, strict=True):
-            along = before[w] @ (d * v[z] if np.ndim(d) == 0 else d @ v[z])
-            slope += [along, 1j * along][:c]
-        return complex(values[k]), np.array(slope) / (scale if abs(scale) > np.finfo(float).eps else 1.0)
+        scale = y @ v
+        return _Point(x, complex(values[k]), y @ self.M / (scale if abs(scale) > np.finfo(float).eps else 1.0), v)
 
-
-def _equations(value: complex, slope: Array) -> tuple[Array, Array]:
-    """Return real equations (2, n) and right-hand sides of steps that bring an eigenvalue to one."""
-    return np.stack([slope.real, slope.imag]), np.array([(1 - value).real, -value.imag])
+    def _equations(self, at: _Point) -> tuple[Array, Array]:
+        """Return real equations (2, n) and right-hand sides of steps that bring the eigenvalue to one."""
+        n, (w, z) = len(self.real), (self.structure.w, self.structure.z)
+        turns = np.ones(n, dtype=complex)
+        turns[~self.real] = np.exp(1j * at.x[n:])
+        along = np.array(
+            [
+                t * (at.before[i] @ (d * at.after[o] if np.ndim(d) == 0 else d @ at.after[o]))
+                for t, d, i, o in zip(turns, self.directions, w, z, strict=True)
+            ]
+        )
+        slope = np.concatenate([along, 1j * (at.x[:n] * along)[~self.real]])
+        return np.stack([slope.real, slope.imag]), np.array([(1 - at.value).real, -at.value.imag])
 
 
 def _real(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import nsmallest
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from titop.solvers.robust.upper_bound import LARGEST_G, UpperBound, upper_bound
 #: where scalings have to become very unequal, bounds creep before they fall.
 _COARSE, _CONVERGED, _FINE = 3e-3, 3e-4, 1e-5
 
-#: Bound of G that is tried first, relative to the gain: the smaller, the longer a scaling stays valid.
-_SMALL_G = 10.0
+#: Bounds of G, relative to the gain, in the order in which they are tried: the smaller, the longer a scaling stays valid.
+_BOUNDS_OF_G = (1.0, 10.0, LARGEST_G)
 
 #: So many scalings, of the nearest frequencies, are tried.
 _NEAREST = 6
@@ -44,17 +45,18 @@ class LevelSearch:
     def __init__(self, centres: Centres, tolerance: float, start: Start, known: Known) -> None:
         self.centres, self.tolerance, self.start, self.known = centres, tolerance, start, known
         self.room = 1 - tolerance / 2
+        self.places = [_place(omega) for omega, _ in known]
 
     def run(self, M: Array, omega: float, level: float) -> UpperBound | None:
         """Return a bound below a level at a frequency, else the lowest found; None where there is none."""
         enough = self.room * level
-        found = self._near(M, omega)
+        found = self._near(M, omega, enough)
         if found is not None and found.level > enough:
             found = upper_bound(self.centres, M, _COARSE, found, enough)
         if found is None or found.level > enough:
             found = _lower(found, self._afresh(M, enough))
         if found is not None:
-            self.known.append((omega, found))
+            self._keep(omega, found)
         return found
 
     def centre(self, M: Array, omega: float, level: float, bound: UpperBound) -> Array:
@@ -62,32 +64,42 @@ class LevelSearch:
         x = self.centres.centre(M, level, bound.g, bound.x)
         if x is None:
             return bound.x
-        self.known.append((omega, bound._replace(x=x)))
+        self._keep(omega, bound._replace(x=x))
         return x
 
-    def _near(self, M: Array, omega: float) -> UpperBound | None:
-        """Return the known scaling that proves the lowest level, None where all prove less than the gain does."""
-        nearest = sorted(self.known, key=lambda entry: _distance(entry[0], omega))[:_NEAREST]
-        best, lowest = None, float(np.linalg.norm(M, 2))
-        for _, bound in nearest:
-            level = self.centres.bound(M, bound.x, bound.g)
-            if level < lowest:
-                best, lowest = bound._replace(level=level), level
-        return best
+    def _keep(self, omega: float, bound: UpperBound) -> None:
+        self.known.append((omega, bound))
+        self.places.append(_place(omega))
+
+    def _near(self, M: Array, omega: float, enough: float) -> UpperBound | None:
+        """Return the known scaling that proves enough with the smallest G, else the lowest level; None without a proof.
+
+        A level that the gain proves too is none.
+        """
+        here, gain = _place(omega), float(np.linalg.norm(M, 2))
+        nearest = nsmallest(_NEAREST, range(len(self.known)), key=lambda k: abs(self.places[k] - here))
+        bounds = [self.known[k][1] for k in nearest]
+        bounds = [bound._replace(level=self.centres.bound(M, bound.x, bound.g)) for bound in bounds]
+        below = [bound for bound in bounds if bound.level < gain]
+        enough = max(enough, min((bound.level for bound in below), default=enough))
+        return min((bound for bound in below if bound.level <= enough), key=lambda bound: bound.g, default=None)
 
     def _afresh(self, M: Array, enough: float) -> UpperBound | None:
         """Return a bound with a G as small as will do."""
-        for largest in (_SMALL_G, LARGEST_G) if self.centres.structure.real else (LARGEST_G,):
-            begin = None if self.start is None else self.start(M, largest)
-            if self.start is not None and begin is None:
-                continue
-            found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
-            if found.level <= enough or largest == LARGEST_G:
-                return found
-            wider = found.g * LARGEST_G / _SMALL_G
-            found = found._replace(x=self.centres.widened(found.x, found.g, wider), g=wider)
-            return upper_bound(self.centres, M, _FINE, found, enough)
-        return None
+        found, before = None, 1.0
+        for largest in _BOUNDS_OF_G if self.centres.structure.real else _BOUNDS_OF_G[-1:]:
+            if found is None:
+                begin = None if self.start is None else self.start(M, largest)
+                if self.start is None or begin is not None:
+                    found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
+            else:
+                wider = found.g * largest / before
+                found = found._replace(x=self.centres.widened(found.x, found.g, wider), g=wider)
+                found = upper_bound(self.centres, M, _FINE if largest == LARGEST_G else _CONVERGED, found, enough)
+            if found is not None and found.level <= enough:
+                break
+            before = largest
+        return found
 
 
 def _lower(one: UpperBound | None, other: UpperBound | None) -> UpperBound | None:
@@ -97,7 +109,6 @@ def _lower(one: UpperBound | None, other: UpperBound | None) -> UpperBound | Non
     return min(one, other, key=lambda bound: bound.level)
 
 
-def _distance(one: float, other: float) -> float:
-    """Return how far two frequencies are apart, octaves above the loop's rate being alike, infinity behind all."""
-    low, high = (np.log1p(omega) if np.isfinite(omega) else _BEHIND for omega in (one, other))
-    return float(abs(high - low))
+def _place(omega: float) -> float:
+    """Return where a frequency lies, octaves above the loop's rate being alike, infinity behind all."""
+    return float(np.log1p(omega)) if np.isfinite(omega) else _BEHIND

@@ -1,29 +1,37 @@
 """Lower bound of mu at a frequency: an uncertainty that makes the loop singular.
 
-Found by the power iteration from several starts, and where there are real blocks along edges of their box: of real blocks alone
-eigenvalues are followed there, with others the power iteration goes on with real numbers held at corners (as Seiler, Packard,
-Balas 2010 bound gains). All that is found is made smaller by linear programmes, and what is returned is singular to rounding.
+Of real blocks alone eigenvalues are followed along the edges of their box. With others the real numbers are sampled, and others
+are as bad there as they can be. All that is found is made smaller by linear programmes, and what is returned is singular to
+rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.least_size import LeastSize, Singular
-from titop.solvers.robust.power_iteration import iterated, turned
+from titop.solvers.robust.least_size import NONE, LeastSize, Singular
+from titop.solvers.robust.power_iteration import worst_complex
 from titop.solvers.robust.real_edges import along_edges
 from titop.solvers.robust.structure import Structure
 
-#: Starts of the power iteration, with real blocks alone, corners at which real numbers are held, and the nearest on edges that
-#: are made smaller.
-_STARTS, _REAL_STARTS, _CORNERS, _NEAREST = 5, 2, 8, 2
+#: The nearest on edges, and among samples, that are made smaller.
+_ON_EDGES, _NEAREST = 4, 4
 
-#: By how much coordinates are shaken before they are made smaller.
-_SHAKEN = 0.1
+#: Samples of real numbers, corners of their box among whose directions some lie, and rounds, each in the box that is left.
+_SAMPLES, _CORNERS, _ROUNDS = 160, 8, 2
+
+#: Samples nearer than this part of their box are alike.
+_ALIKE = 0.1
+
+#: Starts where there are no real numbers.
+_STARTS = 16
+
+#: How far is looked where nothing bounds it: so many times the reach of the gain.
+_FARTHEST = 1e3
 
 #: A lower bound this near to an upper one is as good as that.
 _CLOSED = 1e-6
@@ -40,40 +48,55 @@ def lower_bound(M: Array, structure: Structure, enough: float = np.inf, seed: in
         An upper bound: where it is met the search ends.
     seed : int
     """
-    best = Singular(0.0, [])
-    for found in _searched(M, structure, np.random.default_rng(seed)):
-        if found.value > best.value * (1 + _CLOSED):
-            search = LeastSize(M, structure, found.deltas)
-            exact = search.exact(search.start / found.value)
-            best = max(best, exact, key=lambda one: one.value)
-        if best.value >= enough * (1 - _CLOSED):
-            break
+    best, rng = NONE, np.random.default_rng(seed)
+    for _ in range(1 if structure.is_real or not structure.real else _ROUNDS):
+        for start in _starts(M, structure, best, rng):
+            best = max(best, smallest(M, structure, start), key=lambda one: one.value)
+            if best.value >= enough * (1 - _CLOSED):
+                return best
     return best
 
 
-def _searched(M: Array, structure: Structure, rng: np.random.Generator) -> Iterator[Singular]:
+def smallest(M: Array, structure: Structure, start: Singular) -> Singular:
+    """Return the smallest uncertainty found near another, singular to rounding; of value zero if there is none."""
+    found = LeastSize(M, structure, [d / start.value for d in start.deltas]).run()
+    best = NONE
+    for one in (found, start):
+        if one.value > best.value:
+            best = max(best, LeastSize(M, structure, [d / one.value for d in one.deltas]).exact(), key=lambda own: own.value)
+    return best
+
+
+def _starts(M: Array, structure: Structure, best: Singular, rng: np.random.Generator) -> Iterator[Singular]:
     """Yield uncertainties that make the loop nearly singular."""
     if structure.is_real:
-        for found in islice(along_edges(M, structure), _NEAREST):
-            yield found
-            search = LeastSize(M, structure, found.deltas)
-            yield search.run(search.start)
-    free = [None] * (_REAL_STARTS if structure.is_real else _STARTS)
-    for held in [*free, *([] if structure.is_real else _corners(structure, rng))]:
-        deltas = iterated(M, structure, rng, held)
-        if not structure.is_real:
-            yield turned(M, structure, deltas)
-        if structure.real:
-            search = LeastSize(M, structure, deltas)
-            yield search.run(search.start + _SHAKEN * rng.normal(size=len(search.start)))
+        yield from islice(along_edges(M, structure), _ON_EDGES)
+        return
+    nothing = worst_complex(M, structure, np.zeros((1, len(structure.real))), rng)
+    largest = max(best.value, float(nothing.values[0]), float(np.linalg.norm(M, 2)) / _FARTHEST)
+    reals = _samples(M, structure, 1 / largest, rng) if largest else np.zeros((1, len(structure.real)))
+    found = worst_complex(M, structure, reals, rng)
+    taken: list[int] = []
+    for k in np.argsort(-found.values, kind="stable").tolist():
+        if len(taken) == _NEAREST or not found.values[k]:
+            break
+        if all(np.abs(reals[k] - reals[other]).max(initial=np.inf) > _ALIKE / largest for other in taken):
+            taken.append(k)
+            yield found.singular(k)
 
 
-def _corners(structure: Structure, rng: np.random.Generator) -> list[list[float]]:
-    """Return numbers of all blocks, those of real ones at corners of their box: all of these, or random ones."""
+def _samples(M: Array, structure: Structure, radius: float, rng: np.random.Generator) -> Array:
+    """Return values (k, real blocks) in a box: random ones, some towards corners, and where eigenvalues come near."""
     n = len(structure.real)
     if not n:
-        return []
-    corners = np.array([*product((1.0, -1.0), repeat=n)]) if 2**n <= _CORNERS else rng.choice((-1.0, 1.0), (_CORNERS, n))
-    places = np.zeros((len(corners), len(structure.blocks)))
-    places[:, structure.real] = corners
-    return [row.tolist() for row in places]
+        return np.zeros((_STARTS, 0))
+    box = radius * rng.uniform(-1, 1, (_SAMPLES, n))
+    toward = _SAMPLES // 2
+    box[:toward] = radius * rng.uniform(size=(toward, 1)) * rng.choice((-1.0, 1.0), (toward, n))
+    own_rows, own_columns = (np.concatenate([np.r_[place[k]] for k in structure.real]) for place in (structure.z, structure.w))
+    numbers = np.repeat(box, [structure.blocks[k].repetitions for k in structure.real], axis=1)[:, None]
+    values = np.linalg.eigvals(M[np.ix_(own_rows, own_columns)] * numbers)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = (1 / values).real
+    near = (places[:, :, None] * box[:, None]).reshape(-1, n)
+    return np.concatenate([box, near[np.abs(near).max(axis=1) <= radius]])

@@ -1,12 +1,12 @@
-"""The power iteration for mixed real and complex blocks (Young, Newlin, Doyle 1995, "Let's get real"; Packard, Doyle 1993).
+"""The worst complex and full blocks at values of the real ones: their loop closed, a power iteration for what is left.
 
-It ends at an uncertainty for which the loop is nearly singular; with other numbers of the real blocks held, or free too.
+At all values at once (Packard, Doyle 1993, "The complex structured singular value"). Of one repeated number, and of one full
+block, that is the largest eigenvalue or singular value; of several a lower bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,74 +15,96 @@ from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.structure import Structure
 
-#: Steps, and turns of phases until an eigenvalue is real.
-_ITERATIONS, _TURNS = 60, 12
-
-#: An eigenvalue of ``M Δ`` counts as real whose imaginary part is below this part of it.
-_REAL = 1e-8
+#: Steps.
+_ITERATIONS = 40
 
 
-def _through(block: DeltaBlock, q: float, x: Array, along: Array) -> Array:
-    """Return what a block of size one makes of x, as much along another vector as it can; q if it is real."""
-    if block.kind == "full":
-        return np.asarray(np.linalg.norm(x) * _unit(along))
-    return np.asarray((q if block.kind == "real" else _phase(np.vdot(x, along))) * x)
+class WorstComplex(NamedTuple):
+    """Uncertainties that make ``1 - M Δ`` singular: one over their sizes (k), and values (k, ...) by block."""
+
+    values: Array
+    deltas: list[Array]
+
+    def singular(self, k: int) -> Singular:
+        """Return one of them."""
+        return Singular(float(self.values[k]), [self.values[k] * own[k] for own in self.deltas])
 
 
-def iterated(M: Array, structure: Structure, rng: np.random.Generator, held: Sequence[float] | None = None) -> list[Any]:
-    """Return the blocks at which the power iteration ends; numbers of real ones, one a block, may be held."""
-    rows, columns = structure.shape
-    b, w = (rng.normal(size=rows) + 1j * rng.normal(size=rows) for _ in range(2))
-    q = [float(rng.choice((-1.0, 1.0))) for _ in structure.blocks] if held is None else [*held]
+def worst_complex(M: Array, structure: Structure, reals: Array, rng: np.random.Generator) -> WorstComplex:
+    """Return the worst uncertainties with values (k, real blocks) of the real blocks, which are not all.
+
+    Parameters
+    ----------
+    M : array (columns of z, rows of w)
+    structure : Structure
+    reals : array
+    rng : Generator
+        Of the vectors with which iterations begin.
+    """
+    free = [k for k in range(len(structure.blocks)) if k not in structure.real]
+    closed = _closed(M, structure, free, reals)
+    own = Structure.of([structure.blocks[k] for k in free])
+    places = list(zip(own.blocks, own.w, own.z, strict=True))
+    back = closed.conj().swapaxes(1, 2)
+    b, w = _unit(rng.normal(size=(2, len(reals), own.shape[0], 2)) @ (1, 1j))
     for _ in range(_ITERATIONS):
-        a = _unit(M @ b)
-        z = np.zeros(columns, dtype=complex)
-        for k, (block, i, o) in enumerate(zip(structure.blocks, structure.w, structure.z, strict=True)):
-            if block.kind == "real" and held is None:
-                q[k] = _real_step(q[k], a[o], b[i], w[i])
-            z[o] = _through(block, q[k], w[i], a[o])
-        w = _unit(M.conj().T @ z)
-        b = np.zeros(rows, dtype=complex)
-        for k, (block, i, o) in enumerate(zip(structure.blocks, structure.w, structure.z, strict=True)):
-            if block.kind == "real" and held is None:
-                q[k] = _real_step(q[k], a[o], b[i], w[i])
-            b[i] = _through(block, q[k], a[o], w[i])
-        if not (np.isfinite(b).all() and b.any() and w.any()):
-            b, w = (rng.normal(size=rows) + 1j * rng.normal(size=rows) for _ in range(2))
-    deltas: list[Any] = []
-    for k, (block, i, o) in enumerate(zip(structure.blocks, structure.w, structure.z, strict=True)):
+        a = _unit(_times(closed, b))
+        z = np.concatenate([_through(block, w[:, i], a[:, o]) for block, i, o in places], axis=1)
+        w = _unit(_times(back, z))
+        b = np.concatenate([_through(block, a[:, o], w[:, i]) for block, i, o in places], axis=1)
+    delta = np.zeros((len(reals), *own.shape), dtype=complex)
+    for block, i, o in places:
         if block.kind == "full":
-            deltas.append(np.outer(_unit(w[i]), _unit(a[o]).conj()))
+            delta[:, i, o] = _unit(w[:, i])[:, :, None] * _unit(a[:, o]).conj()[:, None]
         else:
-            deltas.append(complex(_phase(np.vdot(a[o], w[i]))) if block.kind == "complex" else q[k])
-    return deltas
+            delta[:, i, o] = _phases(a[:, o], w[:, i])[:, :, None] * np.eye(block.repetitions)
+    values = np.linalg.eigvals(closed @ delta)
+    largest = np.take_along_axis(values, np.abs(values).argmax(axis=1)[:, None], axis=1)[:, 0]
+    size = np.abs(largest)
+    turn = np.divide(1, largest, out=np.zeros_like(largest), where=size > 0)
+    delta *= turn[:, None, None]
+    smallest = np.divide(1, size, out=np.full(len(size), np.inf), where=size > 0)
+    sizes = np.maximum(np.abs(reals).max(axis=1, initial=0.0), smallest)
+    deltas = [*reals.T]
+    for k, (block, i, o) in zip(free, places, strict=True):
+        deltas.insert(k, delta[:, i, o] if block.kind == "full" else delta[:, i.start, o.start])
+    return WorstComplex(1 / sizes, deltas)
 
 
-def _real_step(q: float, a: Array, b: Array, w: Array) -> float:
-    """Return a real block's next value; a value inside its range stays where the iteration is indifferent to it."""
-    size = np.linalg.norm(a)
-    step = (np.sign(q) or 1.0) * (np.linalg.norm(b) / size if size else 1.0) + float(np.vdot(a, w).real)
-    return float(np.clip(step, -1.0, 1.0))
+def _closed(M: Array, structure: Structure, free: list[int], reals: Array) -> Array:
+    """Return M (k, columns of z, rows of w) of the free blocks with the real ones held."""
+    rows, columns = (np.concatenate([np.r_[place[k]] for k in free]) for place in (structure.z, structure.w))
+    if not structure.real:
+        return np.tile(M, (len(reals), 1, 1))
+    own_rows, own_columns = (np.concatenate([np.r_[place[k]] for k in structure.real]) for place in (structure.z, structure.w))
+    numbers = np.repeat(reals, [structure.blocks[k].repetitions for k in structure.real], axis=1)[:, None]
+    loop = np.eye(len(own_rows)) - M[np.ix_(own_rows, own_columns)] * numbers
+    into, out = M[np.ix_(own_rows, columns)], M[np.ix_(rows, own_columns)] * numbers
+    try:
+        return M[np.ix_(rows, columns)] + out @ np.linalg.solve(loop, into[None])
+    except np.linalg.LinAlgError:  # some are singular without the free blocks
+        return M[np.ix_(rows, columns)] + out @ np.linalg.pinv(loop) @ into
+
+
+def _through(block: DeltaBlock, x: Array, along: Array) -> Array:
+    """Return what a block of size one makes of vectors (k, n), as much along others as it can."""
+    if block.kind == "full":
+        return np.asarray(np.linalg.norm(x, axis=1)[:, None] * _unit(along))
+    return _phases(x, along) * x
+
+
+def _phases(x: Array, along: Array) -> Array:
+    """Return the phases (k, 1) of products of vectors, one where that is zero."""
+    product = (x.conj() * along).sum(axis=1, keepdims=True)
+    size = np.abs(product)
+    return np.divide(product, size, out=np.ones_like(product), where=size > 0)
 
 
 def _unit(x: Array) -> Array:
-    size = np.linalg.norm(x)
-    return x / size if size else x
+    """Return vectors (..., n) of length one, zero ones as they are."""
+    size = np.linalg.norm(x, axis=-1, keepdims=True)
+    return x / np.where(size > 0, size, 1.0)
 
 
-def _phase(number: Any) -> Any:
-    return number / abs(number) if number else 1.0
-
-
-def turned(M: Array, structure: Structure, deltas: list[Any]) -> Singular:
-    """Return the blocks with the phase of the complex ones turned until the largest eigenvalue is real."""
-    angle, best = 0.0, Singular(0.0, [])
-    for _ in range(_TURNS):
-        turn = np.exp(-1j * angle)
-        own = [d if b.kind == "real" else d * turn for d, b in zip(deltas, structure.blocks, strict=True)]
-        values = np.linalg.eigvals(M @ structure.matrix(own))
-        real = values.real[(np.abs(values.imag) <= _REAL * np.abs(values)) & (values.real > 0)]
-        if len(real) and real.max() > best.value:
-            best = Singular(float(real.max()), own)
-        angle += float(np.angle(values[np.argmax(values.real)]))
-    return best
+def _times(M: Array, x: Array) -> Array:
+    return (M @ x[:, :, None])[:, :, 0]

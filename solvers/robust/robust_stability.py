@@ -14,9 +14,9 @@ from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.centring import as_given, centred
-from titop.solvers.robust.eigenvalue_search import EigenvalueSearch, Member
+from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
+from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_branching, check_positive, check_stable, read_loop
 from titop.solvers.support.threads import one_thread
@@ -147,41 +147,32 @@ def robust_stability(
     loop = replace(loop, system=balanced(loop.system, loop.structure))
     lowest = margin or gap is not None
     found = _search(loop, 1 / level, _REACH if lowest else 1 / level)
-    if not lowest and found.lower >= level:
+    if not lowest and found.value >= level:
         return _result(loop, level, found, None)
     centres = Centres(loop.structure)
-    proof = sweep(centres, loop.uncertain, max(found.lower, _LOWEST) if lowest else level, lowest, tolerance, progress)
+    proof = sweep(centres, loop.uncertain, max(found.value, _LOWEST) if lowest else level, lowest, tolerance, progress)
     if lowest or not proof.proved or not loop.structure.is_real:
         found = _nearer(found, _at_frequency(loop, proof))
-    if margin and found.lower < level < proof.bound:
+    if margin and found.value < level < proof.bound:
         given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
         proof = given if given.proved else proof
-    if lowest and max(found.lower * (1 + tolerance), _LOWEST) < proof.bound < np.inf:
-        reach = min(_LARGER / proof.bound, 1 / found.lower if found.lower else _REACH)
+    if lowest and max(found.value * (1 + tolerance), _LOWEST) < proof.bound < np.inf:
+        reach = min(_LARGER / proof.bound, 1 / found.value if found.value else _REACH)
         found = _nearer(found, _search(loop, reach, reach))
     left = 0.0
-    if gap is not None and proof.bound > found.lower * (1 + gap):
-        branched = branch_and_bound(loop.uncertain, loop.structure, found.lower, proof.bound, gap, cells, progress)
+    if gap is not None and proof.bound > found.value * (1 + gap):
+        branched = branch_and_bound(loop.uncertain, loop.structure, found.value, proof.bound, gap, cells, progress)
         proof.proved, proof.level, left = np.isfinite(branched.upper), branched.upper, branched.left
-        found = _nearer(found, _of_member(loop.structure, branched.member))
+        found = _nearer(found, branched.found)
     return _result(loop, level, found, proof, left)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A destabilising uncertainty: one over its size, of size one its blocks, and where."""
-
-    lower: float
-    deltas: tuple[Any, ...] = ()
-    omega: float = 0.0
-
-
-def _nearer(one: _Found, other: _Found) -> _Found:
+def _nearer(one: Singular, other: Singular) -> Singular:
     """Return what is known of two uncertainties: the smaller."""
-    return max(one, other, key=lambda found: found.lower)
+    return max(one, other, key=lambda found: found.value)
 
 
-def _search(loop: UncertainLoop, reach: float, farthest: float) -> _Found:
+def _search(loop: UncertainLoop, reach: float, farthest: float) -> Singular:
     """Look for the nearest unstable or ill-posed member among the real parameters, in larger and larger boxes.
 
     Steps of a search are parts of its box: members that are next to each other are missed from far away.
@@ -189,46 +180,35 @@ def _search(loop: UncertainLoop, reach: float, farthest: float) -> _Found:
     while True:
         member = EigenvalueSearch(loop.uncertain, loop.structure, reach).run()
         if np.isfinite(member.radius) or reach >= farthest:
-            return _of_member(loop.structure, member)
+            return member.singular(loop.structure)
         reach = min(_LARGER * reach, farthest)
 
 
-def _of_member(structure: Structure, member: Member | None) -> _Found:
-    """Return the uncertainty of an unstable or ill-posed member."""
-    if member is None or not np.isfinite(member.radius):
-        return _Found(0.0)
-    deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
-    for k, delta in zip(structure.real, member.deltas.tolist(), strict=True):
-        deltas[k] = delta / member.radius
-    return _Found(1 / float(member.radius), tuple(deltas), member.omega)
-
-
-def _at_frequency(loop: UncertainLoop, proof: Sweep) -> _Found:
+def _at_frequency(loop: UncertainLoop, proof: Sweep) -> Singular:
     """Look for a singular loop where the bound is highest."""
-    found = lower_bound(loop.uncertain.response(proof.omega), loop.structure)
-    return _Found(found.value, tuple(found.deltas), proof.omega)
+    return lower_bound(loop.uncertain.response(proof.omega), loop.structure)._replace(omega=proof.omega)
 
 
-def _result(loop: UncertainLoop, level: float, found: _Found, proof: Sweep | None, left: float = 0.0) -> RobustStability:
+def _result(loop: UncertainLoop, level: float, found: Singular, proof: Sweep | None, left: float = 0.0) -> RobustStability:
     """Return what is known."""
     upper = proof.bound if proof is not None else np.inf
-    robust = False if found.lower >= level else (True if upper <= level else None)
+    robust = False if found.value >= level else (True if upper <= level else None)
     structure = loop.structure
-    deltas = tuple(d / found.lower for d in found.deltas) if found.lower else ()
+    deltas = tuple(d / found.value for d in found.deltas) if found.value else ()
     shares: dict[str, float] = {}
     if proof is not None and proof.worst is not None:
         M = loop.uncertain.response(proof.omega)
         values = Centres(structure).shares(M, proof.worst.x, proof.worst.g)
         shares = {b.name: float(share) for b, share in zip(structure.blocks, values, strict=True)}
     at_infinity = np.isinf(found.omega) and not loop.period  # of a sampled loop that is half its sampling frequency
-    kind = "" if not found.lower else ("ill-posed" if at_infinity else "unstable")
+    kind = "" if not found.value else ("ill-posed" if at_infinity else "unstable")
     omega = found.omega if kind else (proof.omega if proof is not None else 0.0)
     intervals = np.array(sorted(proof.intervals) if proof is not None else []).reshape(-1, 2)
     return RobustStability(
         robust,
         level,
         float(upper),
-        found.lower,
+        found.value,
         kind,
         structure.values(deltas) if deltas else {},
         as_given(loop.given, structure, deltas) if deltas else (),

@@ -135,7 +135,7 @@ def worst_case_gain(
         upper = worst.value * proof.level if proof.proved else np.inf
         intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
         if np.isinf(upper):
-            found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
+            found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
         if gap is not None and upper > found.best.value * (1 + gap):
             upper, left = _branched(scaled, whole, worst.value, upper, found, gap, cells, progress)
     return _result(loop, upper, found.best, intervals, left)
@@ -172,7 +172,7 @@ def _branched(
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
         proved, member, left = Box(system.scaled(outputs), structure, 1.0, found.look).prove(cells, progress)
         first = first or left
-        if member is not None:
+        if member.value:
             found.keep_unstable(member)
             return np.inf, first
         if proved:

@@ -27,7 +27,7 @@ class State:
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
         self.model, self.q, self.v, self.a, self.wrenches = model, q, v, a, wrenches
-        self.u = np.asarray(model.inputs.given(u))
+        self.u = model.inputs.given(u)
         self.pushes: list[Push] = model.external_pushes(wrenches, u)
         self._motions: dict[str, PortMotion] = {}
         self._jacobians: dict[str, Array] = {}

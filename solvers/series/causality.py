@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.closed_dynamics import acting, counted
+from titop.solvers.constraints.closed_dynamics import BALANCED, ROUNDED, acting, balancing_terms, counted
 from titop.solvers.constraints.consistency import ROUNDING, mobility, of_each_term
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
@@ -24,8 +24,6 @@ from titop.solvers.series.constraint_series import ConstraintSeries
 
 #: Derivatives of constraints below this part of what rates of their size make of them are rounding.
 _CONSISTENT = 1e-6
-#: Efforts that nothing balances, relative to the largest.
-_BALANCED = 1e-8
 
 
 def hybrid(
@@ -96,7 +94,7 @@ def inverse(
         efforts[k], multipliers[k], unbalanced = share_efforts(
             rows.jacobian, model.closure_weights, model.coordinate_weights, needed, actuated, rank, model.gear_count
         )
-        if unbalanced > _BALANCED:
+        if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, model, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
             advice = "actuate more coordinates, or take accelerations from m.forward_dynamics_series"
             found = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
@@ -116,8 +114,7 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
         return
     weights = model.closure_weights
     jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
-    sizes = (jacobian @ np.abs(v_series).T).max(axis=0)  # of the k-th derivative of rates, as a power of one rate
-    rate = max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0)
+    rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(model, q, v_series).rates()[1:]
     allowed = _CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
     if (np.abs(openings * weights) > allowed[:, None]).any():  # what cancels at an equilibrium may explain it
@@ -132,6 +129,20 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
             advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
             expected = f"a motion that keeps the loops closed, here its derivative of order {k}"
             raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
+
+
+def _is_rounding(left: Array, model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
+    """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
+    sizes, order = model.coordinate_weights, len(v_series) - 2
+    terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
+    terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order
+    terms += (sizes * (np.abs(model.engine.dynamics.mass_matrix(q)) @ np.abs(v_series[-1]))).max()
+    return bool(np.abs(sizes * left).max() <= ROUNDED * terms)
+
+
+def _rate(sizes: Array) -> float:
+    """Return the fastest rate of which derivatives of rates have such sizes, the k-th as its power k + 1."""
+    return float(max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0))
 
 
 def _needed(model: ClosedMechanism, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:

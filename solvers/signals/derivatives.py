@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.contact_readings import contact_derivatives
 from titop.solvers.signals.line_readings import line_derivatives
 from titop.solvers.signals.port_derivatives import (
     acceleration_derivative,
@@ -62,6 +63,7 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.ACCELERATION: lambda at, change, of, inputs: change.a,
     Kind.EFFORT: lambda at, change, of, inputs: change.tau,
     Kind.CONFIGURATION: lambda at, change, of, inputs: at.model.configuration_derivatives(at.q) @ change.q,
+    Kind.OWN_STATE: lambda at, change, of, inputs: change.inputs[len(inputs.named) :],
     Kind.PORT_ACCELERATION: lambda at, change, of, inputs: acceleration_derivative(at, change, of.owner),
     Kind.TWIST: lambda at, change, of, inputs: twist_derivative(at, change, of.owner),
     Kind.PLACE: lambda at, change, of, inputs: place_derivative(at, change, of.owner),
@@ -74,4 +76,6 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.REACTION: lambda at, change, of, inputs: reaction_derivative(at, change, of.owner, inputs),
     Kind.STRAIN: lambda at, change, of, inputs: strain_derivative(at, change, of.owner),
     Kind.SECTION_WRENCH: lambda at, change, of, inputs: section_wrench_derivative(at, change, of, inputs),
+    Kind.GAP: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
+    Kind.CONTACT_FORCE: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
 }

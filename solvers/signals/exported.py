@@ -82,13 +82,14 @@ def signals_of(model: NamedModel, of: Quantity) -> tuple[Signal, ...]:
 
 
 def state_signals(model: NamedModel) -> tuple[Signal, ...]:
-    """Return the 2 nv states of a linear model: the coordinates' displacements, then their rates."""
+    """Return the 2 nv + nx states of a linear model: the coordinates' displacements, their rates, those of the first order."""
     parts = ((Kind.POSITION, ".q"), (Kind.RATE, ".v"))
-    return tuple(
+    mechanical = (
         signal
         for kind, suffix in parts
         for signal in signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
     )
+    return (*mechanical, *map(Signal, model.inputs.state_names, model.inputs.state_units))
 
 
 def stems(path: str) -> set[str]:

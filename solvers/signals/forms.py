@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import todays
+from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -190,6 +192,46 @@ class Lines:
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
         return (f"{name}.{ending}" for name, line in lines_of(model).items() for ending in (line.measured, _RATE))
+
+
+@dataclass(frozen=True)
+class ContactPoints:
+    """Contacts, and their spheres and points: gaps and forces."""
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        point, _, ending = name.rpartition(".")
+        for owner, loop in contacts_of(model).items() if ending in ("gap", "force") else ():
+            points = loop.closure.point_names
+            if point != owner and point not in points:
+                continue
+            chosen = range(len(points)) if point == owner else [points.index(point)]
+            if ending == "gap":
+                return Quantity(Kind.GAP, owner, tuple(chosen), tuple(f"{points[k]}.gap" for k in chosen))
+            first = 0 if point == owner else 3 + 3 * chosen[0]
+            return Quantity(Kind.CONTACT_FORCE, owner, tuple(range(first, first + 3)), tuple(f"{name}[{j}]" for j in range(3)))
+        return None
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        """Yield all names."""
+        for owner, loop in contacts_of(model).items():
+            for point in dict.fromkeys((owner, *loop.closure.point_names)):
+                yield from (f"{point}.gap", f"{point}.force")
+
+
+@dataclass(frozen=True)
+class OwnStates:
+    """States of the first order; and blocks, which stand for all of theirs."""
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        """Return what a name stands for."""
+        names = model.inputs.state_names
+        own = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
+        return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, own)), own) if own else None
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        """Yield all names."""
+        return iter(model.inputs.state_names)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.forms import (
+    ContactPoints,
     Coordinates,
     Form,
     Inputs,
     Lines,
+    OwnStates,
     Parameters,
     PlainPositions,
     Ports,
@@ -73,7 +75,7 @@ _STATES = {".q": (Kind.POSITION, ".q"), ".v": (Kind.RATE, ".v")}
 #: What can be read of a system.
 OUTPUT = Role(
     "output",
-    "a coordinate's, port's, joint's, tendon's or sensor's output",
+    "a coordinate's, port's, joint's, tendon's, contact's or sensor's output",
     (
         Sensors(),
         Ports(_MOTION_OF_PORTS),
@@ -81,6 +83,8 @@ OUTPUT = Role(
         Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
         Reactions(),
         Lines(),
+        ContactPoints(),
+        OwnStates(),
     ),
 )
 #: What can drive a system.
@@ -106,12 +110,19 @@ UNKNOWN = Role(
 #: Joints and coordinates themselves.
 COORDINATE = Role("coordinate", "a joint or coordinate", (Coordinates({"": (Kind.POSITION, "")}, full=True),))
 #: States of a linear model: displacements, rates, or both.
-STATE = Role("coordinate", "a coordinate to omit", (Coordinates({"": (Kind.STATE, "")} | _STATES, full=True),))
+STATE = Role("coordinate", "a state to omit", (Coordinates({"": (Kind.STATE, "")} | _STATES, full=True), OwnStates()))
 #: What a controller can measure.
 MEASURED = Role(
     "signal",
     "an output of the model",
-    (Sensors(), PlainPositions(), Ports(_MOTION_OF_PORTS, world=True), Coordinates(_STATES, full=True), Lines()),
+    (
+        Sensors(),
+        PlainPositions(),
+        Ports(_MOTION_OF_PORTS, world=True),
+        Coordinates(_STATES, full=True),
+        Lines(),
+        ContactPoints(),
+    ),
 )
 #: What a controller can command.
 COMMANDED = Role(

@@ -21,6 +21,8 @@ class Kind(StrEnum):
     CONFIGURATION = "configuration"
     #: Of actuators, blocks and interactions (nu).
     INPUT = "actuator"
+    #: Of the first order, of blocks and interactions (nx).
+    OWN_STATE = "state of the first order"
     #: Numbers of blocks.
     PARAMETER = "parameter"
     #: External ones on a port (6), in its frame.
@@ -43,6 +45,9 @@ class Kind(StrEnum):
     #: Of the section of a rod at a port: strain beyond the reference (6), and what it transmits to all beyond (6).
     STRAIN = "strain"
     SECTION_WRENCH = "wrench of a section"
+    #: Of a contact: the gaps of its spheres (k); the sum of the forces on them (3), then each (3 k), in the shape's frame.
+    GAP = "gap"
+    CONTACT_FORCE = "contact force"
 
 
 #: What the dynamics' state is made of, stacked where it is.

@@ -75,13 +75,16 @@ class Opened(NamedTuple):
     motion : tuple
         The model, and its q, v and a.
     pushes : list of Push
-        What acts from outside.
+        What acts from outside, and
+    u : array or None
+        the inputs among that.
     own, added : int arrays
         Which coordinates (nv) it had before, and the six with which it is opened.
     """
 
     motion: tuple[NamedModel, Array, Array, Array]
     pushes: list[Push]
+    u: Array | None
     own: Array
     added: Array
 
@@ -94,10 +97,10 @@ class Opened(NamedTuple):
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
         v[own], a[own] = at.v, at.a
         pushes = opened.external_pushes(at.wrenches, at.u)
-        return cls((opened, q, v, a), pushes, own, np.delete(np.arange(opened.nv), own))
+        return cls((opened, q, v, a), pushes, at.u, own, np.delete(np.arange(opened.nv), own))
 
     def held(self, changes: Array, change: SnapshotChanges, inputs: SystemInputs) -> Array:
         """Return the change (6, z) of the efforts that hold it opened, from those `changes` (3, nv, nv) by q, v and a."""
         by_q, by_v, by_a = changes[:, self.added[:, None], self.own]
-        loads: Array = inputs.loads(*self.motion[:2])[self.added]
+        loads: Array = inputs.loads(*self.motion[:3], self.u)[self.added]
         return change.along(by_q, by_v, by_a) - loads @ change.inputs

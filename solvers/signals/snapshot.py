@@ -38,7 +38,12 @@ class Snapshot(NamedTuple):
     @property
     def inputs(self) -> Array:
         """The actuators' inputs (nu)."""
-        return np.zeros(self.model.nu) if self.u is None else np.asarray(self.u)
+        return np.zeros(self.model.nu) if self.u is None else self.model.inputs.given(np.asarray(self.u))
+
+    @property
+    def states(self) -> Array:
+        """The states of the first order (nx)."""
+        return np.asarray(self.model.inputs.whole(self.u))[..., self.model.nu :]
 
 
 class Carried(NamedTuple):
@@ -72,10 +77,10 @@ class SnapshotChanges:
         found: T = self._found[what]
         return found
 
-    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> Carried:
         """Return what closures and gears carry at the snapshot, and its changes.
 
-        `loads` gives, at a configuration, the efforts (nv, inputs) of actuators and wrenches a unit of each input.
+        `loads` gives, at a configuration, rates and inputs, the efforts (nv, inputs) of these and of wrenches a unit of each.
         """
         return self.once("carried", lambda: _carried(at, self, loads))
 
@@ -157,7 +162,7 @@ class SnapshotDerivatives(SnapshotChanges):
         return np.concatenate([self._columns(by_state), by_input], axis=-1)
 
 
-def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel, Array], Array]) -> Carried:
+def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> Carried:
     """Return what closures and gears carry at a snapshot, and its changes with those of q, v, a, tau and inputs in `change`."""
     model, q, v, a = at.model, at.q, at.v, at.a
     if not model.is_constrained:
@@ -165,5 +170,5 @@ def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel,
     pushes = model.external_pushes(at.wrenches, at.u)
     multipliers = model.carried(q, v, a, pushes, at.u, at.tau)
     (by_q, by_v, by_a), jacobian = inverse_with_constraints(model, q, v, a, pushes, multipliers)
-    needed = change.along(by_q, by_v, by_a) - loads(model, q) @ change.inputs
+    needed = change.along(by_q, by_v, by_a) - loads(model, q, v, at.u) @ change.inputs
     return Carried(multipliers, multiplier_changes(model, q, jacobian, multipliers, needed - change.tau, change.q))

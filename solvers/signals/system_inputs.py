@@ -43,10 +43,14 @@ class SystemInputs:
         See `linearize`.
     hold : sequence of str
         Joints or coordinates that are frozen.
+    states : bool
+        Whether the model's states of the first order are driven too: linear models close what they do from outside.
 
     Attributes
     ----------
     channels : tuple of SystemInput
+        The named ones, then states.
+    named : tuple of SystemInput
     held : (nv,) bool array
         Coordinates that are frozen.
     prescribed : (nv,) bool array
@@ -60,9 +64,15 @@ class SystemInputs:
         For unknown names, signals named twice, and efforts on coordinates whose motion is imposed.
     """
 
-    def __init__(self, model: NamedModel, names: Any, hold: Any = ()) -> None:
-        self.channels = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
-        refuse_twice("input", (channel.signal for channel in self.channels))
+    def __init__(self, model: NamedModel, names: Any, hold: Any = (), states: bool = False) -> None:
+        self.named = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
+        refuse_twice("input", (channel.signal for channel in self.named))
+        own = zip(model.inputs.state_names, model.inputs.state_units, strict=True) if states else ()
+        nu = len(model.inputs.names)
+        self.channels = (
+            *self.named,
+            *(SystemInput(Kind.INPUT, nu + k, "", Signal(*signal)) for k, signal in enumerate(own)),
+        )
         self.held = np.zeros(model.nv, dtype=bool)
         self.held[read_entries(model, "hold", hold, "a joint or coordinate to hold")] = True
         self.prescribed = self.held.copy()
@@ -75,24 +85,27 @@ class SystemInputs:
     @property
     def signals(self) -> tuple[Signal, ...]:
         """Paths and units."""
-        return tuple(channel.signal for channel in self.channels)
+        return tuple(channel.signal for channel in self.named)
 
     @property
     def depend_on_attitude(self) -> bool:
         """Whether the efforts a unit of the inputs change with the configuration."""
         return any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
 
-    def efforts(self, model: NamedModel, q: Array) -> Array:
+    def efforts(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
-        return self.applied(model.nv) + self.loads(model, q)
+        return self.applied(model.nv) + self.loads(model, q, v, u)
 
-    def loads(self, model: NamedModel, q: Array) -> Array:
+    def loads(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
         """Return what actuators and wrenches do along the coordinates a unit of each input (nv, inputs).
 
-        Of the model, or of one that was `opened`.
+        Of the model, or of one that was `opened`. What states of the first order do depends on rates, inputs and these too.
         """
         result = np.zeros((model.nv, len(self.channels)))
         actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None
+        if len(self.channels) > len(self.named) and actuation is not None:
+            rates = np.zeros(model.nv) if v is None else v
+            actuation = np.hstack([actuation, model.state_efforts(q, rates, u=u)])
         ports = {channel.port for channel in self.channels if channel.kind == Kind.WRENCH}
         jacobians = {port: model.jacobian(port, q) for port in ports}
         for column, channel in enumerate(self.channels):

@@ -21,11 +21,15 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
     """Return the unit of each entry of a quantity."""
     if of.kind == Kind.PARAMETER:
         return (model.parameters()[of.owner][1],)
+    if of.kind in ALIKE:
+        return (ALIKE[of.kind],) * len(of.entries)
     units = UNITS[of.kind](model)
     return tuple(units[k] for k in of.entries)
 
 
-#: From a model to the units of all entries of a kind.
+#: Of kinds whose entries, however many an owner has, are alike.
+ALIKE = {Kind.GAP: "m", Kind.CONTACT_FORCE: "N"}
+#: From a model to the units of all entries of another kind.
 UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.POSITION: lambda model: model.assembly.coordinate_units,
     Kind.RATE: lambda model: [*map(rate_unit, model.assembly.coordinate_units)],
@@ -33,6 +37,7 @@ UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.EFFORT: lambda model: [*map(effort_unit, model.assembly.coordinate_units)],
     Kind.CONFIGURATION: lambda model: model.assembly.configuration_units,
     Kind.INPUT: lambda model: model.inputs.units,
+    Kind.OWN_STATE: lambda model: model.inputs.state_units,
     Kind.WRENCH: lambda _: WRENCH_UNITS,
     Kind.PORT_ACCELERATION: lambda _: ACCELERATION_UNITS,
     Kind.TWIST: lambda _: TWIST_UNITS,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.signals.contact_readings import contact_values
 from titop.solvers.signals.line_readings import line_values
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -130,6 +131,7 @@ SOURCES: dict[Kind, Source] = {
     Kind.ACCELERATION: Source(lambda at, _: at.a, owned=False),
     Kind.EFFORT: Source(lambda at, _: at.tau, owned=False),
     Kind.CONFIGURATION: Source(lambda at, _: at.q, owned=False),
+    Kind.OWN_STATE: Source(lambda at, _: at.states, owned=False),
     Kind.PORT_ACCELERATION: Source(_motion, 0),
     Kind.TWIST: Source(_motion, 6),
     Kind.PLACE: Source(_motion, 12),
@@ -142,4 +144,6 @@ SOURCES: dict[Kind, Source] = {
     Kind.REACTION: Source(_reaction),
     Kind.STRAIN: Source(_strain),
     Kind.SECTION_WRENCH: Source(_section_wrench),
+    Kind.GAP: Source(contact_values),
+    Kind.CONTACT_FORCE: Source(contact_values),
 }

@@ -59,6 +59,6 @@ def _write(plant: DrivenModel, t: float, y: Array, state: tuple[Array, Array], r
         plant.command = plant.loop.command_at(plant, t, y)
     acting.tau[row], u = plant.efforts(t, *state), plant.inputs(t, *state)
     if u is not None:
-        acting.u[row] = u
+        acting.u[row] = plant.model.inputs.given(u)
     for port, wrench in plant.varying.items():
         acting.wrenches[port][row] = wrench.at(t, *state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from titop.solvers.constraints.closed_derivatives import compliant_forces
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer
 from titop.solvers.model.model import Model
+from titop.solvers.simulation.alpha_states import Stated, stated_at
 from titop.solvers.simulation.alpha_step import Node, Step, tangent
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -75,7 +76,7 @@ class AlphaSolver:
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._derivatives: Derivatives | None
-        self._reach, self._alike, self._max_step = np.zeros((2, self.model.nv)), list(_alike(self.model)), max_step
+        self._reach, self._alike, self._max_step = np.zeros((2, self.model.nv)), _alike(self.model), max_step
         self._begin_anew(start, y0)
 
     def _begin_anew(self, t: float, y: Array) -> None:
@@ -83,7 +84,8 @@ class AlphaSolver:
         q, v = self.plant.split(t, y)
         control = self._first_answer(t, y)
         a, _ = self.plant.dynamics(t, q, v)
-        self.node = self.before = self._earlier = Node(t, q, v, v, a, a, 0.0, None, control)
+        own = stated_at(self.plant, t, q, v)
+        self.node = self.before = self._earlier = Node(t, q, v, v, a, a, 0.0, None, control, own)
         self._derivatives, self._holds_for = None, 0.0
         self._look()
         self._set_out()
@@ -109,9 +111,12 @@ class AlphaSolver:
 
     @property
     def y(self) -> Array:
-        """State ``[q, v]`` that is reached."""
-        own = () if self.node.control is None else (self.node.control.x,)
-        return np.concatenate([self.node.q, self.node.v, *own])
+        """State ``[q, v]`` that is reached, and states of the first order and of a controller."""
+        return np.concatenate([self.node.q, self.node.v, *self._others()])
+
+    def _others(self, later: float = 0.0) -> list[Array]:
+        """Return states of the first order and of a controller, a time `later` (s)."""
+        return [part.x + later * part.rate for part in (self.node.own, self.node.control) if part is not None]
 
     @property
     def begin(self) -> float:
@@ -143,7 +148,8 @@ class AlphaSolver:
             s = (t - first.t) / last.h
             along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
             rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
-            own = () if first.control is None or last.control is None else (_between(first.control, last.control, last.h, s),)
+            pairs = (first.own, last.own), (first.control, last.control)
+            own = [_between(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
             return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *own])
 
         return lambda times: np.array([state(t) for t in times])
@@ -186,7 +192,7 @@ class AlphaSolver:
         node, plant, step = self.node, self.plant, _BESIDE * self.node.h
         if node.jerk is None or isinstance(plant.loop, ContinuousLoop):
             return
-        y = np.concatenate([node.q, node.v_closed])
+        y = np.concatenate([node.q, node.v_closed, *self._others()])
         after, before, now = (plant.dynamics(t, *plant.split(t, y))[0] for t in (self.t + step, self.t - step, self.t))
         bend = (after + before - 2.0 * now) / step
         self.node = node._replace(w=node.w + self.coefficients.offset * node.h * bend, jerk=node.jerk + bend)
@@ -195,6 +201,7 @@ class AlphaSolver:
         """Tell whether accelerations jump by more than the tolerances let pass in a step."""
         if isinstance(self.plant.loop, ContinuousLoop):
             return False
+        self._let_states_act()
         a, _ = self.plant.dynamics(self.t, self.node.q, self.node.v_closed)
         return bool((self.h * np.abs(a - self.node.a) > self.scales(self.h)[1]).any())
 
@@ -240,10 +247,12 @@ class AlphaSolver:
         """
         if self._derivatives is None or step.h > self._holds_for:
             node, equations, multipliers = self.node, self.equations, np.zeros(len(self.model.constraint_names))
+            self._let_states_act()
             residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers)
             rows = equations.independent(residual.jacobian)
             multipliers[rows] = step.carried(residual, rows)
-            self._derivatives = equations.derivatives(node.t, node.q, node.v_closed, node.a, multipliers)
+            half = 0.5 * step.h
+            self._derivatives = equations.derivatives(node.t, node.q, node.v_closed, node.a, multipliers, half=half)
             self._holds_for = _GROWN * step.h
             self.counts["evaluations"] += 1
             self.counts["jacobians"] += 1
@@ -256,7 +265,12 @@ class AlphaSolver:
         """
         forces = compliant_forces(self.model, self.node.q, self.node.v_closed)
         self.counts["jacobians"] += 1
-        return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces)
+        return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces, 0.5 * step.h)
+
+    def _let_states_act(self) -> None:
+        """Let the states of the first order act that are reached."""
+        if self.node.own is not None:
+            self.plant.x = self.node.own.x
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
@@ -270,8 +284,9 @@ class AlphaSolver:
         others do to them: of these, those that reach farthest, and in loops the places of which these take differences.
         """
         now = np.abs([self.model.difference(self.model.neutral(), self.node.q), self.node.v_closed])
-        for alike in self._alike:
-            now[:, alike] = now[:, alike].max(axis=1, keepdims=True)
+        order, first, of = self._alike
+        if len(order):
+            now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, of]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
         sizes, (reach, _) = self.model.coordinate_weights, self._reach
         others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
@@ -284,7 +299,7 @@ class AlphaSolver:
             return None
         plant.answer = None
         rate = plant.loop.rate(plant, t, y)
-        x = slice(model.nq + model.nv, None)
+        x = slice(model.nq + model.nv + model.nx, None)
         plant.command = plant.loop.command_at(plant, t, y)
         return Answer(y[x], rate[x], plant.command)
 
@@ -300,9 +315,8 @@ class AlphaSolver:
     def _first_step(self) -> float:
         """Return a step with an error near the tolerance, from the change of the accelerations over a very short one."""
         node, h = self.node, 1e-6 * self.span
-        q, v = self.plant.split(
-            node.t + h, np.concatenate([self.model.integrate(node.q, h * node.v + 0.5 * h * h * node.a), node.v + h * node.a])
-        )
+        moved = self.model.integrate(node.q, h * node.v + 0.5 * h * h * node.a), node.v + h * node.a
+        q, v = self.plant.split(node.t + h, np.concatenate([*moved, *self._others(h)]))
         jerk = (self.plant.dynamics(node.t + h, q, v)[0] - node.a) / h
         scale_q, scale_v = self.scales(self.span)
         worst = max(np.abs(jerk / scale_q).max() / 6, np.abs(jerk / scale_v).max() / self.span / 6, np.finfo(float).tiny)
@@ -316,19 +330,22 @@ class AlphaSolver:
         )
 
 
-def _between(first: Answer, last: Answer, h: float, s: float) -> Array:
-    """Return a controller's states within a step, the part s of it done: a cubic."""
+def _between(first: Answer | Stated, last: Answer | Stated, h: float, s: float) -> Array:
+    """Return states of the first order, or a controller's, within a step, the part s of it done: a cubic."""
     moved = last.x - first.x
     bend = s * (1 - s) * ((1 - s) * (h * first.rate - moved) - s * (h * last.rate - moved))
     between: Array = first.x + s * moved + bend
     return between
 
 
-def _alike(model: Model) -> Iterator[Array]:
-    """Yield the own coordinates (entries of v) of each body that have one unit."""
-    units = np.array(model.assembly.coordinate_units)
+def _alike(model: Model) -> tuple[Array, Array, Array]:
+    """Return the own coordinates of bodies, those of one body and unit side by side; where these begin, and which each is."""
+    units, groups = np.array(model.assembly.coordinate_units), []
     for block in model.assembly.blocks_with_coordinates:
         if not isinstance(block, Joint):
             where = model.assembly.v_slices[block.name]
             own = np.arange(where.start, where.stop)
-            yield from (own[units[where] == unit] for unit in np.unique(units[where]))
+            groups += [own[units[where] == unit] for unit in np.unique(units[where])]
+    sizes = np.array([len(group) for group in groups], dtype=int)
+    order = np.concatenate([*groups, np.zeros(0, dtype=int)])
+    return order, np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(int), np.repeat(np.arange(len(groups)), sizes)

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.linalg.lapack import dgels, dgetrf, dgetrs
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
@@ -15,6 +15,7 @@ from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ContinuousLoop
 from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
 from titop.solvers.model.model import Model
+from titop.solvers.simulation.alpha_states import Stated, StateStep
 from titop.solvers.simulation.generalized_alpha import Coefficients
 from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics, Residual
 from titop.solvers.simulation.plant import Plant
@@ -33,7 +34,8 @@ Factors = tuple[Array, Array]
 class Node(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed; `control` what a continuous controller has come to.
+    `v_closed` is the velocity with which the loops stay closed; `control` what a continuous controller has come to, `own` the
+    states of the first order.
     """
 
     t: float
@@ -45,6 +47,7 @@ class Node(NamedTuple):
     h: float
     jerk: Array | None
     control: Answer | None = None
+    own: Stated | None = None
 
 
 class Solver(Protocol):
@@ -80,7 +83,8 @@ class Step:
         self.q0, self.a0 = node.q, node.a
         self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
         self.w0 = node.a + ratio * (node.w - node.a)
-        self.control, self.has_renewed = node.control, False
+        self.control, self.has_renewed, self.own = node.control, False, node.own
+        self.states = None if node.own is None else StateStep(solver.plant, node.own, h)
         if node.control is not None and isinstance(solver.plant.loop, ContinuousLoop):
             self.controller = TrapezoidalStep(solver.plant.loop, solver.plant, node.control.x, node.control.rate, h)
             solver.plant.answer = self.answer
@@ -104,12 +108,16 @@ class Step:
         self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
         self.q, self.v = motion.impose(self.within, self.solver.model.integrate(self.q0, self.increment), v)
+        if self.states is not None:
+            self.own = self.states.at(self.within, self.q, self.v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
         self.a = np.where(self.solver.free, a, motion.acceleration(self.within))
 
     def residual(self) -> Residual:
         """Return what is left of the equations."""
         self.solver.counts["evaluations"] += 1
+        if self.own is not None:
+            self.solver.plant.x = self.own.x
         return self.solver.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
@@ -175,18 +183,22 @@ class Step:
     def carried(self, residual: Residual, rows: Array) -> Array:
         """Return by what multipliers of some rows (k) the equations are left with least."""
         free = self.solver.free
-        carried: Array = np.linalg.lstsq(residual.jacobian[rows][:, free].T, residual.efforts[free], rcond=None)[0]
+        if not len(rows):
+            return np.zeros(0)
+        solution: Any = dgels(residual.jacobian[rows][:, free].T, residual.efforts[free])[1]
+        carried: Array = solution[: len(rows)]
         return carried
 
     def _factored(self, derivatives: Derivatives) -> Factors:
         """Return the factors of Newton's matrix with some derivatives."""
-        n, h, free = self.numbers, self.h, self.solver.free
-        turn = tangent(self.solver.model, self.increment)
-        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * derivatives.stiffness @ turn
-        corner = np.zeros((len(self.rows), len(self.rows)))
-        opening = (self.jacobian @ turn)[:, free]
-        whole = np.block([[matrix[np.ix_(free, free)], -self.jacobian[:, free].T], [opening, corner]])
-        lu, pivots, _ = dgetrf(whole)  # a singular matrix gives a correction that is not finite
+        n, h, free, model = self.numbers, self.h, self.solver.free, self.solver.model
+        turning, opening = turned(model, self.increment, derivatives.stiffness), turned(model, self.increment, self.jacobian)
+        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * turning
+        count, rows = np.count_nonzero(free), len(self.rows)
+        whole = np.zeros((count + rows, count + rows), order="F")
+        whole[:count, :count], whole[:count, count:] = matrix[np.ix_(free, free)], -self.jacobian[:, free].T
+        whole[count:, :count] = opening[:, free]
+        lu, pivots, _ = dgetrf(whole, overwrite_a=1)  # a singular matrix gives a correction that is not finite
         return lu, pivots
 
     def correction(self, residual: Residual) -> Array:
@@ -223,30 +235,51 @@ class Step:
             for factors in filters
             for error, scale in errors
         )
-        return max(self._control_error(), *(float(np.abs(part).max()) for part in own))
+        return max(self._control_error(), self._state_error(), *(float(np.abs(part).max()) for part in own))
 
     def _control_error(self) -> float:
-        """Return the estimated error of a controller's states beside the tolerances, by the last three rates."""
+        """Return the estimated error of a controller's states beside the tolerances."""
         old, before, now = self.solver.before.control, self.solver.node.control, self.control
-        if old is None or before is None or now is None or not self.solver.node.h or not len(now.x):
+        if old is None or before is None or now is None or not len(now.x):
             return 0.0
-        h, last, solver = self.h, self.solver.node.h, self.solver
+        return self._trapezoidal_error((old, before, now), self.controller)
+
+    def _state_error(self) -> float:
+        """Return the same of the states of the first order."""
+        old, before, now = self.solver.before.own, self.solver.node.own, self.own
+        if old is None or before is None or now is None or self.states is None:
+            return 0.0
+        return self._trapezoidal_error((old, before, now), self.states)
+
+    def _trapezoidal_error(self, rows: tuple[Any, Any, Any], step: Any) -> float:
+        """Return the error of states that follow by the trapezoidal rule, by the last three rates."""
+        (old, before, now), h, last, solver = rows, self.h, self.solver.node.h, self.solver
+        if not last:
+            return 0.0
         bend = ((now.rate - before.rate) / h - (before.rate - old.rate) / last) / (0.5 * (h + last))
         scale = solver.atol + solver.rtol * np.maximum(np.abs(now.x), np.abs(before.x))
-        return float(np.abs(self.controller.filtered(h**3 / 12 * bend) / scale).max())
+        return float(np.abs(step.filtered(h**3 / 12 * bend) / scale).max())
 
     def node(self) -> Node:
         """Return the end of the step."""
         if self.control is not None:  # that of the state at the end, not of one before it
             self.answer(self.t, self.q, self.v)
-        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, (self.w - self.w0) / self.h, self.control)
+        jerk = (self.w - self.w0) / self.h
+        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.own)
 
 
 def tangent(model: Model, dq: Array) -> Array:
     """Return how ``integrate(q, dq)`` moves, as a tangent there, with dq (nv x nv): the identity for plain coordinates."""
-    matrix = np.eye(model.nv)
+    return turned(model, dq, np.eye(model.nv))
+
+
+def turned(model: Model, dq: Array, matrix: Array) -> Array:
+    """Return a matrix (k x nv) times `tangent`."""
+    if model.nq == model.nv:  # of plain coordinates alone
+        return matrix
+    result = matrix.copy()
     for block in model.assembly.blocks_with_coordinates:
         if isinstance(block, Joint) and block.nq != block.nv:
             where = model.assembly.v_slices[block.name]
-            matrix[where, where] = np.linalg.inv(block.difference_jacobian(dq[where]))
-    return matrix
+            result[:, where] = matrix[:, where] @ np.linalg.inv(block.difference_jacobian(dq[where]))
+    return result

@@ -12,9 +12,20 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
 from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
-from titop.solvers.kernels.entries.step_control import BEGUN, CLOCK_COLUMNS, END, EVALUATIONS, LENGTH, STEPS, TIME
-from titop.solvers.kernels.entries.stepping_entries import LOOK_CLOSER, TOO_SHORT, judge
+from titop.solvers.kernels.entries.step_control import (
+    BEGUN,
+    CLOCK_COLUMNS,
+    END,
+    EVALUATIONS,
+    LENGTH,
+    LOOK_CLOSER,
+    STEPS,
+    TIME,
+    TOO_SHORT,
+)
+from titop.solvers.kernels.entries.stepping_entries import judge
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
 from titop.solvers.simulation.plant import Plant
@@ -33,6 +44,8 @@ class HeldPlant(Plant, Protocol):
 
     @property
     def is_held(self) -> bool: ...
+    @property
+    def is_sampled(self) -> bool: ...
     def act_held(self, tau: Array) -> None: ...
     def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None: ...
     def check_acting(self) -> None: ...
@@ -62,7 +75,7 @@ class CompiledStages:
         guards: Array,
     ) -> None:
         model, rows = plant.model, len(method.nodes)
-        self._plant, self._dynamics, self._method = plant, dynamics, method
+        self._plant, self._dynamics, self._method, self._guards = plant, dynamics, method, guards
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
         control = no_control(model.nv, rows) if feedback is None else feedback.tables(rows)
@@ -70,7 +83,9 @@ class CompiledStages:
         self._kernel, self._same = dynamics.steps(plant.motion.moved, control, guards, self._tau, self._precision)
         self._offsets, self._clock = control[1], np.zeros(CLOCK_COLUMNS)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
-        self._asked = not plant.is_held
+        self._asked = not (plant.is_held or plant.is_sampled)
+        #: Whether nothing that is guarded came near zero in the last steps; None where nobody has looked.
+        self.is_clear: bool | None = None
         self.act()
 
     def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
@@ -79,7 +94,8 @@ class CompiledStages:
             self._precision[1] = closed_within(self._plant.model, y[: self._plant.model.nq])
         method, step = self._method, (states, rates, self._motions, *self._same)
         self._run, self._y, self._states, self._rates = clock, y, states, rates
-        tables = method.estimators, method.coefficients
+        curve = method.curve if len(self._guards) and not (self._in_time or self._asked) else np.zeros((0, len(rates)))
+        tables = method.estimators, method.coefficients, curve
         self._whole = clock, *tables, y, *step
         self._part = method.end, math.inf, self._clock, *tables, states[0], *step
         kernels = [partial(self._kernel, 0, s, s + 1, *self._part) for s in range(len(states))]
@@ -94,8 +110,8 @@ class CompiledStages:
     def steps(self, watch: float) -> OnClosures | None:
         """Make a step, or several until one reaches the time `watch` (s), or there were many.
 
-        In the last one something may have switched, or it may have to be put on the closures with care: None is returned then,
-        and where steps became too short to count.
+        In the last one something may have switched: see `is_clear`. It may have to be put on the closures with care: None is
+        returned then, and where steps became too short to count.
         """
         method, clock = self._method, self._run
         first, reached = clock.item(STEPS), min(watch, clock.item(END))
@@ -106,12 +122,13 @@ class CompiledStages:
             status = self._tell() if is_told else layout.OK
             if status == layout.OK:
                 status = self._kernel(*arguments)
-            if status == layout.OK:
-                made = clock.item(STEPS) - first
-                if made and (clock.item(TIME) >= reached or made >= _MANY):
+            if status in (layout.OK, MAY_SWITCH):
+                made, self.is_clear = clock.item(STEPS) - first, status == layout.OK
+                if not self.is_clear or (made and (clock.item(TIME) >= reached or made >= _MANY)):
                     told = self._dynamics.told
                     return OnClosures(self._y.copy(), float(told[1]), int(told[2]))
             elif status in (LOOK_CLOSER, TOO_SHORT):
+                self.is_clear = None
                 return None
             else:
                 self._explain(status, clock.item(TIME), self._states[: method.used])

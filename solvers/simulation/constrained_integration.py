@@ -16,10 +16,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.kernels.entries.gap_entries import LONGER, TRIES
+from titop.solvers.kernels.ports.guards import PARTS
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch, project_rows
 from titop.solvers.simulation.plant import Plant
 from titop.solvers.simulation.reached import Found, Reached, Seen
-from titop.solvers.simulation.switching import PARTS, Switching, Within
+from titop.solvers.simulation.switching import Switching, Within
 
 #: An event: its function of time and state, with `terminal` and `direction` as attributes.
 Watched = Callable[[float, Array], float]
@@ -31,8 +33,6 @@ _LASTING = 1e-5
 _EXACT = 4 * np.finfo(float).eps
 #: Evaluations to find one: multiple zeros want several times as many as bisection.
 _MOST = 1000
-#: How often a step is made anew until it ends where something switches.
-_TRIES = 6
 
 
 class Stepper(Protocol):
@@ -120,10 +120,10 @@ def integrate_steps(
         closed = follow_branch(plant, solver.t, closed)
         step = _Step(plant, solver.begin, solver, closed.y)
         switched = False
-        if switching is not None and not switching.clears(solver, closed.y):
+        if switching is not None:
             step, closed, switched = _settled(step, closed, switching)
         if events or watch <= solver.t:
-            end = step.find(events, times, reached.found)
+            end = step.find(events, times, reached.found) if events else None
             last = solver.t if end is None else end
             due = times[len(reached.outputs) : np.searchsorted(times, last, "right")]
             reached.outputs += step.states(due.tolist())
@@ -140,24 +140,28 @@ def integrate_steps(
 
 def _settled(step: _Step, closed: OnClosures, switching: Switching) -> tuple[_Step, OnClosures, bool]:
     """Let a step end where something switches; return it, its end, and whether it does there."""
-    plant, solver = step.plant, step.solver
-    before, cut = step.state(step.before), np.zeros(plant.gaps.count, dtype=bool)
-    for tried in range(_TRIES + 1):
-        within = Within(plant, step.before, step.after, step.states)
-        first, switched = switching.first(within, before, closed.y)
-        if first >= step.after - within.exact or tried == _TRIES:
+    plant, solver, within = step.plant, step.solver, step.within
+    if switching.clears(within, closed.y, solver.is_clear):
+        return step, closed, False
+    first, cut = switching.first(within)
+    for _ in range(TRIES):
+        if first >= within.end - within.exact:
             break
-        switching.go_back()
-        cut |= switched
-        closed = solver.end_at(first)
-        closed = follow_branch(plant, solver.t, closed)
+        switching.go_back(within)
+        closed = follow_branch(plant, solver.t, solver.end_at(first))
         step = _Step(plant, solver.begin, solver, closed.y)
-    stuck = switching.stuck(cut & ~switched)
-    switched |= stuck
-    switching.go_on(within, switched, stuck)
-    if switched.any() and (beyond := solver.pass_over(solver.t + within.exact)) is not None:
+        within = step.within
+        switching.clears(within, closed.y, solver.is_clear)
+        late, is_short = switching.late(), within.end < first - within.exact
+        first = within.end - late
+        if late > within.exact and first > within.begin + within.exact:  # what the step felt has moved it
+            continue
+        if is_short or not within.exact < -late <= LONGER * (within.end - within.begin):
+            break
+    switched = switching.go_on(within, cut)
+    if switched and (beyond := solver.pass_over(solver.t + within.exact)) is not None:
         step, closed = _Step(plant, solver.begin, solver, beyond.y), beyond
-    return step, closed, bool(switched.any())
+    return step, closed, switched
 
 
 class _Step:
@@ -167,6 +171,11 @@ class _Step:
         self.plant, self.before, self.after, self.solver = plant, before, solver.t, solver
         self._known = {self.after: state}
         self._dense: Callable[[Array], Array] | None = None
+
+    @property
+    def within(self) -> Within:
+        """The states and gaps within."""
+        return Within(self.plant, self.before, self.after, self.states)
 
     def state(self, t: float) -> Array:
         """Return the state at a time within the step, on the closures."""

@@ -31,6 +31,9 @@ def trajectory_variables(trajectory: RecordedMotion) -> tuple[dict[str, Any], di
     if model.nu:
         coordinates |= _axis("input", model.input_names, model.inputs.units)
         variables["u"] = (("t", "input"), trajectory.u)
+    if model.nx:
+        coordinates |= _axis("state", model.state_names, model.inputs.state_units)
+        variables["x"] = (("t", "state"), trajectory.x)
     if model.output_names:
         coordinates |= _axis("output", model.output_names, model.output_units)
         variables["outputs"] = (("t", "output"), trajectory.outputs())

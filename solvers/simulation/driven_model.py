@@ -45,9 +45,10 @@ _NOWHERE = (np.zeros(0), np.zeros(0))
 
 
 class DrivenModel:
-    """A model with everything that acts on it, as a function of time and state ``y = [q, v]``.
+    """A model with everything that acts on it, as a function of time and state ``y = [q, v, x]``.
 
-    In closed loop `command` is what the controller adds now, and y goes on with the states of a continuous controller.
+    In closed loop `command` is what the controller adds now, and y goes on with the states of a continuous controller. The
+    model's states of the first order act as those of the last state that was `split` say, or as callers set them.
     """
 
     def __init__(
@@ -72,8 +73,11 @@ class DrivenModel:
         self.varying = {port: read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
         self.model = model
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
+        #: Where the states of the first order stand in y, and what they are now.
+        self.in_x = slice(self._in_v.stop, self._in_v.stop + model.nx)
+        self.x = np.zeros(model.nx)
         self._inputs = read_inputs(model, times, u)
-        self._is_driven = u is not None or loop is not None
+        self._is_driven = u is not None or loop is not None or model.nx > 0
         self._dynamics = self._prepared(self._is_driven)
         rows = self._dynamics.wrenches[len(self.constant) :]
         self._varying_rows = list(zip(rows, self.varying.values(), strict=False))  # behind them, those of inputs
@@ -160,6 +164,7 @@ class DrivenModel:
             largest = 0.0 if self.command is None else np.abs([*self.command.u, *self.command.tau]).max()
             found, advice = f"commands up to {largest:.3g}, and no finite state", "the loop is unstable, or the gains are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", found, "finite states", advice))
+        self.x = y[self.in_x]
         return self.motion.impose(t, self.model.unit_configuration(y[self._in_q]), y[self._in_v])
 
     def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
@@ -174,11 +179,11 @@ class DrivenModel:
         return efforts if self.command is None else efforts + self.command.tau
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return all inputs, in closed loop within the actuators' ranges; None for none."""
+        """Return all inputs, in closed loop within the actuators' ranges, and the states behind them; None for none."""
         given = self._inputs.at(t, q, v)
-        if self.command is None or self.loop is None or not self.model.nu:
-            return given
-        return self.loop.commands.within_limits(self.command.u if given is None else self.command.u + given)
+        if self.command is not None and self.loop is not None and self.model.nu:
+            given = self.loop.commands.within_limits(self.command.u if given is None else self.command.u + given)
+        return self.model.inputs.joined(given, self.x) if self.model.nx else given
 
     def known(self, t: Array) -> tuple[Array, Array | None] | None:
         """Return efforts (n, nv) and inputs (n, nu), None for none, at times t (n, s); None where the state has to be known."""
@@ -206,7 +211,9 @@ class DrivenModel:
         if not (all_finite(tau) and (u is None or all_finite(u))):
             self.check_acting()
         pushes: list[Push] = [PortPush(port, False, wrench.copy()) for port, wrench in self.wrenches(t, q, v).items()]
-        return (tau, pushes) if u is None else (tau + inputs.motors @ u, pushes + inputs.pushes(u.copy()))
+        if u is None:
+            return tau, pushes
+        return tau + inputs.motors @ inputs.given(u), pushes + inputs.pushes(np.array(u))
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return accelerations and applied efforts, but for the motors'."""
@@ -223,13 +230,15 @@ class DrivenModel:
     ) -> tuple[Array, Array]:
         """Return accelerations and applied efforts (n, nv), but for the motors', at times t (n, s).
 
-        States are q (n, nq) and v (n, nv); what acts there are efforts `tau` (n, nv), inputs `u` (n, nu) and `wrenches` (n, 6).
+        States are q (n, nq) and v (n, nv); what acts there are efforts `tau` (n, nv), inputs `u` (n, nu), with states of the
+        first order behind them, and `wrenches` (n, 6).
         """
         model, inputs = self.model, self.model.inputs
         if len(t) > _MANY and not (model.is_constrained or self.motion.names):
             loads, same = self.constant | {port: wrenches[port] for port in self.varying}, bool((u == u[0]).all())
-            given = None if not model.nu else u[0] if same else u
+            given = None if not inputs.count else u[0] if same else u
             return model.forward_dynamics(q, v, tau, loads or None, u=given), tau
+        u = np.asarray(u)
         motors, places = inputs.efforts(u, q), inputs.wrenches(u) if self._is_driven else np.empty((len(t), 0, 6))
         pushes = np.concatenate([*(wrench[:, None] for wrench in wrenches.values()), places], axis=1)
         a, efforts = self._dynamics.dynamics_rows(q, v, tau + motors, self.motion.accelerations(t), pushes, u)
@@ -238,7 +247,7 @@ class DrivenModel:
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         """Let wrenches and inputs act; return the efforts, and the inputs'."""
-        if not self.is_held:
+        if not self.is_held or self.model.nx:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
             self._last = self.command, self._let_act(t, q, v)
@@ -258,16 +267,19 @@ class DrivenModel:
         u, inputs = self.inputs(t, q, v), self.model.inputs
         if u is None:
             return 0.0
+        u = np.asarray(u)
         if inputs.places:
             self._dynamics.wrenches[-len(inputs.places) :] = inputs.wrenches(u)
-        if inputs.acting:
+        if inputs.driving:
             self._dynamics.drive_interactions(u)
         return inputs.efforts(u, q)
 
     def act_held(self, tau: Array) -> None:
-        """Let act what `is_held`, commands included but for those of a continuous controller; write all efforts (nv)."""
+        """Let act what `is_held`, but for sampled efforts and a continuous controller's commands; write all efforts (nv)."""
         if isinstance(self.loop, ContinuousLoop):
             tau[:] = self._efforts.at(0.0, *_NOWHERE)
+        elif self.is_sampled:
+            tau[:] = self._drive(0.0, *_NOWHERE) if self._is_driven else 0.0
         else:
             np.add(*self._act(0.0, *_NOWHERE), out=tau)
 
@@ -294,8 +306,17 @@ class DrivenModel:
 
     @cached_property
     def is_held(self) -> bool:
-        """Whether what acts stays as it is between commands: efforts of blocks' own inputs turn with the state."""
+        """Whether what acts stays as it is between commands, but for states of the first order.
+
+        Efforts of blocks' own inputs turn with the state.
+        """
         return self._steady and not (self._is_driven and self.model.inputs.own)
+
+    @cached_property
+    def is_sampled(self) -> bool:
+        """Whether what acts is efforts that are known at all times, beside what `is_held`."""
+        held = isinstance(self._inputs, Constant) and not (self.varying or (self._is_driven and self.model.inputs.own))
+        return self.loop is None and held and isinstance(self._efforts, Sampled)
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
@@ -314,7 +335,7 @@ class DrivenModel:
     def is_plain(self) -> bool:
         """Whether the system is compiled as a whole, unconstrained, and nothing changes what acts between commands."""
         model = self.model
-        driven = bool(self.motion.names) or isinstance(self.loop, ContinuousLoop) or not self.is_held
+        driven = bool(self.motion.names or model.nx) or isinstance(self.loop, ContinuousLoop) or not self.is_held
         engine = model.engine
         return not driven and not model.is_constrained and isinstance(engine, CompiledEngine) and engine.is_compiled
 
@@ -328,7 +349,11 @@ class DrivenModel:
 
     @cached_property
     def _feedback(self) -> LinearFeedback | None:
-        """What a continuous controller does as tables, if these can say it."""
+        """What a continuous controller does as tables, if these can say it; sampled efforts likewise."""
+        if isinstance(self._efforts, Sampled) and self.is_sampled:
+            efforts, nq, nv, nothing = self._efforts, self.model.nq, self.model.nv, np.zeros((0, 0))
+            gains, motors = np.zeros((nv, nq + nv + self.model.nx)), np.zeros((nv, 0))
+            return LinearFeedback(gains, efforts.samples, True, np.zeros((2, 0)), motors, nothing, efforts.rows)
         return self.loop.feedback(self._inputs.at(0.0, *_NOWHERE)) if isinstance(self.loop, ContinuousLoop) else None
 
     def stages(self, method: Tableau) -> CompiledStages | None:
@@ -347,11 +372,12 @@ class DrivenModel:
         if isinstance(self.loop, ContinuousLoop):
             return self.loop.rate(self, t, y)
         if self.loop is None and not all_finite(y):  # `split` tells what a controller did
-            read_state("state", y, (*self.model.configuration_names, *self.model.coordinate_names))
+            names = *self.model.configuration_names, *self.model.coordinate_names, *self.model.state_names
+            read_state("state", y, names)
         return self.rate_at(t, *self.split(t, y))
 
     def rate_at(self, t: float, q: Array, v: Array) -> Array:
-        """Return dq/dt and the accelerations (nq + nv) at a state."""
+        """Return dq/dt, the accelerations and dx/dt (nq + nv + nx) at a state."""
         tau, motors = self._act(t, q, v)
         try:
             return self._dynamics.rate(q, v, tau + motors, self.motion.acceleration(t))

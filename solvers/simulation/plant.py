@@ -16,13 +16,15 @@ from titop.solvers.simulation.gaps import Gaps
 
 
 class Plant(Protocol):
-    """A model with all that acts on it, as a function of time and state ``y = [q, v]``, in closed loop with a controller's.
+    """A model with all that acts on it, as a function of time and state ``y = [q, v, x]``, in closed loop with a controller's.
 
     See `titop.solvers.simulation.driven_model`.
     """
 
     model: Model
     motion: Any
+    x: Array
+    in_x: slice
     held_rank: int
     farthest: float
     feedback: bool
@@ -67,13 +69,13 @@ class Plant(Protocol):
         """
 
     def rate_at(self, t: float, q: Array, v: Array) -> Array:
-        """Return dq/dt and the accelerations (nq + nv)."""
+        """Return dq/dt, the accelerations and dx/dt (nq + nv + nx)."""
 
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
         """Return outputs at a state with accelerations `a`."""
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return all inputs; None for none."""
+        """Return all inputs, with states of the first order behind them; None for none."""
 
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return all external wrenches."""

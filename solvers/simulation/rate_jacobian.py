@@ -1,4 +1,6 @@
-"""The Jacobian of what implicit integrators integrate: of dy/dt by ``y = [q, v, x]``, x the states of a continuous controller.
+"""The Jacobian of what implicit integrators integrate: of dy/dt by ``y = [q, v, x, z]``.
+
+States of the first order are x, those of a continuous controller z.
 
 Derivatives of the dynamics are by tangent displacements of q, those of y by its numbers. A number of q counts as far as it
 moves the configuration: quaternions are divided by their norm before they are used, prescribed motions are imposed. The rates
@@ -30,10 +32,11 @@ class RateJacobian:
     """The Jacobian of a plant's dy/dt as a function of time and state, exact to rounding.
 
     Efforts, inputs and wrenches that are functions of the state are the exception: they are differentiated by one-sided
-    differences. With rigid closures and gears the Jacobian is that at the state on the closures next to y. Where there is none
-    (at a trial state, or a singular configuration) it stays as it was. Both cost the integrator's iteration some of its speed
-    and its solution nothing. Near a singular configuration dy/dt is that of projected states, so that nothing grows with what
-    opens the loops: the projection is differentiated by central differences.
+    differences; what inputs that depend on the state change of the rates of x is left out. With rigid closures and gears the
+    Jacobian is that at the state on the closures next to y. Where there is none (at a trial state, or a singular configuration)
+    it stays as it was. All this costs the integrator's iteration some of its speed and its solution nothing. Near a singular
+    configuration dy/dt is that of projected states, so that nothing grows with what opens the loops: the projection is
+    differentiated by central differences.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ class RateJacobian:
         q, v = plant.split(t, project(plant, t, y).y if model.is_constrained else y)
         if isinstance(plant.loop, ContinuousLoop):
             plant.command = plant.loop.command_at(plant, t, y)
-        acceleration = self._acceleration(t, q, v, y)
+        rates = self._rates(t, q, v, y)
         free = ~plant.motion.mask
         jacobian = np.zeros((len(y), len(y)))
         for block in model.assembly.blocks_with_coordinates:
@@ -79,9 +82,9 @@ class RateJacobian:
                     own.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
             jacobian[in_q, in_q] = own.rates @ own.by_numbers
             jacobian[in_q, nq + in_v.start : nq + in_v.stop] = own.derivatives * free[in_v]
-            jacobian[nq:, in_q] = acceleration[:, in_v] @ own.by_numbers
-        jacobian[nq:, nq : nq + nv] = acceleration[:, nv : 2 * nv] * free
-        jacobian[nq:, nq + nv :] = acceleration[:, 2 * nv :]
+            jacobian[nq:, in_q] = rates[:, in_v] @ own.by_numbers
+        jacobian[nq:, nq : nq + nv] = rates[:, nv : 2 * nv] * free
+        jacobian[nq:, nq + nv :] = rates[:, 2 * nv :]
         return jacobian @ self._projection(t, y) if self.is_near() else jacobian
 
     def _projection(self, t: float, y: Array) -> Array:
@@ -93,8 +96,8 @@ class RateJacobian:
         ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in np.diag(steps)]
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 
-    def _acceleration(self, t: float, q: Array, v: Array, y: Array) -> Array:
-        """Return the derivatives of the accelerations and a continuous controller's rates by the tangents, v and x."""
+    def _rates(self, t: float, q: Array, v: Array, y: Array) -> Array:
+        """Return the derivatives of the accelerations, dx/dt and dz/dt by the tangents, v, x and z."""
         plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
         efforts, pushes = plant.loads(t, q, v)
         if mask.any():
@@ -106,8 +109,17 @@ class RateJacobian:
         if plant.feedback:
             by_state = by_state + by_tau @ np.hstack(feedback_derivatives(plant, t, q, v))
         if isinstance(plant.loop, ContinuousLoop):
-            return plant.loop.derivatives(plant, t, y, by_state, by_tau)
-        return by_state
+            by_state = plant.loop.derivatives(plant, t, y, by_state, by_tau)
+        return by_state if not model.nx else self._with_states(by_state, by_tau, q, v, plant.inputs(t, q, v))
+
+    def _with_states(self, by_state: Array, by_tau: Array, q: Array, v: Array, u: Array | None) -> Array:
+        """Return derivatives of accelerations and dz/dt by the tangents, v and z, with rows and columns of x among them."""
+        model, nv = self.plant.model, self.plant.model.nv
+        own, more = model.state_rates_derivatives(q, v, u=u), len(by_state) - nv
+        by_x = np.vstack([by_tau @ model.state_efforts(q, v, u=u), np.zeros((more, model.nx))])
+        whole = np.hstack([by_state[:, : 2 * nv], by_x, by_state[:, 2 * nv :]])
+        rows = np.hstack([own.by_q, own.by_v, own.by_x, np.zeros((model.nx, more))])
+        return np.vstack([whole[:nv], rows, whole[nv:]])
 
 
 class Kinematics(NamedTuple):

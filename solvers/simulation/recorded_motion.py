@@ -26,14 +26,16 @@ class RecordedMotion:
     events: dict[str, Array] = field(default_factory=dict)
     control: ControlHistory | None = None
     statistics: dict[str, float] = field(default_factory=dict)
+    x: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def outputs(self) -> Array:
         """Return what the model's sensors read (n, outputs) over time, each in its own unit."""
         return self.model.outputs(self.q, self.v, self.a, *self._acting())
 
     def _acting(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
-        """Return wrenches, inputs and efforts over time, as functions of stacked states take them."""
-        return self.wrenches or None, self.u if self.model.nu else None, self.tau
+        """Return wrenches, inputs with states of the first order, and efforts over time, as functions of stacked states do."""
+        u = self.model.inputs.joined(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
+        return self.wrenches or None, u, self.tau
 
 
 def configurations(trajectory: RecordedMotion, times: Array) -> Array:

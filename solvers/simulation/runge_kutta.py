@@ -34,6 +34,8 @@ from titop.solvers.simulation.tableaus import Tableau
 class Stages(Protocol):
     """What makes steps, and fills in stages of one."""
 
+    is_clear: bool | None
+
     def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
         """Work on these arrays from now on: a `clock`, the state that is reached, and rows of stages."""
 
@@ -128,7 +130,7 @@ class RungeKutta:
         clock, reached = self._clock, None
         if self._stages is not None and not self._is_near():
             reached = self._stages.steps(watch)
-            self.is_clear = reached is not None
+            self.is_clear = self._stages.is_clear
         else:
             self.is_clear = None
             self._step()
@@ -162,10 +164,10 @@ class RungeKutta:
         return True
 
     def again(self, length: float) -> None:
-        """Go back to where the last step began, to make one of another length."""
+        """Go back to where the last step began, to make one of another length; those behind it may be as long as they were."""
         clock = self._clock
         self.y[:] = self._states[0]
-        clock[TIME], clock[WISH], clock[LENGTH], clock[BEGUN] = clock[BEFORE], length, length, 0.0
+        clock[TIME], clock[LENGTH], clock[BEGUN] = clock[BEFORE], length, 0.0
         clock[STEPS] -= 1.0
         self._look()
 

@@ -22,9 +22,12 @@ from titop.solvers.model.model import Model
 from titop.solvers.simulation.recorded_motion import RecordedMotion
 from titop.solvers.simulation.soft_surfaces import SoftSurface, soft_surfaces
 from titop.solvers.simulation.swept_rods import SweptRod, swept_rods
+from titop.solvers.simulation.touched_shapes import solids, spheres, touched
 from titop.solvers.simulation.visuals import Visual
 
-#: Radii of rods, port dots and point masses, lengths of joint axes and of the world's: parts of the bodies' size.
+#: How far what contacts touch is shown where it has no end; radii of rods, port dots and point masses, lengths of joint axes
+#: and of the world's: parts of the bodies' size.
+_REACH = 4.0
 _ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.
 _THINNEST = 0.03
@@ -157,7 +160,7 @@ class Scene:
                 parts.append(self._undeformed(body, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
-        parts.append(self._dots())
+        parts += [self._dots(), self._touched()]
         return [shape for part in parts for shape in part]
 
     @cached_property
@@ -344,6 +347,15 @@ class Scene:
             for port in dict.fromkeys((*ports, *own)):
                 label = name if port is None else f"{name}.{port}"
                 yield self._shape("port", label, "sphere", radius, _anchor(block, port))
+
+    def _touched(self) -> Iterator[dict[str, Any]]:
+        """What contacts touch, and the spheres that do."""
+        for contact, port, touching in touched(self.model):
+            shown = [(port, solid) for solid in solids(contact.touched, _REACH * self.detail)]
+            for at, solid in [*shown, *((touching, solid) for solid in spheres(contact))]:
+                place = _anchor(at.block, at.name).then(solid.rotation, solid.position)
+                color = self._frame_index[at.block.name]
+                yield self._shape("touched", contact.name, solid.kind, solid.size, place, "port" if color < 0 else color)
 
     def _link(self, block: Block, port: str, start: Anchor, end: Anchor, k: int) -> dict[str, Any]:
         """Return a line that is straight at the block's neutral configuration and leaves both ports as it does there."""

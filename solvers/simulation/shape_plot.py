@@ -19,6 +19,8 @@ from titop.blocks.contract.coordinates import redefines
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.scene import neutral_chord
 from titop.solvers.simulation.swept_rods import swept_rods
+from titop.solvers.simulation.touched_shapes import outlines as edges_of
+from titop.solvers.simulation.touched_shapes import solids, spheres, touched
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +33,8 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
     """Draw a model at some configurations, each in the colour that the legend tells.
 
     Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
-    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect.
+    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect;
+    what contacts touch by its edges.
 
     Parameters
     ----------
@@ -57,6 +60,10 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         _draw_lines(axes, placed, colour, linewidth=1.2, marker="o", markersize=2.5)
         _draw_lines(axes, curves, colour, linewidth=1.8)
         seen += [*placed, *curves, *_draw_shapes(axes, model, q, colour)]
+        reach = np.ptp(np.concatenate(seen), axis=0).max() or 1.0
+        edges = [*_touched(model, q, reach)]
+        _draw_lines(axes, edges, colour, linewidth=0.5, alpha=0.5)
+        seen += edges
         axes.plot([], [], color=colour, label=label)
     _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
     if len(labels) > 1:
@@ -109,6 +116,15 @@ def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Ar
             rotation, position = model.pose(name, q)
             points = block.positions(own, None if outline is None else outline.points)
             yield () if outline is None else outline.lines, position + points @ rotation.T
+
+
+def _touched(model: Model, q: Array, reach: float) -> Iterator[Array]:
+    """Yield the lines (k, 3; m) of what contacts touch, and of the spheres that do, in inertial axes."""
+    for contact, port, touching in touched(model):
+        shown = [(port, solid) for solid in solids(contact.touched, reach)]
+        for at, solid in [*shown, *((touching, solid) for solid in spheres(contact))]:
+            rotation, position = model.pose(str(at), q)
+            yield from (position + line @ rotation.T for line in edges_of(solid))
 
 
 def _curves(model: Model, q: Array) -> Iterator[Array]:

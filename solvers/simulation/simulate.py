@@ -22,6 +22,7 @@ from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.simulation.acting_rows import acting_rows
+from titop.solvers.simulation.contact_findings import brief_impacts, deep_starts
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -59,6 +60,7 @@ def simulate(
     noise: Any = None,
     saturate: bool = True,
     seed: Any = 0,
+    x0: Any = None,
 ) -> Trajectory:
     """Simulate a model, alone or in closed loop with a controller.
 
@@ -126,6 +128,8 @@ def simulate(
         Cut the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the uncut commands.
     seed : int, numpy.random.SeedSequence or Generator
         Of the noise; the same seed gives the same bits.
+    x0 : array_like (nx,) or mapping of state name to number, optional
+        States of the first order at ``t[0]``; zero by default. They are integrated as q and v are, by all methods.
 
     Returns
     -------
@@ -170,6 +174,7 @@ def simulate(
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in given.items()}  # as they are now
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     check_switch("saturate", saturate)
+    x = model.inputs.read_states(x0)
     about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, about_loop)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
@@ -181,11 +186,12 @@ def simulate(
             require_method(scheme)
         q, v = closed_start(model, q, v, motion.names)
         plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
+    warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
     refuse_pushing(model, plant.inputs(times[0], q, v), times[:1])
-    y0 = np.concatenate([q, v, loop.initial_state if loop else []])
+    y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
-        raise ModelError(Finding("wrong-type", "q0, v0", "complex numbers", "real numbers", "simulations are real"))
+        raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
     solution = SimpleNamespace(t=times[:1], y=y0[:, None], t_events=[[]] * len(watched), y_events=[[]] * len(watched))
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
@@ -194,7 +200,7 @@ def simulate(
         if model.nv == 0 and watched:
             expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
             raise ModelError(Finding("no-motion", "events", ", ".join(watched), expected, advice))
-        if model.nv == 0:
+        if model.nv + model.nx == 0:
             solution.t, solution.y = times, np.empty((0, len(times)))
         else:
             solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, progress)
@@ -204,6 +210,8 @@ def simulate(
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
+        if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
+            warn(brief_impacts(trajectory, scheme.step))
         return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):
@@ -230,9 +238,11 @@ def _collect(plant: DrivenModel, solution: Any, events: Mapping[str, Watched]) -
         t, y = np.append(t[before], end), np.vstack([y[before], state])
     q, v = plant.split_rows(t, y)
     acting = acting_rows(plant, t, y, q, v)
-    a, tau = plant.dynamics_rows(t, q, v, acting.tau, acting.u, acting.wrenches)
+    x = y[:, plant.in_x]
+    whole = model.inputs.joined(acting.u, x) if model.nx else acting.u
+    a, tau = plant.dynamics_rows(t, q, v, acting.tau, whole, acting.wrenches)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
-    return Trajectory(model, t, q, v, a, tau, acting.u, acting.wrenches, found, history, dict(plant.counted))
+    return Trajectory(model, t, q, v, a, tau, acting.u, acting.wrenches, found, history, dict(plant.counted), x)
 
 
 def _read_method(method: Any) -> str | GeneralizedAlpha:

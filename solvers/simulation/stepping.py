@@ -24,6 +24,7 @@ from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.interruption import stopped
 from titop.solvers.simulation.newton_factors import NewtonFactors
+from titop.solvers.simulation.pace import Chatter
 from titop.solvers.simulation.projected import Integrator, Projected, Stepping
 from titop.solvers.simulation.rate_jacobian import RateJacobian
 from titop.solvers.simulation.reached import Reached
@@ -57,6 +58,7 @@ def integrate_stepwise(
     begin, end = float(times[0]), float(times[-1])
     reached, acts_until, anew = Reached(begin, y0, len(events)), begin, True
     switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
+    chatter = Chatter(plant.gaps.owners, end)
     pauses = [*kinks[(kinks > begin) & (kinks < end)].tolist(), end]
     solver: Stepper | None = None
     watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
@@ -66,8 +68,11 @@ def integrate_stepwise(
 
     def look(t: float, y: Array) -> None:
         advance(t, y, steps)
+        if switching is not None:
+            chatter.look(t, switching.counts, steps)
         if watch.is_due and solver is not None and method in EXPLICIT:
-            watch.look(t, y, int(solver.statistics()["steps"]), pieces)
+            cuts = 0 if switching is None else int(switching.counts.sum())
+            watch.look(t, y, int(solver.statistics()["steps"]), pieces + cuts)
 
     try:
         while not reached.ended:

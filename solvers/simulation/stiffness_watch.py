@@ -99,5 +99,6 @@ def fastest(plant: DrivenModel, t: float, y: Array) -> Fastest:
     left = np.linalg.lstsq(right, np.eye(len(y)), rcond=None)[0][k]
     shares = np.abs(left * right[:, k])[model.nq :]
     at = int(shares.argmax())
-    name = model.coordinate_names[at] if at < model.nv else "the controller's states"
+    names = *model.coordinate_names, *model.state_names
+    name = names[at] if at < len(names) else "the controller's states"
     return Fastest(float(np.abs(values[k])), name, bool(abs(values[k].real) > abs(values[k].imag)))

@@ -10,37 +10,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.kernels.ports.guards import NEARNESS, RATE, ROUNDED, SIDE, VALUE
+from titop.solvers.kernels.entries.gap_entries import lateness, look_at_ends, switch
+from titop.solvers.kernels.ports.guards import (
+    BEFORE,
+    CLOSE,
+    EXACT,
+    FINER,
+    GUARD_COLUMNS,
+    NEARNESS,
+    PARTS,
+    RATE,
+    RATE_BEFORE,
+    ROUNDED,
+    SIDE,
+    SWITCHED,
+    VALUE,
+    exactness,
+)
+from titop.solvers.simulation.cubics import Ends
 from titop.solvers.simulation.plant import Plant
 
-#: Into how many parts a step is split where something may switch within: the longest are about a quarter of a period.
-PARTS = 8
-#: How exactly a step ends where something switches, and over which part of a step rates are differences.
-_EXACT, _RATE = 1e-6, 1e-4
+#: Over which part of a step rates are differences.
+_RATE = 1e-4
 #: Gaps that come beyond zero by less than this part of what they change by only touch it.
 _TOUCHING = 1e-12
-#: Evaluations to find where one passes zero: multiple zeros want several times as many as bisection.
-_MOST = 1000
-_ROUNDING = float(np.finfo(float).eps)
-
-
-class Solver(Protocol):
-    """A solver as far as its last step is looked at; see `Stepper` of `constrained_integration`."""
-
-    @property
-    def t(self) -> float: ...
-
-    @property
-    def begin(self) -> float: ...
-
-    @property
-    def is_clear(self) -> bool | None: ...
+#: How often gaps are asked for a zero at most.
+_MOST = 200
 
 
 class Within:
@@ -60,39 +59,25 @@ class Within:
     """
 
     def __init__(self, plant: Plant, begin: float, end: float, states: Callable[[Sequence[float]], list[Array]]) -> None:
-        self._plant, self.begin, self.end, self._states = plant, begin, end, states
-        self._step, self.exact = _RATE * (end - begin), _EXACT * (end - begin) + 4 * _ROUNDING * abs(end)
+        self.plant, self.begin, self.end, self._states = plant, begin, end, states
+        self._step, self.exact = _RATE * (end - begin), exactness(end - begin, end)
 
-    def prepare(self, times: Sequence[float]) -> None:
-        """Let the states that gaps and their rates at some times want be found at once: by positions, one for each time."""
-        self._states([*times, *(t + self._aside(t) for t in times if self._plant.gaps.follow_rates)])
+    def look(self, times: Sequence[float]) -> tuple[Array, Array]:
+        """Return the gaps (m, n) at times (m) within, and their rates; both ends are within."""
+        gaps = self.plant.gaps
+        if not gaps.follow_rates:
+            return gaps.rows(*self._split(times), self._step)
+        steps = np.array([self._aside(t) for t in times])
+        q, v = self._split([*times, *(np.array(times) + steps).tolist()])
+        here, aside = np.split(np.array([gaps.at(*state) for state in zip(q, v, strict=True)]), 2)
+        return here, (aside - here) / steps[:, None]
+
+    def _split(self, times: Sequence[float]) -> tuple[Array, Array]:
+        return self.plant.split_rows(np.array(times), np.array(self._states(times)))
 
     def _aside(self, t: float) -> float:
         """Return a time from t to one beside it."""
         return self._step if t < 0.5 * (self.begin + self.end) else -self._step
-
-    def gaps_at(self, t: float, y: Array) -> Array:
-        """Return the gaps at a state."""
-        return self._plant.gaps.at(*self._plant.split(t, y))
-
-    def gaps(self, t: float) -> Array:
-        """Return the gaps at a time within."""
-        return self.gaps_at(t, self._states([t])[0])
-
-    def rates(self, t: float, gaps: Array) -> Array:
-        """Return the rates of the `gaps` at a time within."""
-        if not self._plant.gaps.follow_rates:
-            return self.end_rates(t, self._states([t])[0], gaps)
-        step = self._aside(t)
-        rates: Array = (self.gaps(t + step) - gaps) / step
-        return rates
-
-    def end_rates(self, t: float, y: Array, gaps: Array) -> Array:
-        """Return the rates of the `gaps` at one of the ends, where the state is y."""
-        if self._plant.gaps.follow_rates:
-            return self.rates(t, gaps)
-        q, v = self._plant.split(t, y)
-        return self._plant.gaps.rows(q[None], v[None], self._step)[1][0]
 
 
 class Switching:
@@ -113,99 +98,98 @@ class Switching:
     """
 
     def __init__(self, plant: Plant, span: tuple[float, float], y: Array) -> None:
-        self._plant, self._at, (q, v) = plant, math.nan, plant.split(span[0], y)
-        self._gaps, self._rates = (x[0] for x in plant.gaps.rows(q[None], v[None], _EXACT * (span[1] - span[0])))
-        self._sides = np.sign(self._gaps)
-        self._guards = plant.guards
-        self.is_guarded = bool(len(self._guards))
-        if self.is_guarded:
-            self._guards[:, ROUNDED] = plant.gaps.rounding
-        self.go_back()
+        self._plant, self._at = plant, span[0]
+        q, v = plant.split(span[0], y)
+        gaps, self.is_guarded = plant.gaps, plant.gaps.is_guarded
+        #: What is known of the gaps, in the columns of guards: those that compiled code sees, if it does.
+        self._known = plant.guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
+        values, rates = gaps.rows(q[None], v[None], EXACT * (span[1] - span[0]))
+        self._known[:, VALUE], self._known[:, RATE], self._known[:, SIDE] = values[0], rates[0], np.sign(values[0])
+        self._known[:, ROUNDED] = gaps.rounding
 
-    def go_back(self) -> None:
-        """Let compiled code, if it guards the gaps, know them at the beginning of a step that is made next."""
-        if self.is_guarded:
-            self._guards[:, SIDE], self._guards[:, VALUE], self._guards[:, RATE] = self._sides, self._gaps, self._rates
+    @property
+    def counts(self) -> Array:
+        """How often each gap has switched (n)."""
+        counts: Array = self._known[:, SWITCHED]
+        return counts
 
-    def clears(self, solver: Solver, y: Array) -> bool:
-        """Tell whether compiled code has seen, or sees, that nothing switches in the last step of a solver to a state."""
-        if not self.is_guarded:
-            return False
-        if solver.is_clear is None:
-            return self._plant.clears(solver.t, y, solver.t - solver.begin)
-        return solver.is_clear
+    def go_back(self, within: Within) -> None:
+        """Go back to the beginning of the step that was looked at last."""
+        known, self._at = self._known, within.begin
+        known[:, VALUE], known[:, RATE] = known[:, BEFORE], known[:, RATE_BEFORE]
 
-    def first(self, within: Within, before: Array, after: Array) -> tuple[float, Array]:
-        """Return when (s) something switches first in a step between two states, endless if nothing does, and what (mask)."""
-        begin, end = within.begin, within.end
-        if self._at != begin:
-            self._at, self._gaps = begin, within.gaps_at(begin, before)
-            self._rates = within.end_rates(begin, before, self._gaps)
-            self._sides = np.where(self._sides == 0, np.sign(self._rates), self._sides)
-        self._after = within.gaps_at(end, after)
-        self._after_rates = within.end_rates(end, after, self._after)
-        near = self._near(end - begin)
-        found = self._look(within, near) if len(near) else {}
-        first = min(found.values(), default=math.inf)
-        switched = np.zeros(len(self._gaps), dtype=bool)
-        for k, t in found.items():
-            switched[k] = t <= first + within.exact
-        return first, switched
+    def clears(self, within: Within, y: Array, is_clear: bool | None) -> bool:
+        """Look where the gaps are at the end of a step, to the state y; tell whether nothing switches in it.
 
-    def _near(self, h: float) -> Array:
-        """Return which gaps may come to zero in a step of length h: a cubic stays above its four control points.
-
-        Those that are zero up to rounding, and stay so, do not come there.
+        `is_clear` is what compiled code that guards all gaps has said of it, None if it has not looked.
         """
-        sides, change = self._sides, np.abs(self._after - self._gaps)
-        begin, end, out, into = sides * self._gaps, sides * self._after, h / 3 * self._rates, h / 3 * self._after_rates
-        least = np.minimum(np.minimum(begin, begin + sides * out), np.minimum(end, end - sides * into))
-        size = np.maximum(change, 3 * np.maximum(np.abs(out), np.abs(into)))
-        is_none = np.maximum(np.maximum(np.abs(self._gaps), np.abs(self._after)), size) <= self._plant.gaps.rounding
-        return np.flatnonzero((~(least > NEARNESS * size) | (sides == 0)) & ~is_none)
+        if self.is_guarded:
+            return self._plant.clears(within.end, y, within.end - within.begin) if is_clear is None else is_clear
+        known = self._known
+        if self._at != within.begin:
+            self._write(within, within.begin)
+        known[:, BEFORE], known[:, RATE_BEFORE] = known[:, VALUE], known[:, RATE]
+        self._write(within, within.end)
+        look_at_ends(within.end - within.begin, known)
+        return not known[:, CLOSE].any()
 
-    def _look(self, within: Within, near: Array) -> dict[int, float]:
-        """Return when gaps that come `near` to zero in a step switch first, of those that do."""
-        h = within.end - within.begin
-        inner = [within.begin + k / PARTS * h for k in range(1, PARTS)]
-        within.prepare(inner)
-        gaps = [self._gaps, *(within.gaps(t) for t in inner), self._after]
-        rates = [self._rates, *(within.rates(t, gap) for t, gap in zip(inner, gaps[1:], strict=False)), self._after_rates]
-        times, found = [within.begin, *inner, within.end], dict[int, float]()
+    def _write(self, within: Within, t: float) -> None:
+        self._at, (values, rates) = t, within.look([t])
+        self._known[:, VALUE], self._known[:, RATE] = values[0], rates[0]
+
+    def first(self, within: Within) -> tuple[float, Array]:
+        """Return when (s) something switches first in a step that is not clear, endless if nothing does, and what (mask)."""
+        known = self._known
+        near = np.flatnonzero(known[:, CLOSE])
+        inner = [within.begin + k / PARTS * (within.end - within.begin) for k in range(1, PARTS)]
+        inside = within.look(inner)
+        times, found = [within.begin, *inner, within.end], np.full(len(known), math.inf)
         for k in near.tolist():
-            curve = _Curve(within, k, times, np.array(gaps)[:, k], np.array(rates)[:, k])
-            side = self._sides[k] or curve.first_sign()
+            values = [known.item(k, BEFORE), *inside[0][:, k].tolist(), known.item(k, VALUE)]
+            rates = [known.item(k, RATE_BEFORE), *inside[1][:, k].tolist(), known.item(k, RATE)]
+            curve = _Curve(within, k, times, values, rates)
+            side = known.item(k, SIDE) or _sign(rates[0]) or curve.first_sign()
             t = curve.leaves(side)
             if t <= within.begin + within.exact:  # it was on the other side from the beginning
                 side = -side
                 t = curve.leaves(side)
             if t <= within.begin + within.exact:
                 side, t = curve.last_sign(), math.inf
-            self._sides[k] = side
-            if t < math.inf:
-                found[k] = t
-        return found
+            known[k, SIDE], found[k] = side, t
+        first = float(found.min())
+        return first, (found <= first + within.exact) & (found < math.inf)
 
-    def stuck(self, cut: Array) -> Array:
-        """Return which of those gaps that `cut` the step (mask) have come no nearer: rounding keeps them from switching."""
-        return cut & (self._sides * (self._after - self._gaps) >= 0)
+    def late(self) -> float:
+        """Return by how much (s) the step ends too late for what switches first; too soon if it is negative."""
+        return float(lateness(self._known))
 
-    def go_on(self, within: Within, switched: Array, stuck: Array) -> None:
-        """Go on from the end of the step that was looked at last, where some gaps have switched, of these some by `stuck`."""
-        self._at, self._gaps, self._rates = within.end, self._after, self._after_rates
-        beyond = ~stuck & (np.abs(self._gaps) > within.exact * np.abs(self._rates))
-        moved = np.where(self._rates == 0, -self._sides, np.sign(self._rates))
-        self._sides = np.where(beyond, np.sign(self._gaps), np.where(switched, moved, self._sides))
-        self.go_back()
+    def go_on(self, within: Within, cut: Array) -> bool:
+        """Go on from the end of the step that was looked at last, which some gaps have `cut` (mask); tell whether any switch.
+
+        Those that cut it and have come no nearer switch as well: rounding keeps them from zero.
+        """
+        known, sides = self._known, self._known[:, SIDE].copy()
+        before, stuck = self.counts.copy(), cut & (sides * (known[:, VALUE] - known[:, BEFORE]) >= 0)
+        found = switch(known, within.exact) > 0
+        stuck &= self.counts == before
+        if stuck.any():
+            rates = known[stuck, RATE]
+            known[stuck, SIDE] = np.where(rates == 0, -sides[stuck], np.sign(rates))
+            known[stuck, SWITCHED] += 1
+        return found or bool(stuck.any())
+
+
+def _sign(value: float) -> float:
+    return float((value > 0) - (value < 0))
 
 
 class _Curve:
     """A gap within a step, known at some times with its rates."""
 
-    def __init__(self, within: Within, k: int, times: list[float], values: Array, rates: Array) -> None:
+    def __init__(self, within: Within, k: int, times: list[float], values: list[float], rates: list[float]) -> None:
         self._within, self._k, self._times = within, k, times
-        self._values, self._rates = values.tolist(), rates.tolist()
-        self._touching = _TOUCHING * float(np.abs(values).max())
+        self._values, self._rates = values, rates
+        self._touching = _TOUCHING * max(map(abs, values))
 
     def first_sign(self) -> float:
         """Return the sign with which it begins, zero if it stays there."""
@@ -213,7 +197,7 @@ class _Curve:
 
     def last_sign(self) -> float:
         """Return the sign with which it ends."""
-        return float(np.sign(self._values[-1]))
+        return _sign(self._values[-1])
 
     def leaves(self, side: float) -> float:
         """Return when it leaves a side on which it is at the beginning, endless if it does not."""
@@ -221,52 +205,60 @@ class _Curve:
             return math.inf
         times, values, rates = self._times, self._values, self._rates
         for j in range(len(times) - 1):
-            ends = side * values[j], side * values[j + 1], side * rates[j], side * rates[j + 1]
-            if (t := self._leaves(side, (times[j], times[j + 1]), *ends)) < math.inf:
+            at_ends = side * values[j], side * values[j + 1], side * rates[j], side * rates[j + 1]
+            if (t := self._leaves(side, Ends(times[j], times[j + 1], *at_ends))) < math.inf:
                 return t
         left, fall = side * values[-1], -side * rates[-1]
         return times[-1] if left <= fall * self._within.exact else math.inf
 
-    def _leaves(self, side: float, span: tuple[float, float], a: float, b: float, rate_a: float, rate_b: float) -> float:
-        """Return so for a part of the step with the gap and its rates at the ends, positive on its side."""
-        if a > 0 >= b:
-            return self._zero(side, span, a, b)
-        if b > 0:
-            if a <= 0 and rate_a < 0:
-                return span[0]
-            if not (a > 0 and rate_a < 0 < rate_b):
+    def _leaves(self, side: float, part: Ends) -> float:
+        """Return so for a part of the step, the gap positive on its side."""
+        if part.a > 0 >= part.b:
+            return self._zero(side, part)
+        if part.b > 0:
+            if part.a <= 0 and part.rate_a < 0:
+                return part.begin
+            if not (part.a > 0 and part.rate_a < 0 < part.rate_b) or part.stays_above(NEARNESS):
                 return math.inf
-            turn = self._turn(side, span, rate_a, rate_b)
-            least = side * self._value(turn)
-            return self._zero(side, (span[0], turn), a, least) if least < -self._touching else math.inf
-        if rate_a > 0 > rate_b:
-            turn = self._turn(side, span, rate_a, rate_b)
-            most = side * self._value(turn)
-            return self._zero(side, (turn, span[1]), most, b) if most > 0 else span[0]
-        return span[0]
+            low = self._bottom(side, part, -self._touching)
+            return math.inf if low is None else self._zero(side, part.until(*low))
+        if part.rate_a > 0 > part.rate_b:
+            high = self._bottom(-side, part.opposite(), 0.0)
+            return part.begin if high is None else self._zero(side, part.opposite().since(*high).opposite())
+        return part.begin
 
-    def _value(self, t: float) -> float:
-        return float(self._within.gaps(t)[self._k])
+    def _at(self, side: float, t: float) -> tuple[float, float]:
+        """Return the gap and its rate at a time, positive on a side."""
+        gaps, rates = self._within.look([t])
+        return side * gaps.item(0, self._k), side * rates.item(0, self._k)
 
-    def _rate(self, t: float) -> float:
-        return float(self._within.rates(t, self._within.gaps(t))[self._k])
+    def _zero(self, side: float, part: Ends) -> float:
+        """Return where it is zero, about, in a part of the step at whose ends its signs are unlike."""
+        exact, width, slow = FINER * self._within.exact, part.end - part.begin, False
+        for _ in range(_MOST):
+            t = 0.5 * (part.begin + part.end) if slow else part.zero()
+            if part.end - part.begin <= exact:
+                break
+            value, rate = self._at(side, t)
+            if value == 0.0:
+                return t
+            if abs(value) <= -rate * exact:
+                return min(max(t - value / rate, part.begin), part.end)
+            part = part.since(t, value, rate) if value > 0 else part.until(t, value, rate)
+            slow, width = part.end - part.begin > 0.5 * width, part.end - part.begin
+        return t
 
-    def _zero(self, side: float, span: tuple[float, float], a: float, b: float) -> float:
-        """Return where it is zero, about; at the ends it is a and b, positive on its side."""
-        return self._passing(lambda t: side * self._value(t), span, (a, b), 0.01 * self._within.exact)
-
-    def _turn(self, side: float, span: tuple[float, float], a: float, b: float) -> float:
-        """Return where the rate, a and b at the ends, changes its sign, about."""
-        return self._passing(lambda t: side * self._rate(t), span, (a, b), self._within.exact)
-
-    def _passing(
-        self, f: Callable[[float], float], span: tuple[float, float], ends: tuple[float, float], exact: float
-    ) -> float:
-        """Return where f passes zero between ends at which its values, of unlike signs, are known.
-
-        These are taken as they are: curves of methods of several steps do not begin where those before them ended.
-        """
-        known = dict(zip(span, ends, strict=True))
-        if len(known) == 1:
-            return span[0]
-        return float(brentq(lambda t: known[t] if t in known else f(t), *span, xtol=exact, rtol=4 * _ROUNDING, maxiter=_MOST))
+    def _bottom(self, side: float, part: Ends, below: float) -> tuple[float, float, float] | None:
+        """Return a time at which it is lower than `below`, between fall and rise, with value and rate; None if it is not."""
+        width, slow = part.end - part.begin, False
+        for _ in range(_MOST):
+            t = 0.5 * (part.begin + part.end) if slow else part.bottom()
+            value, rate = self._at(side, t)
+            if value < below:
+                return t, value, rate
+            part = part.since(t, value, rate) if rate < 0 else part.until(t, value, rate)
+            left = part.end - part.begin
+            if value - below > abs(rate) * left or left <= self._within.exact:
+                return None
+            slow, width = left > 0.5 * width, left
+        return None

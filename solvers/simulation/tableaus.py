@@ -33,8 +33,8 @@ class Tableau(NamedTuple):
         See `error_of` of the kernels' `step_control`.
     exponent : float
         Of the error in the length of the next step.
-    within : callable ``f(states, rates, h)``
-        From all stages to the states within the step.
+    curve : (k, n) array
+        The states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates`` where a part of it has passed.
     """
 
     kind: Any
@@ -44,7 +44,13 @@ class Tableau(NamedTuple):
     used: int
     estimators: Array
     exponent: float
-    within: Callable[[Array, Array, float], Within]
+    curve: Array
+
+    def within(self, states: Array, rates: Array, h: float) -> Within:
+        """Return the states within a step of length h, from all its stages."""
+        terms, begin = h * (self.curve @ rates), states[0].copy()
+        powers = np.arange(1, len(terms) + 1)
+        return lambda parts: begin + np.power.outer(parts, powers) @ terms
 
 
 @cache
@@ -58,12 +64,10 @@ def _of_a_pair(kind: Any) -> Tableau:
     coefficients = np.zeros((n + 1, n + 1))
     coefficients[:n, : kind.A.shape[1]], coefficients[n, :n] = kind.A, kind.B
 
-    def within(states: Array, rates: Array, h: float) -> Within:
-        derivatives, begin = h * (kind.P.T @ rates), states[0].copy()
-        return lambda parts: begin + np.power.outer(parts, np.arange(1, len(derivatives) + 1)) @ derivatives
-
     exponent = -1 / (kind.error_estimator_order + 1)
-    return Tableau(kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, within)
+    return Tableau(
+        kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, np.ascontiguousarray(kind.P.T)
+    )
 
 
 def _dop853() -> Tableau:
@@ -73,21 +77,12 @@ def _dop853() -> Tableau:
     coefficients[n + 1 :, : DOP853.A_EXTRA.shape[1]] = DOP853.A_EXTRA
     estimators = np.array([DOP853.E5[:n], DOP853.E3[:n]])  # the rate at the end counts for nothing
 
-    def within(states: Array, rates: Array, h: float) -> Within:
-        begin, whole = states[0].copy(), states[n] - states[0]
-        first, last = h * rates[0], h * rates[n]
-        terms = [whole, first - whole, 2 * whole - last - first, *(h * (DOP853.D @ rates))]
-
-        def at(parts: Array) -> Array:
-            passed, left = parts[:, None], 1 - parts[:, None]
-            moved = np.zeros((len(parts), len(begin)))
-            for k, term in enumerate(reversed(terms)):
-                moved = (moved + term) * (left if k % 2 else passed)
-            return begin + moved
-
-        return at
-
+    whole, first, last = np.zeros((3, n + 1 + more))
+    whole[:n], first[0], last[n] = DOP853.B, 1.0, 1.0
+    terms = np.vstack([whole, first - whole, 2 * whole - last - first, DOP853.D])
+    curve, factor = np.zeros((len(terms), n + 1 + more)), np.ones(1)
+    for k, term in enumerate(terms):  # factors are what has passed and what is left, in turns
+        factor = np.convolve(factor, [1.0, -1.0] if k % 2 else [0.0, 1.0])
+        curve += np.outer(np.append(factor[1:], np.zeros(len(terms) - len(factor) + 1)), term)
     exponent = -1 / (DOP853.error_estimator_order + 1)
-    return Tableau(
-        DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, within
-    )
+    return Tableau(DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)

@@ -15,6 +15,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.euler_angles import continuous_angles
+from titop.solvers.model.contacts import Contacts
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.simulation.dataset import trajectory_variables
 from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-_ARRAYS = ("t", "q", "v", "a", "tau", "u")
+_ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
 _FORMAT = 1
 
 
@@ -50,6 +51,8 @@ class Trajectory(RecordedMotion):
     events : dict of name to array of times (s)
     control : ControlHistory, optional
         What went through the controller, if there was one.
+    x : (n, nx) array
+        States of the first order, each in its own unit.
     statistics : dict of name to number
         What the simulation took, as far as its integrator tells: ``steps``, ``rejected`` steps, ``evaluations`` of the
         equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
@@ -74,13 +77,17 @@ class Trajectory(RecordedMotion):
         """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
         return self.model.reaction(joint, self.q, self.v, self.a, *self._acting(), frame=frame)
 
+    def contacts(self, name: str | None = None) -> Contacts:
+        """Return what all contacts do over time, or one of a `name`: (n, k; m) and (n, k, 3; N, m/s); see `Model.contacts`."""
+        return self.model.contacts(self.q, self.v, name, self.x)
+
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
         return list(violations(self))
 
     def energy(self) -> Array:
         """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
-        return np.column_stack(self.model.energy(self.q, self.v))
+        return np.column_stack(self.model.energy(self.q, self.v, self.x if self.model.nx else None))
 
     def signal(self, name: str) -> Array:
         """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample, if it is sampled.
@@ -96,27 +103,29 @@ class Trajectory(RecordedMotion):
         return self.control.held(name, self.t)
 
     def coordinate(self, name: str) -> Array:
-        """Return one configuration entry (n, rad or m) over time.
+        """Return one configuration entry (n, rad or m), or state of the first order (in its own unit), over time.
 
         Raises
         ------
         ModelError
             If the name is unknown.
         """
+        if name in self.model.state_names:
+            return self.x[:, self.model.state_names.index(name)]
         if name not in self.model.configuration_names:
-            names = self.model.configuration_names
+            names = *self.model.configuration_names, *self.model.state_names
             raise ModelError(
-                Finding("unknown-coordinate", "name", name, "an entry of q", f"known names: {', '.join(names[:12])}")
+                Finding("unknown-coordinate", "name", name, "an entry of q or x", f"known names: {', '.join(names[:12])}")
             )
         return self.q[:, self.model.configuration_names.index(name)]
 
     def plot(self, names: str | list[str] | None = None) -> Figure:
-        """Draw configuration entries and signals of the control loop over time.
+        """Draw configuration entries, states of the first order and signals of the control loop over time.
 
         Parameters
         ----------
         names : str or list of str, optional
-            Entries of q and signals of `control`; all entries of q by default.
+            Entries of q and x, and signals of `control`; all entries of q by default.
 
         Returns
         -------
@@ -131,7 +140,8 @@ class Trajectory(RecordedMotion):
 
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
-        names_of_q, units = self.model.configuration_names, self.model.assembly.configuration_units
+        known = *self.model.configuration_names, *self.model.state_names
+        units = dict(zip(known, (*self.model.assembly.configuration_units, *self.model.inputs.state_units), strict=True))
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else list(names)
         if not shown:
             expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
@@ -142,7 +152,7 @@ class Trajectory(RecordedMotion):
                 signals[f"{name} [{self.control.unit(name)}]"] = self.signal(name)
             else:
                 values = self.coordinate(name)
-                signals[f"{name} [{units[names_of_q.index(name)]}]"] = values
+                signals[f"{name} [{units[name]}]"] = values
         return plot_over_time(self.t, signals)
 
     def plot_shape(self, times: Any = None) -> Figure:
@@ -216,7 +226,7 @@ class Trajectory(RecordedMotion):
         ModelError
             If the path has another suffix.
         """
-        names = {"configuration_names": self.model.configuration_names, "coordinate_names": self.model.coordinate_names}
+        names = {name: getattr(self.model, name) for name in ("configuration_names", "coordinate_names", "state_names")}
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
         arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
@@ -247,6 +257,8 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     archive = Archive(path, "Trajectory.save", max_bytes)
     archive.check_format(_FORMAT)
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
+    if "state_names" in archive.arrays or model.nx:  # files of models without states may have none
+        expected["state_names"] = model.state_names
     for key, names in expected.items():
         found = todays(names, archive.names(key))
         if found != names:
@@ -255,6 +267,7 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     q = archive.array("q", len(t), model.nq)
     v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))
     u = archive.array("u", *((len(t), model.nu) if model.nu else (None, None)))
+    x = archive.array("x", len(t), model.nx) if model.nx else np.zeros((len(t), 0))
     parts = {
         kind: {name.removeprefix(kind): name for name in archive.arrays if name.startswith(kind)}
         for kind in ("wrench:", "event:", "statistic:")
@@ -263,4 +276,4 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     events = {event: archive.array(name, None) for event, name in parts["event:"].items()}
     counted = {entry: archive.scalar(name, "iuf") for entry, name in parts["statistic:"].items()}
     control = ControlHistory.from_archive(archive, "control:") if "control:t" in archive.arrays else None
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, events, control, counted)
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, events, control, counted, x)

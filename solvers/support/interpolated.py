@@ -25,7 +25,7 @@ class Interpolated:
     """
 
     def __init__(self, times: Array, samples: Array) -> None:
-        self._times, self._samples = times.tolist(), samples
+        self._times, self._samples, self._places = times.tolist(), samples, np.array(times)
         self._slopes = np.diff(samples, axis=0) / np.diff(times).reshape(-1, *(1,) * (samples.ndim - 1))
 
     def kinks(self, tolerance: float) -> Array:
@@ -35,7 +35,7 @@ class Interpolated:
         a step h they are off by h/8 of the bend, by less than a `tolerance` in parts of how far the samples reach from each
         other. So do bends that differ from those beside them by so little that this is less even over the whole time.
         """
-        times, samples = np.array(self._times), self._samples.reshape(len(self._times), -1)
+        times, samples = self._places, self._samples.reshape(len(self._times), -1)
         slopes, steps = self._slopes.reshape(len(times) - 1, -1), np.diff(times)
         bends = np.diff(slopes, axis=0, prepend=0.0, append=0.0)
         alone = np.diff(bends, n=2, axis=0, prepend=0.0, append=0.0) / 2
@@ -50,7 +50,11 @@ class Interpolated:
 
     def rows(self, t: Array) -> Array:
         """Return the values (n, ...) at times t (n, s)."""
-        times, last = np.array(self._times), len(self._times) - 1
+        times, last = self._places, len(self._times) - 1
+        line = bisect_right(self._times, first := t.min(initial=math.inf)) - 1
+        if 0 <= line < last and t.max(initial=first) <= self._times[line + 1]:  # on one of them, as in most steps
+            one: Array = np.multiply.outer(t - self._times[line], self._slopes[line]) + self._samples[line]
+            return one
         within = np.clip(t, times[0], times[-1])
         k = np.minimum(np.searchsorted(times, within, "right") - 1, last - 1)
         passed = (within - times[k]).reshape(-1, *(1,) * (self._samples.ndim - 1))

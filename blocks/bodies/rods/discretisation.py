@@ -167,6 +167,26 @@ def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
     return np.concatenate([head, row, whole.ravel(), water_numbers(water)])
 
 
+def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
+    """Return, of numbers with steps to some places, where these are reached, how many steps lead there, and all in one row.
+
+    Where a place is a point of the rod it is reached by no step of its own, and is the point's number; others have those behind
+    the points'. The steps' ends stand for ports. What a fluid does is left out.
+    """
+    points = len(numbers.fractions)
+    places, between = numbers.before.astype(float), np.flatnonzero(numbers.steps[points - 1 :])
+    places[between] = points + np.arange(len(between))
+    kept = np.concatenate([np.arange(points - 1), points - 1 + between])
+    left = numbers._replace(
+        before=numbers.before[between],
+        steps=numbers.steps[kept],
+        reference=numbers.reference[kept],
+        shapes=numbers.shapes[kept],
+        water=None,
+    )
+    return places, len(between), packed(left, [Pose()] * len(between))
+
+
 def _shapes(layout: RodLayout, fractions: Array) -> Array:
     """Return the values (k, n) of all functions, of every component, at places along a rod."""
     return np.hstack([basis.values(fractions, layout.given_length) for basis in layout.bases.values()])

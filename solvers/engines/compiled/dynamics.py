@@ -53,6 +53,12 @@ class CompiledDynamics:
         efforts = self._system.pushed(pushes).inverse_work(*state)[0]
         return efforts - own_efforts(pushes, q, self._nv)
 
+    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        efforts, law, work = self._system.pushed(pushes).inverse_work(*state)
+        rows = self._constraint_rows(q, v, law, work)
+        return efforts - own_efforts(pushes, q, self._nv), rows.error, rows.jacobian
+
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
         if self._model.gear_count:
             return closed_dynamics.open_accelerations(self._model, q, v, tau, [])
@@ -195,10 +201,15 @@ class CompiledDynamics:
         return a
 
     def constraints(self, q: Array, v: Array) -> Constraints:
-        q, v, system, weights = real_only(q, "q"), real_only(v, "v"), self._system, self._model.closure_weights
+        q, v = real_only(q, "q"), real_only(v, "v")
+        _, law, work = self._system.bare.inverse_work(q, v, np.zeros(self._nv))
+        return self._constraint_rows(q, v, law, work)
+
+    def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
+        """Return the constraints from known twists, laws and accelerations: bias is with these."""
+        system, weights = self._system, self._model.closure_weights
         error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
-        _, law, work = system.bare.inverse_work(q, v, np.zeros(self._nv))
-        loops = system.loops(0)
+        loops = system.constraint_tables[0]
         closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)
         return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.solvers.kernels.laws import interaction_kinds
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
@@ -49,19 +51,43 @@ def _second_order() -> CompiledLaw:
     return stiffening_stages.LAW
 
 
-def _line() -> CompiledInteraction:
+def _contact(contact: Any) -> CompiledInteraction | InteractionStages:
+    if isinstance(contact.on, Rod):
+        return _along_rod()
+    return _in_points() if isinstance(contact.on, SoftBody) else _of_spheres()
+
+
+def _of_spheres() -> CompiledInteraction:
+    from titop.solvers.kernels.laws import contact
+
+    return contact.CONTACT
+
+
+def _along_rod() -> CompiledInteraction:
+    from titop.solvers.kernels.laws import rod_contact
+
+    return rod_contact.CONTACT
+
+
+def _in_points() -> InteractionStages:
+    from titop.solvers.kernels.laws import soft_contact
+
+    return soft_contact.CONTACT
+
+
+def _line(_: Any = None) -> CompiledInteraction:
     from titop.solvers.kernels.laws import rod_lines
 
     return rod_lines.LINE
 
 
-def _soft_line() -> InteractionStages:
+def _soft_line(_: Any = None) -> InteractionStages:
     from titop.solvers.kernels.laws import soft_lines
 
     return soft_lines.LINE
 
 
-def _rod_load() -> CompiledInteraction:
+def _rod_load(_: Any = None) -> CompiledInteraction:
     from titop.solvers.kernels.laws import rod_loads
 
     return rod_loads.LOAD
@@ -77,11 +103,11 @@ KINDS: dict[str, Callable[[Any], CompiledLaw | None]] = {
 
 
 #: What tells what an interaction does, likewise.
-INTERACTIONS: dict[str, Callable[[], CompiledInteraction | InteractionStages]] = {
-    "CompliantClosure": lambda: interaction_kinds.COMPLIANT,
-    "SpringDamper": lambda: interaction_kinds.SPRING,
-    "Contact": lambda: interaction_kinds.CONTACT,
-    "Cable": lambda: interaction_kinds.CABLE,
+INTERACTIONS: dict[str, Callable[[Any], CompiledInteraction | InteractionStages]] = {
+    "CompliantClosure": lambda _: interaction_kinds.COMPLIANT,
+    "SpringDamper": lambda _: interaction_kinds.SPRING,
+    "Contact": _contact,
+    "Cable": lambda _: interaction_kinds.CABLE,
     "RodLine": _line,
     "SoftLine": _soft_line,
     "DistributedLoad": _rod_load,
@@ -97,7 +123,7 @@ def law_of_kind(block: Block) -> CompiledLaw | None:
 def interaction_of_kind(interaction: Block) -> CompiledInteraction | InteractionStages | None:
     """Return what an interaction of titop's own kinds does, None for others."""
     kind = _kind(interaction, INTERACTIONS)
-    return None if kind is None else kind()
+    return None if kind is None else kind(interaction)
 
 
 def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
@@ -112,4 +138,6 @@ def all_laws() -> list[CompiledLaw]:
 
 def all_interactions() -> list[CompiledInteraction | InteractionStages]:
     """Return what the interactions of all kinds do."""
-    return [kind() for kind in INTERACTIONS.values()]
+    spheres, rods, points = _of_spheres(), _along_rod(), _in_points()
+    others = (interaction_kinds.COMPLIANT, interaction_kinds.SPRING, interaction_kinds.CABLE)
+    return [*others, spheres, rods, points, _line(), _soft_line(), _rod_load()]

@@ -20,7 +20,7 @@ from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.overrides import built_in, overrides
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.engines.compiled.law_kinds import interaction_of_kind, law_of_kind
-from titop.solvers.engines.compiled.program_codes import line_codes, program_codes
+from titop.solvers.engines.compiled.program_codes import interaction_codes, program_codes
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
@@ -89,8 +89,8 @@ class Stages:
             self._put_table(row, acting.block)
 
     def _put_table(self, row: int, interaction: Interaction) -> None:
-        """Write the address of a table of the programs of a line in deformable bodies, in place of the first program."""
-        codes = line_codes(interaction)
+        """Write the address of a table of the programs of what acts on deformable bodies, in place of the first program."""
+        codes = interaction_codes(interaction)
         if codes:
             table = np.zeros((len(codes), 1), dtype=np.int64)
             for place, code in enumerate(codes):

@@ -17,15 +17,22 @@ from titop.solvers.engines.compiled.constraint_tables import constraint_tables
 from titop.solvers.engines.compiled.hybrid import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.special_blocks import moving_otherwise
-from titop.solvers.kernels.entries import closure_entries, dynamics_entries, step_control, stepping_entries
+from titop.solvers.kernels.entries import (
+    closed_stepping_entries,
+    closure_entries,
+    dynamics_entries,
+    gap_entries,
+    step_control,
+    stepping_entries,
+)
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import Place, PortPush
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
-#: A step of no length: of one stage, which is its beginning.
-_AT_ONCE = np.zeros((1, 1))
+#: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
+_AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
 #: No gaps.
 NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 
@@ -88,7 +95,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _kernel(self) -> Any:
         """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
-        pair = stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
+        pair = closed_stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
         return self._system.kernel(pair).compiled
 
     def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
@@ -119,8 +126,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
         Returns
         -------
         kernel : callable
-            ``f(tries, first, last, end, watch, clock, estimators, coefficients, y, states, rates, motions, *same) -> status``;
-            see `stepping_entries`.
+            ``f(tries, first, last, end, watch, clock, estimators, coefficients, curve, y, states, rates, motions, *same)``,
+            which returns a status; see `stepping_entries`.
         same : tuple of array
         """
         return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
@@ -131,7 +138,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         nq, nv = self.model.nq, self.model.nv
         size = nq + nv + len(self._states)
         state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
-        begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), _AT_ONCE, _AT_ONCE, state[0], state, rate, motion
+        begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), *_AT_ONCE, state[0], state, rate, motion
         same = (
             np.zeros(nq, dtype=bool),
             self.imposed,
@@ -222,7 +229,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _guard(self) -> Any:
         """Compiled look at guarded gaps, and the length of a step that it reads."""
         length = np.zeros(1)
-        return partial(self._system.kernel(stepping_entries.guard).compiled, length), length
+        return partial(self._system.kernel(gap_entries.guard).compiled, length), length
 
     def clears(self, rows: Array, length: float, q: Array, v: Array) -> bool:
         """Tell whether no guarded gap came near zero in a step of a `length` (s) to a state; write what gaps are there."""
@@ -235,7 +242,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         kernel, step = self._guard
         step[0], count = 0.0, len(rows)
         found = np.empty((len(q), 2 * count))
-        status = kernel(rows.copy(), *self._tables, q, v, found)
+        status = kernel(rows.copy(), *self._tables, np.ascontiguousarray(q), np.ascontiguousarray(v), found)
         if status not in (layout.OK, NEAR):
             self._system.raise_for(status)
         return found[:, :count], found[:, count:]
@@ -275,7 +282,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _closing(self) -> Any:
         """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
-        kernel, sizes = self._system.kernel(stepping_entries.close_state).compiled, self.model.coordinate_weights
+        kernel, sizes = self._system.kernel(closed_stepping_entries.close_state).compiled, self.model.coordinate_weights
         return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:

@@ -41,10 +41,13 @@ def program_codes(block: Block) -> list[ProgramCode]:
     return [] if programs is None else _codes_of(programs)
 
 
-def line_codes(interaction: Block) -> list[ProgramCode]:
-    """Return the programs of a line in deformable bodies, two for each body; none of other interactions."""
-    lines = getattr(getattr(interaction, "path", None), "programs", ())
-    return [code for programs in lines for code in _codes_of(programs)]
+def interaction_codes(interaction: Block) -> list[ProgramCode]:
+    """Return the programs of what acts on deformable bodies, in the order that the stages of its kind know; none of others.
+
+    Of a line they are two for each of its bodies, of a contact those of the body.
+    """
+    part: Any = getattr(interaction, "path", None) or getattr(interaction, "touching", None)
+    return [code for programs in getattr(part, "programs", ()) for code in _codes_of(programs)]
 
 
 def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:

@@ -22,9 +22,9 @@ from titop.solvers.kernels.closures.constrained_forward import (
 )
 from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
+from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts_of
 from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_whole, status_of
 from titop.solvers.kernels.interface.layout import FOLLOWERS, HELD, INCONSISTENT, KNOWN, OK, RANK, ROWS, SINGULAR
-from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 
@@ -60,6 +60,7 @@ def constrained(
     numbers,
     stages,
     law,
+    spare,
     q,
     v,
     tau,
@@ -73,16 +74,17 @@ def constrained(
     """From a state and efforts to the accelerations of a system with rigid closures; return a status.
 
     Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
-    `rooms` are room for (k + 2 m x nv) the Jacobian of the constraints, below it that of the remaining ones by the leaders, and
-    what `choose_rows` leaves of it; (3 x k) the constraints' values, their second derivatives but for what is sought, and the
-    squares of what is left; the numbers of chosen rows; and what `constrained_accelerations` needs.
+    `rooms` are room for (k + m x nv) the Jacobian of the constraints, and below it that of the remaining ones by the leaders;
+    (3 x k) the constraints' values, their second derivatives but for what is sought, and the squares of what `choose_rows`
+    leaves; the numbers of chosen rows; and what `constrained_accelerations` needs. `spare`, unless None, keeps the laws, of
+    which M becomes composite.
 
     Where motion is `imposed`, `a` is given; the mass matrix then goes into `mass`, the efforts needed in all into `efforts`. In
     forward dynamics these three are None.
     """
     matrix, room, sides, vectors, chosen, columns, gram = rooms
     k, m, n, error, bias = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], a.size, sides[0], sides[1]
-    jacobian, folded, lengths, start = room[:k], room[k : k + m], vectors[0], vectors[1]
+    jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]
     for j in range(n):
         start[j] = 0.0
         if imposed is not None:
@@ -90,11 +92,14 @@ def constrained(
                 start[j] = a[j]
     if imposed is not None:
         unfold_vector(loops, floats, start)  # what follows imposed motions
-    status = efforts_and_constraints(
-        ints, floats, numbers, stages, law, loops, q, v, start, work, world, matrix[0], sides, jacobian
-    )
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != OK:
         return status
+    if spare is not None:
+        for j in range(law.size):
+            spare[0, j] = law[0, j]
+    mass_and_efforts_of(ints, floats, law, q, v, start, work, world, a, matrix)
+    constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
     largest = longest_row(loops, floats, jacobian)
@@ -103,16 +108,13 @@ def constrained(
         largest = longest_free_row(loops, floats, jacobian, imposed)
         for c in range(m):
             clear_where(imposed, folded[c])
-    r = choose_rows(folded, lengths, largest, room[k + m :], sides[2], chosen)
+    r = choose_rows(folded, lengths, largest, sides[2], chosen)
     if r + loops[0, FOLLOWERS] != loops[0, RANK] and not loops[0, HELD]:
         return SINGULAR
     for j in range(n):
-        a[j] = tau[j] - matrix[0, j]
         if imposed is not None:
-            efforts[j] = matrix[0, j]
-    matrix[:] = 0.0
-    composite_inertias(ints, floats, law, work)
-    fill_mass_matrix(ints, floats, law, work, matrix)
+            efforts[j] = a[j]
+        a[j] = tau[j] - a[j]
     if imposed is not None:
         for i in range(n):
             for j in range(n):
@@ -151,7 +153,7 @@ def constrained_rooms(loops, n):
     k, m, r = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], max(loops[0, RANK] - loops[0, FOLLOWERS], 0)
     return (
         np.empty((n, n)),
-        np.empty((k + 2 * m, n)),
+        np.empty((k + m, n)),
         np.empty((3, k)),
         np.empty((2, n)),
         np.empty(rows_to_choose(loops, n), np.int64),

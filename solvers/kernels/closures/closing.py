@@ -21,7 +21,7 @@ _STEPS = 10
 
 
 @helper
-def last_of(folded, lengths, largest, rest, squares, before):
+def last_of(folded, lengths, largest, squares, before):
     """Return what is left of the row that follows those `before` it, over the largest (`independence`); `before` is room."""
     first = 0.0
     for i in range(folded.shape[0]):
@@ -29,7 +29,7 @@ def last_of(folded, lengths, largest, rest, squares, before):
         for j in range(folded.shape[1]):
             square += (folded[i, j] / lengths[j]) ** 2
         first = max(first, square)
-    choose_rows(folded, lengths, largest, rest, squares, before)
+    choose_rows(folded, lengths, largest, squares, before)
     left = 0.0
     for i in range(folded.shape[0]):
         left = max(left, squares[i])
@@ -49,9 +49,9 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
         return status
     n, k, followers = v.size, loops[0, ROWS], loops[0, FOLLOWERS]
     m, more = k - followers, max(0, min(loops[0, RANK], k, n) - followers)
-    jacobian, room, sides = np.empty((k, n)), np.empty((2 * m, n)), np.empty((3, k))
+    jacobian, folded, sides = np.empty((k, n)), np.empty((m, n)), np.empty((3, k))
     lengths, chosen, which = np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
-    error, folded = sides[0], room[:m]
+    error = sides[0]
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, sides[1])
     told[0] = 0.0
@@ -62,7 +62,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
     for c in range(m):
         clear_where(imposed, folded[c])
     largest = longest_free_row(loops, floats, jacobian, imposed)
-    independent = followers + choose_rows(folded, lengths, largest, room[m:], sides[2], chosen)
+    independent = followers + choose_rows(folded, lengths, largest, sides[2], chosen)
     count = min(independent, followers + more)
     for c in range(count):
         which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
@@ -70,7 +70,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
     if count < followers + more:
         told[1] = 0.0
     elif more > 0:
-        told[1] = last_of(folded, lengths, largest, room[m:], sides[2], chosen[: more - 1])
+        told[1] = last_of(folded, lengths, largest, sides[2], chosen[: more - 1])
     split, taken, _ = split_rows(jacobian, which[:count], sizes, imposed, False)
     if taken < 0:
         return SINGULAR

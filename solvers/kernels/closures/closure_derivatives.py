@@ -13,6 +13,7 @@ from __future__ import annotations
 from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
 from titop.solvers.kernels.interface.layout import (
+    ALONG,
     COLUMN_S,
     COLUMN_X,
     COLUMN_Y,
@@ -36,7 +37,6 @@ from titop.solvers.kernels.ports.port_frames import relative_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import (
     dot,
     entry_of,
-    full_times,
     minus,
     plus,
     put_six,
@@ -46,8 +46,8 @@ from titop.solvers.kernels.spatial.algebra import (
     twist_cross,
     unit,
 )
-from titop.solvers.kernels.spatial.matrices import product, times
-from titop.solvers.kernels.spatial.rotations import rotation_log
+from titop.solvers.kernels.spatial.matrices import product, times, transposed
+from titop.solvers.kernels.spatial.rotations import cross3, rotation_log
 from titop.solvers.native.kernel import helper, shared
 
 #: Imaginary steps: their squares vanish beside one.
@@ -60,13 +60,14 @@ BY_TWIST = 18  # and by both twists (12)
 RATE_BY_POSE = 30  # derivatives of the rate by D (6)
 ANSWER_COLUMNS = 36
 
-# -- moved: rows of coordinates; S, X, Y, Z of both ports (12 each), and D
+# -- moved: rows of coordinates; S, X, Y, Z of both ports (12 each), D, and what presses on them if the ports move by D
 MOVED_S = 0
 MOVED_X = 12
 MOVED_Y = 24
 MOVED_Z = 36
 MOVED_D = 48
-MOVED_COLUMNS = 54
+MOVED_PRESSED = 54
+MOVED_COLUMNS = 60
 
 
 @helper
@@ -115,11 +116,17 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
         for m in range(count):
             i = moving[0, m]
             _write_rows(answers, moved, k, n, i, rows)
+            for d in range(6):
+                moved[i, MOVED_PRESSED + d] = 0.0
+                for j in range(6):
+                    moved[i, MOVED_PRESSED + d] += moved[i, MOVED_S + j] * wrenches[0, 6 * j + d]
+                    moved[i, MOVED_PRESSED + d] += moved[i, MOVED_S + 6 + j] * wrenches[1, 6 * j + d]
+        for m in range(count):
+            i = moving[0, m]
             displaced = six(moved, i, MOVED_D)
-            at_1, at_2 = full_times(wrenches, 0, 0, displaced), full_times(wrenches, 1, 0, displaced)
             for o in range(count):
                 j = moving[0, o]
-                dq[j, i] -= dot(six(moved, j, MOVED_S), at_1) + dot(six(moved, j, MOVED_S + 6), at_2)
+                dq[j, i] -= dot(six(moved, j, MOVED_PRESSED), displaced)
         k += n
         row += max(2, n)
     for row in range(loops[0, FIRST_GEAR], loops[0, FIRST_GEAR] + loops[0, GEARS]):
@@ -156,11 +163,27 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
         E1, E2 = gradients(floats, row + c, turn, r, phi)
         put_six(answers, k + c, E, E1)
         put_six(answers, k + c, E + 6, E2)
-        for d in range(12):
-            e = unit(d % 6)
-            at_1, at_2 = (step, 0.0j) if d < 6 else (0.0j, step)
-            moved_1, moved_2 = plus(V1, scaled(at_1, e)), plus(V2, scaled(at_2, e))
-            answers[k + c, BY_TWIST + d] = bias_of(floats, row + c, turn, r, phi, moved_1, moved_2, E2).imag / _STEP
+        _write_by_shifts(floats, row + c, turn, V1, V2, answers, k + c)
+        for d in range(3):
+            e = unit(3 + d)
+            moved_1, moved_2 = plus(V1, scaled(step, e)), plus(V2, scaled(step, e))
+            by_1 = bias_of(floats, row + c, turn, r, phi, moved_1, scaled(1.0 + 0.0j, V2), E2)
+            by_2 = bias_of(floats, row + c, turn, r, phi, scaled(1.0 + 0.0j, V1), moved_2, E2)
+            answers[k + c, BY_TWIST + 3 + d], answers[k + c, BY_TWIST + 9 + d] = by_1.imag / _STEP, by_2.imag / _STEP
+
+
+@helper
+def _write_by_shifts(floats, row, turn, V1, V2, answers, k):
+    """Write the bias's derivatives by both ports' linear velocities v1, v2: of ``c . (R (w x v2) + (R v2 - v1) x w1)``."""
+    along, w1 = (floats[row, ALONG], floats[row, ALONG + 1], floats[row, ALONG + 2]), (V1[3], V1[4], V1[5])
+    back = transposed(turn)
+    spin, carried = times(back, w1), cross3(w1, along)
+    across = cross3(times(back, along), (V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]))
+    by_2 = times(back, carried)
+    at_1, at_2 = BY_TWIST, BY_TWIST + 6
+    answers[k, at_1], answers[k, at_1 + 1], answers[k, at_1 + 2] = -carried[0], -carried[1], -carried[2]
+    answers[k, at_2], answers[k, at_2 + 1] = across[0] + by_2[0], across[1] + by_2[1]
+    answers[k, at_2 + 2] = across[2] + by_2[2]
 
 
 @helper

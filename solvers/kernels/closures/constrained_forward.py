@@ -10,36 +10,42 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from titop.solvers.kernels.closures.following import one_of
 from titop.solvers.kernels.interface.layout import FOLLOWERS, GEARS, HELD, NV, OK, RANK, ROWS, SINGULAR
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: As in `titop.solvers.constraints.multipliers`: rows are dependent of which less than this part of the largest
 #: is left, in squares.
 _DEPENDENT = 1e-12
 _TIE = 1e-9
+#: So many rows take as long as one when all are gone through at once.
+_FEW = 8
 #: As in `titop.solvers.constraints.branch` and `consistency`: what counts as open, as rounding and as consistent.
 _OPEN = 1e-7
 _ROUNDING = 1e-9
 _CONSISTENT = 1e-6
 
 
-@helper
-def choose_rows(jacobian, lengths, largest, rest, squares, chosen):
+@shared
+def choose_rows(jacobian, lengths, largest, squares, chosen):
     """Write the indices of independent rows into `chosen`, as many as it has room for; return how many there are.
 
-    Each turn takes the row of which most is left when its projections on those before are removed; `rest` and `squares` (k)
-    are room for that. Rows that have nothing in common with the one taken are left as they are. Entries are over the `lengths`
-    of their columns; `largest` is the square of a row beside which all count.
+    Each turn takes the row of which most is left when its projections on those before are removed; `squares` (k) are what is
+    left of each in the end. Entries are over the `lengths` of their columns; `largest` is the square of a row beside which all
+    count. Rows stand side by side, so that loops over them are vectorised; few of them that have something in common with the
+    one taken are gone through one by one.
     """
     k, n = jacobian.shape
-    for i in range(k):
-        squares[i] = 0.0
-        for j in range(n):
-            rest[i, j] = jacobian[i, j] / lengths[j]
-            squares[i] += rest[i, j] * rest[i, j]
+    rest, shares = np.empty((n, k)), np.empty(k)
+    squares[:] = 0.0
+    for j in range(n):
+        for i in range(k):
+            rest[j, i] = jacobian[i, j] / lengths[j]
+            squares[i] += rest[j, i] * rest[j, i]
     for turn in range(chosen.size):
         most, p = 0.0, 0
         for i in range(k):
@@ -51,23 +57,53 @@ def choose_rows(jacobian, lengths, largest, rest, squares, chosen):
         if not most > _DEPENDENT * largest:
             return turn
         chosen[turn] = p
-        start, end = span_of(rest, p)
-        for i in range(k):
-            if i != p:
-                share = 0.0
-                for j in range(start, end):
-                    share += rest[i, j] * rest[p, j]
-                if share != 0.0:
-                    share /= most
-                    squares[i] = 0.0
-                    for j in range(start, end):
-                        rest[i, j] -= share * rest[p, j]
-                    for j in range(n):
-                        squares[i] += rest[i, j] * rest[i, j]
+        start, end = 0, n
+        while start < end and rest[start, p] == 0.0:
+            start += 1
+        while end > start and rest[end - 1, p] == 0.0:
+            end -= 1
+        shares[:] = 0.0
         for j in range(start, end):
-            rest[p, j] = 0.0
+            entry = rest[j, p]
+            for i in range(k):
+                shares[i] += rest[j, i] * entry
+        shares[p], touched = 0.0, 0
+        for i in range(k):
+            shares[i] /= most
+            touched += 1 if shares[i] != 0.0 else 0
+        if touched * _FEW > k:
+            _remove_from_all(rest, shares, p, start, end, squares)
+        else:
+            _remove_from_few(rest, shares, p, start, end, squares)
+        for j in range(start, end):
+            rest[j, p] = 0.0
         squares[p] = 0.0
     return chosen.size
+
+
+@helper
+def _remove_from_all(rest, shares, p, start, end, squares):
+    """Subtract shares of column p from the others, and write the squares of what is left of them."""
+    for j in range(start, end):
+        entry = rest[j, p]
+        for i in range(shares.size):
+            rest[j, i] -= shares[i] * entry
+    squares[:] = 0.0
+    for j in range(rest.shape[0]):
+        for i in range(shares.size):
+            squares[i] += rest[j, i] * rest[j, i]
+
+
+@helper
+def _remove_from_few(rest, shares, p, start, end, squares):
+    """Do so for those that have a share."""
+    for i in range(shares.size):
+        if shares[i] != 0.0:
+            for j in range(start, end):
+                rest[j, i] -= shares[i] * rest[j, p]
+            squares[i] = 0.0
+            for j in range(rest.shape[0]):
+                squares[i] += rest[j, i] * rest[j, i]
 
 
 @helper
@@ -211,11 +247,11 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
     for c in range(r):
         row = chosen[c]
         start, end = span_of(jacobian, row)
-        for d in range(r + 1):
-            total = 0.0
-            for k in range(start, end):
-                total += jacobian[row, k] * columns[k, d]
-            gram[c, d] = total
+        gram[c] = 0.0
+        for k in range(start, end):
+            entry = jacobian[row, k]
+            for d in range(r + 1):
+                gram[c, d] += entry * columns[k, d]
         gram[c, r] = -(gram[c, r] + bias[row])
     if not solve_symmetric(gram, r):
         return SINGULAR

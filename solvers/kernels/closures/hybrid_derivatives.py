@@ -53,6 +53,20 @@ def subtract_product(left, right, x):
                     x[i, j] -= entry * right[k, j]
 
 
+@helper
+def add_product(left, right, x):
+    """Add the product of two matrices to x, four rows of the second at a time."""
+    rows, many = left.shape[1], left.shape[1] - left.shape[1] % 4
+    for i in range(left.shape[0]):
+        for k in range(0, many, 4):
+            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+            for j in range(x.shape[1]):
+                x[i, j] += a * right[k, j] + b * right[k + 1, j] + c * right[k + 2, j] + d * right[k + 3, j]
+        for k in range(many, rows):
+            for j in range(x.shape[1]):
+                x[i, j] += left[i, k] * right[k, j]
+
+
 @shared
 def accelerations_slopes(ints, tree, loops, floats, imposed, folded, chosen, matrix, changes, rows, result):
     """Write derivatives of accelerations by q, v and tau, then by imposed ones, into `result`; return a status.
@@ -99,10 +113,7 @@ def accelerations_slopes(ints, tree, loops, floats, imposed, folded, chosen, mat
                 _subtract_row(rows[0, row], moved, carried[c])
             _subtract_row(folded[chosen[c]], x, carried[c])
         solve_rows(chain, gram, carried)
-        for i in range(n):
-            for c in range(r):
-                for j in range(n):
-                    x[i, j] += columns[i, c] * carried[c, j]
+        add_product(columns, carried, x)
         unfold_vectors(loops, floats, x)
         if d == BY_A:
             for i in range(n):

@@ -86,11 +86,10 @@ def _independent_rows(loops, floats, jacobian, which):
     k, n = jacobian.shape
     followers = loops[0, FOLLOWERS]
     m = k - followers
-    room, lengths, squares, chosen = np.empty((2 * m, n)), np.empty(n), np.empty(m), np.empty(min(m, n), np.int64)
-    folded = room[:m]
+    folded, lengths, squares, chosen = np.empty((m, n)), np.empty(n), np.empty(m), np.empty(min(m, n), np.int64)
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
-    r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian), room[m:], squares, chosen)
+    r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian), squares, chosen)
     for c in range(followers + r):
         which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
     return followers + r

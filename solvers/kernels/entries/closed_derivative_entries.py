@@ -23,7 +23,6 @@ from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes
 from titop.solvers.kernels.interface.layout import (
     ELEMENTS,
-    FOLLOWERS,
     FORWARD_COLUMNS,
     GEARS,
     INCONSISTENT,
@@ -85,23 +84,25 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
         return WRONG_SIZE
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    loaded, rooms, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
+    loaded, room, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
     k, a, changes = loops[0, ROWS], np.empty(n), np.empty((3, n, n))
-    rows, multipliers, followers = np.empty((4, k, n)), np.zeros(k), loops[0, FOLLOWERS]
-    status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, q, v, tau, work, world, forward, None, None, a)
-    if status != OK:
-        return status
-    _, room, _, _, chosen, _, gram = forward
-    r = gram.shape[0]
-    for c in range(r):
-        multipliers[remaining(loops, chosen[c])] = gram[c, r]
-    known = KNOWN if law is None else UNKNOWN  # forward dynamics have used up the laws
-    status = slopes_with_closures(
-        ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, work, world, rooms, known, False, changes, rows
+    rows, multipliers = np.empty((4, k, n)), np.zeros(k)
+    spare = np.empty(law.shape) if LAWS else None
+    status = constrained(
+        tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, work, world, forward, None, None, a
     )
     if status != OK:
         return status
-    folded = room[k : 2 * k - followers]
+    _, jacobians, _, _, chosen, _, gram = forward
+    r = gram.shape[0]
+    for c in range(r):
+        multipliers[remaining(loops, chosen[c])] = gram[c, r]
+    status = slopes_with_closures(
+        ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, work, world, room, KNOWN, False, changes, rows
+    )
+    if status != OK:
+        return status
+    folded = jacobians[k:]
     status = accelerations_slopes(ints, tree, loops, loaded, None, folded, chosen[:r], changes[2], changes, rows, result)
     return status if status != OK else status_of_slopes(result)
 

@@ -41,19 +41,19 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
     n, k, m, r = a.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], loops[0, RANK] - loops[0, FOLLOWERS]
-    space, sides = np.empty((k + 2 * m + n + 3, n)), np.empty((3, k))
+    space, sides = np.empty((k + m + n + 3, n)), np.empty((3, k))
     rooms = (
-        space[k + 2 * m : k + 2 * m + n],
-        space[: k + 2 * m],
+        space[k + m : k + m + n],
+        space[: k + m],
         sides,
-        space[k + 2 * m + n :],
+        space[k + m + n :],
         np.empty(rows_to_choose(loops, n), np.int64),
         np.empty((n, max(r, 0) + 1)),
         np.empty((max(r, 0), max(r, 0) + 1)),
     )
-    result = space[k + 2 * m + n + 2]
+    result = space[k + m + n + 2]
     status = constrained(
-        tree, loops, None, ints, floats, numbers, stages, law, q, v, tau, work, world, rooms, None, None, result
+        tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, work, world, rooms, None, None, result
     )
     for j in range(n):  # last: `a` may share memory with an argument
         a[j] = result[j]

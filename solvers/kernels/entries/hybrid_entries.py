@@ -132,6 +132,7 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
         numbers,
         stages,
         law,
+        None,
         q,
         v,
         tau,
@@ -180,6 +181,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
             numbers,
             stages,
             law,
+            None,
             q,
             v,
             tau,
@@ -237,7 +239,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         for j in range(n):
             mass[i, j] = changes[2, i, j]
     r = forward[6].shape[0]
-    folded, chosen = forward[1][k : 2 * k - loops[0, FOLLOWERS]], forward[4][:r]
+    folded, chosen = forward[1][k:], forward[4][:r]
     status = accelerations_slopes(ints, tree, loops, loaded, imposed, folded, chosen, mass, changes, rows, result)
     if status != OK:
         return status

@@ -25,6 +25,11 @@ STEPS = 12  # counted
 EVALUATIONS = 13
 CLOCK_COLUMNS = 14
 
+#: Further status codes, beside `guards.NEAR`, with which a step is made that ends on the closures: steps became too short to
+#: count; a step is made whose state has to be put on the closures with care.
+TOO_SHORT = -7
+LOOK_CLOSER = -8
+
 #: Limits of the next step's length over the last one's, and what is left off for safety.
 _LEAST, MOST, _SAFETY = 0.2, 10.0, 0.9
 #: The shortest step over the time that is reached.

@@ -47,15 +47,20 @@ from titop.solvers.native.kernel import helper, shared
 def mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, tau, matrix):
     """Inverse dynamics into `tau`, and the mass matrix into `matrix`; return a status. The laws' M become composite."""
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
-        return status
+    if status == OK:
+        mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix)
+    return status
+
+
+@shared
+def mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix):
+    """Do so from known twists, laws, and what interactions do."""
     start_efforts(ints, floats, q, v, tau)
     _outward_wrenches(ints, floats, law, v, a, work)
     apply_to_all(ints, floats, law, work, world, tau)
     _inward_wrenches_and_inertias(ints, floats, law, a, work, tau)
     matrix[:] = 0.0
     fill_mass_matrix(ints, floats, law, work, matrix)
-    return OK
 
 
 @helper

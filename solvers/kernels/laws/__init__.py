@@ -7,6 +7,7 @@
 - `stiffening`, `stiffening_body`, `stiffening_stages`: those whose deformation is known to second order;
 - `compiled_interactions`, `interaction_kinds`, `rod_lines`, `rod_loads`, `soft_lines`: interactions, and titop's own kinds;
   `line_tension`: what pulls along lines; `rod_line_points`, `rod_line_curvature`: of lines in rods;
+- `contact`, `rod_contact`, `soft_contact`: contacts of rigid bodies, along rods and of deformable bodies;
 - `soft_numbers`, `soft_points`, `soft_slopes`, `soft_stages`: deformable bodies;
 - `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
 """

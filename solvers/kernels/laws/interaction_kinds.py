@@ -14,24 +14,23 @@ from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.spatial.algebra import matrix_of, put_six, six
 from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate, log_rate_transposed, rotation_log
-from titop.solvers.kernels.tree.stops import impact_energy, impact_push
 from titop.solvers.native.kernel import helper
 
 #: Where pose and twist of the second port stand, and the twist of the first.
-_SECOND = np.int64(MOTION_SIZE)
-_SECOND_TWIST, _FIRST_TWIST = np.int64(MOTION_SIZE + MOVING), np.int64(MOVING)
+SECOND = np.int64(MOTION_SIZE)
+SECOND_TWIST, FIRST_TWIST = np.int64(MOTION_SIZE + MOVING), np.int64(MOVING)
 
 
 @helper
-def _position(motion):
-    return motion[0, _SECOND + 9], motion[0, _SECOND + 10], motion[0, _SECOND + 11]
+def position_of(motion):
+    return motion[0, SECOND + 9], motion[0, SECOND + 10], motion[0, SECOND + 11]
 
 
 @helper
-def _rates(motion):
+def rates_of(motion):
     """Return the rate of r and the relative angular velocity w2 - R^T w1, in the frames of port 1 and port 2."""
-    turn, r = matrix_of(motion, 0, _SECOND), _position(motion)
-    V1, V2 = six(motion, 0, _FIRST_TWIST), six(motion, 0, _SECOND_TWIST)
+    turn, r = matrix_of(motion, 0, SECOND), position_of(motion)
+    V1, V2 = six(motion, 0, FIRST_TWIST), six(motion, 0, SECOND_TWIST)
     w1 = V1[3], V1[4], V1[5]
     ahead, orbit, spin = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1), times(transposed(turn), w1)
     linear = ahead[0] - V1[0] + orbit[0], ahead[1] - V1[1] + orbit[1], ahead[2] - V1[2] + orbit[2]
@@ -39,12 +38,12 @@ def _rates(motion):
 
 
 @helper
-def _put_wrenches(motion, at, force, torque, loads):
+def put_wrenches(motion, at, force, torque, loads):
     """Write the wrenches of a `force` on port 2 at the point `at`, and of its opposite on port 1, beside a `torque` on 2.
 
     Point, force and torque are given in the frame of port 1.
     """
-    turn, r = matrix_of(motion, 0, _SECOND), _position(motion)
+    turn, r = matrix_of(motion, 0, SECOND), position_of(motion)
     arm, lever = cross3(at, force), cross3((at[0] - r[0], at[1] - r[1], at[2] - r[2]), force)
     back = transposed(turn)
     f, t = times(back, force), times(back, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]))
@@ -63,7 +62,7 @@ def _put_wrenches(motion, at, force, torque, loads):
 @helper
 def _displacement(motion):
     """Return ``(r, log R)`` and its rotation vector."""
-    phi, r = rotation_log(matrix_of(motion, 0, _SECOND)), _position(motion)
+    phi, r = rotation_log(matrix_of(motion, 0, SECOND)), position_of(motion)
     return (r[0], r[1], r[2], phi[0], phi[1], phi[2]), phi
 
 
@@ -79,14 +78,14 @@ def _row_times(numbers, first, x):
 def compliant_loads(ports, coordinates, inputs, numbers, motion, loads):
     """``-J^T (K delta + D d delta/dt)``; `numbers` are K and D."""
     delta, phi = _displacement(motion)
-    linear, w = _rates(motion)
+    linear, w = rates_of(motion)
     about = log_rate(phi, w)
     rate = linear[0], linear[1], linear[2], about[0], about[1], about[2]
-    turn = matrix_of(motion, 0, _SECOND)
+    turn = matrix_of(motion, 0, SECOND)
     for k in range(6):
         loads[0, k] = -_row_times(numbers, 6 * k, delta) - _row_times(numbers, 36 + 6 * k, rate)
     torque = times(turn, log_rate_transposed(phi, (loads[0, 3], loads[0, 4], loads[0, 5])))
-    _put_wrenches(motion, _position(motion), (loads[0, 0], loads[0, 1], loads[0, 2]), torque, loads)
+    put_wrenches(motion, position_of(motion), (loads[0, 0], loads[0, 1], loads[0, 2]), torque, loads)
 
 
 @helper
@@ -117,62 +116,18 @@ def spring_loads(ports, coordinates, inputs, numbers, motion, loads):
 
     What the natural length leaves of ``-k r``, and the damping, act along the line, where there is one.
     """
-    r, (rate, _) = _position(motion), _rates(motion)
+    r, (rate, _) = position_of(motion), rates_of(motion)
     _, e = _line(r)
     along, k = numbers[0, 0] * numbers[0, 2] - numbers[0, 1] * dot3(e, rate), numbers[0, 0]
     force = along * e[0] - k * r[0], along * e[1] - k * r[1], along * e[2] - k * r[2]
-    _put_wrenches(motion, r, force, (0.0, 0.0, 0.0), loads)
+    put_wrenches(motion, r, force, (0.0, 0.0, 0.0), loads)
 
 
 @helper
 def spring_energy(ports, coordinates, inputs, numbers, motion, energy):
     """``k (length - natural length)^2 / 2``."""
-    r = _position(motion)
+    r = position_of(motion)
     energy[0, 0] = 0.5 * numbers[0, 0] * (np.sqrt(dot3(r, r)) - numbers[0, 2]) ** 2
-
-
-# -- a sphere on a plane -----------------------------------------------------------------------------------------------
-
-
-@helper
-def contact_loads(ports, coordinates, inputs, numbers, motion, loads):
-    """Hertz, Hunt-Crossley and smooth Coulomb friction.
-
-    `numbers` are normal (3), radius, stiffness, dissipation, friction coefficient and slip velocity.
-    """
-    n = numbers[0, 0], numbers[0, 1], numbers[0, 2]
-    r, radius = _position(motion), numbers[0, 3]
-    depth = radius - dot3(n, r)
-    if depth.real <= 0.0:
-        for k in range(12):
-            loads[0, k] = 0.0
-        return
-    rate, w = _rates(motion)
-    spin = times(matrix_of(motion, 0, _SECOND), w)
-    normal = impact_push(depth, -dot3(n, rate), numbers[0, 4], numbers[0, 5])
-    height = dot3(n, r)
-    at = r[0] - height * n[0], r[1] - height * n[1], r[2] - height * n[2]
-    rolling = cross3(spin, (at[0] - r[0], at[1] - r[1], at[2] - r[2]))
-    x, y, z = rate[0] + rolling[0], rate[1] + rolling[1], rate[2] + rolling[2]
-    away = n[0] * x + n[1] * y + n[2] * z
-    x, y, z = x - away * n[0], y - away * n[1], z - away * n[2]
-    drag = -numbers[0, 6] * normal / np.sqrt(x * x + y * y + z * z + numbers[0, 7] * numbers[0, 7])
-    force = normal * n[0] + drag * x, normal * n[1] + drag * y, normal * n[2] + drag * z
-    _put_wrenches(motion, at, force, (0.0, 0.0, 0.0), loads)
-
-
-@helper
-def contact_energy(ports, coordinates, inputs, numbers, motion, energy):
-    """``k depth^2.5 / 2.5``."""
-    depth = numbers[0, 3] - dot3((numbers[0, 0], numbers[0, 1], numbers[0, 2]), _position(motion))
-    energy[0, 0] = impact_energy(max(depth, 0.0), numbers[0, 4])
-
-
-@helper
-def contact_gap(ports, coordinates, inputs, numbers, motion, gap):
-    """The distance from the plane."""
-    n, (rate, _) = (numbers[0, 0], numbers[0, 1], numbers[0, 2]), _rates(motion)
-    gap[0, 0], gap[0, 1] = dot3(n, _position(motion)) - numbers[0, 3], dot3(n, rate)
 
 
 # -- a cable over ports and pulleys --------------------------------------------------------------------------------------
@@ -249,5 +204,4 @@ def cable_gap(ports, coordinates, inputs, numbers, motion, gap):
 
 COMPLIANT = CompiledInteraction("compliant", compliant_loads, compliant_energy)
 SPRING = CompiledInteraction("spring", spring_loads, spring_energy)
-CONTACT = CompiledInteraction("contact", contact_loads, contact_energy, write_gap=contact_gap)
 CABLE = CompiledInteraction("cable", cable_loads, cable_energy, write_gap=cable_gap)

@@ -143,7 +143,7 @@ def line_slopes(ports, coordinates, inputs, numbers, motion, slopes, g):
     pull_slopes(n, numbers, motion, stretch, g, slopes)
 
 
-@helper
+@shared
 def line_gap(ports, coordinates, inputs, numbers, motion, gap):
     """By how much a tendon is stretched."""
     g = np.empty((1, coordinates))

@@ -43,13 +43,22 @@ ROUNDED = 8  # what rounding makes of it (m, rad): no more of it, nor of what it
 BEFORE = 9  # its value when it was looked at before that,
 RATE_BEFORE = 10  # and its rate
 CLOSE = 11  # whether it may have come to zero in between
-GUARD_COLUMNS = 12
+SWITCHED = 12  # how often it has switched
+GUARD_COLUMNS = 13
 
 #: A status: a gap may have come to zero.
 NEAR = -10
 #: Gaps whose control points come nearer to zero than this part of what they change by may do so: the cubic is off by some
 #: hundredths of that in the longest steps.
 NEARNESS = 0.25
+#: Times are rounded by this part of them.
+ROUNDING = 4.0 * 2.0**-52
+#: Where something has just switched, the gap is zero up to some part of what it changes by.
+LEAVING = 1e-5
+#: How exactly a step ends where something switches, in parts of it, and how exactly zeros within are found, in parts of that.
+EXACT, FINER = 1e-6, 0.01
+#: Into how many parts a step is split where something may switch within: the longest are about a quarter of a period.
+PARTS = 8
 
 
 @helper
@@ -99,10 +108,70 @@ def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, le
 
 @helper
 def comes_close(guards, k, h):
-    """Tell whether gap k may have come to zero in a step of length h, by what is known of it at both ends."""
+    """Tell whether gap k may have come to zero in a step of length h, by what is known of it at both ends.
+
+    One that was there when the step began, and leaves, does not come: all behind that has to stay away.
+    """
     side, begin, end = guards[k, SIDE], guards[k, BEFORE], guards[k, VALUE]
     out, into = h / 3.0 * guards[k, RATE_BEFORE], h / 3.0 * guards[k, RATE]
-    least = min(min(side * begin, side * (begin + out)), min(side * end, side * (end - into)))
+    least = min(side * (begin + out), min(side * end, side * (end - into)))
     size = max(abs(end - begin), 3.0 * max(abs(out), abs(into)))
     largest = max(max(abs(begin), abs(end)), size)
-    return (not least > NEARNESS * size or side == 0.0) and not largest <= guards[k, ROUNDED]
+    leaves = side * out > 0.0 and side * begin > -LEAVING * size
+    stays_away = least > NEARNESS * size and (leaves or side * begin > NEARNESS * size) and side != 0.0
+    return not stays_away and not largest <= guards[k, ROUNDED]
+
+
+@helper
+def exactness(h, t):
+    """Return by how much (s) a step of length h to the time t ends where something switches."""
+    return EXACT * h + ROUNDING * abs(t)
+
+
+@helper
+def late_by(guards):
+    """Return by how much (s) a step ends too late for what switches first; too soon if it is negative."""
+    late = -np.inf
+    for k in range(guards.shape[0]):
+        fall = -guards[k, SIDE] * guards[k, RATE]
+        if fall > 0.0:
+            late = max(late, -guards[k, SIDE] * guards[k, VALUE] / fall)
+    return late
+
+
+@helper
+def change_sides(guards, exact):
+    """Let gaps that are at zero at the end of a step, as `exact` (s) as that is, be on their other sides; return how many."""
+    found = 0
+    for k in range(guards.shape[0]):
+        side, value, rate = guards[k, SIDE], guards[k, VALUE], guards[k, RATE]
+        sign = (1.0 if value > 0.0 else 0.0) - (1.0 if value < 0.0 else 0.0)
+        moving = (1.0 if rate > 0.0 else 0.0) - (1.0 if rate < 0.0 else 0.0)
+        if side != 0.0 and guards[k, CLOSE] > 0.0 and side * value <= -side * rate * exact:
+            guards[k, SIDE] = moving if rate != 0.0 else -side
+            guards[k, SWITCHED] += 1.0
+            found += 1
+        if abs(value) > exact * abs(rate):
+            guards[k, SIDE] = sign
+    return found
+
+
+@helper
+def zero_between(h, a, b, rate_a, rate_b):
+    """Return in which part of a time h a cubic passes zero: it is a > 0 at first, then b <= 0, with rates there."""
+    p, r = h * rate_a, h * rate_b
+    c, d = 3.0 * (b - a) - 2.0 * p - r, 2.0 * (a - b) + p + r
+    low, high, x = 0.0, 1.0, a / (a - b)
+    for _ in range(60):  # all digits, by bisections alone
+        value, slope = a + x * (p + x * (c + x * d)), p + x * (2.0 * c + 3.0 * d * x)
+        if value > 0.0:
+            low = x
+        else:
+            high = x
+        then = x - value / slope if slope < 0.0 else low
+        if not low < then < high:
+            then = 0.5 * (low + high)
+        if abs(then - x) <= 1e-12 * x:
+            break
+        x = then
+    return x

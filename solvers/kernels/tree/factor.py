@@ -44,11 +44,26 @@ def factor(tree, matrix):
 
 @helper
 def solve_rows(tree, factors, x):
-    """Replace the columns of x (nv x m) by ``M^-1 x``."""
-    n, m = tree.shape[1], x.shape[1]
-    for p in range(n - 1, -1, -1):
+    """Replace the columns of x (nv x m) by ``M^-1 x``.
+
+    Rows go two at a time: a coordinate with the one before it, where these follow each other; and two that come before it, the
+    last of an odd number with itself, of which it takes nothing.
+    """
+    n, m, p = tree.shape[1], x.shape[1], tree.shape[1] - 1
+    while p >= 0:
         k = tree[0, p]
-        i = tree[1, k]
+        i, p = tree[1, k], p - 1
+        if i >= 0 and tree[0, p] == i:
+            share, p = factors[k, i], p - 1
+            for c in range(m):
+                x[i, c] -= share * x[k, c]
+            j = tree[1, i]
+            while j >= 0:
+                share, other = factors[k, j], factors[i, j]
+                for c in range(m):
+                    x[j, c] -= share * x[k, c] + other * x[i, c]
+                j = tree[1, j]
+            continue
         while i >= 0:
             share = factors[k, i]
             for c in range(m):
@@ -61,10 +76,14 @@ def solve_rows(tree, factors, x):
             x[k, c] *= inverse
         i = tree[1, k]
         while i >= 0:
-            share = factors[k, i]
+            j, share, other = tree[1, i], factors[k, i], 0.0
+            if j >= 0:
+                other = factors[k, j]
+            else:
+                j = i
             for c in range(m):
-                x[k, c] -= share * x[i, c]
-            i = tree[1, i]
+                x[k, c] -= share * x[i, c] + other * x[j, c]
+            i = tree[1, j]
 
 
 @helper

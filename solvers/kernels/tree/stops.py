@@ -6,21 +6,30 @@ import math
 
 import numpy as np
 
+from titop.blocks.joints.impact import HERTZ
 from titop.solvers.kernels.interface.layout import STOP
 from titop.solvers.native.kernel import helper
 
 
 @helper
-def impact_push(depth, rate, stiffness, dissipation):
-    """Return ``stiffness depth^1.5 (1 + dissipation rate)`` at a depth > 0, and zero where it would pull."""
+def impact_push(depth, rate, stiffness, dissipation, exponent):
+    """Return ``stiffness depth^exponent (1 + dissipation rate)`` at a depth >= 0, and zero where it would pull."""
     share = 1.0 + dissipation * rate
-    return stiffness * depth * np.sqrt(depth) * share if share.real > 0.0 else 0.0 * share
+    return _elastic(depth, stiffness, exponent) * (share if share.real > 0.0 else 0.0 * share)
 
 
 @helper
-def impact_energy(depth, stiffness):
-    """Return the stored energy ``stiffness depth^2.5 / 2.5`` at a depth >= 0."""
-    return stiffness * depth * depth * math.sqrt(depth) / 2.5
+def impact_energy(depth, stiffness, exponent):
+    """Return the stored energy ``stiffness depth^(exponent + 1) / (exponent + 1)`` at a depth >= 0."""
+    return _elastic(depth, stiffness, exponent) * depth / (exponent + 1.0)
+
+
+@helper
+def _elastic(depth, stiffness, exponent):
+    if exponent == HERTZ:
+        return stiffness * depth * np.sqrt(depth)
+    some = depth if depth.real > 0.0 else 0.0 * depth + 1.0
+    return stiffness * depth * np.exp((exponent - 1.0) * np.log(some))
 
 
 @helper
@@ -29,7 +38,7 @@ def stop_load(floats, row, x, rate):
     if floats[row, STOP + 2] == 0.0:
         return 0.0
     depth, side = _depth(floats, row, x)
-    return side * impact_push(depth, side * rate, floats[row, STOP + 2], floats[row, STOP + 3])
+    return side * impact_push(depth, side * rate, floats[row, STOP + 2], floats[row, STOP + 3], HERTZ)
 
 
 @helper
@@ -49,7 +58,7 @@ def stop_slopes(floats, row, x, rate):
 def stop_energy(floats, row, x):
     """Return the energy of a coordinate's stop (J)."""
     stiffness = floats[row, STOP + 2]
-    return impact_energy(_depth(floats, row, x)[0], stiffness) if stiffness > 0.0 else 0.0
+    return impact_energy(_depth(floats, row, x)[0], stiffness, HERTZ) if stiffness > 0.0 else 0.0
 
 
 @helper

@@ -6,7 +6,7 @@ known beforehand, such as accelerations, are columns too, as many as there are e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced_in_units, separate_parts
 from titop.solvers.support.equal_sizes import equal_sizes
 
 #: Singular values below this part of the largest one count as zero where a matrix is split into factors.
@@ -65,6 +66,11 @@ class Signal:
     def __getitem__(self, index: Any) -> Signal:
         return Signal(self.rows[index if not isinstance(index, int) else slice(index, index + 1)])
 
+    def key(self) -> tuple[int, bytes]:
+        """Return what tells it from other signals of its loop."""
+        width = max(np.flatnonzero(self.rows.any(axis=0)), default=-1) + 1
+        return len(self.rows), self.rows[:, :width].tobytes()
+
     @property
     def is_zero(self) -> bool:
         """Whether nothing drives it."""
@@ -90,7 +96,11 @@ class Affine(NamedTuple):
 
     def column(self) -> Affine:
         """Return a vector as a matrix of one column."""
-        return Affine(self.value[:, None], tuple((delta, slope[:, None]) for delta, slope in self.slopes))
+        return self.mapped(lambda vector: vector[:, None])
+
+    def mapped(self, function: Callable[[Array], Array]) -> Affine:
+        """Return a linear function of it."""
+        return Affine(function(self.value), tuple((delta, function(slope)) for delta, slope in self.slopes))
 
 
 class Solved(NamedTuple):
@@ -107,6 +117,7 @@ class Loop:
         self.kinds: list[str] = []
         self.drives: dict[int, Array] = {}
         self._equations: list[Signal] = []
+        self._known: dict[tuple[Any, ...], Any] = {}
 
     def columns(self, kind: str, n: int) -> Signal:
         """Return n new signals: states ``"x"``, inputs ``"u"``, unknowns ``"?"`` or channels ``"δ name"``."""
@@ -123,19 +134,32 @@ class Loop:
         for row, driving in zip(returned.rows, by.rows, strict=True):
             self.drives[int(np.flatnonzero(row)[0])] = driving
 
+    def once(self, key: tuple[Any, ...], signal: Signal, made: Callable[[], Any]) -> Any:
+        """Return what is made of a signal, made but once: other channels that return the same would be left out later."""
+        whole = *key, signal.key()
+        if whole not in self._known:
+            self._known[whole] = made()
+        return self._known[whole]
+
     def times(self, delta: str, z: Signal) -> Signal:
         """Return ``δ z``, a channel for each signal that is not zero."""
-        acting = np.flatnonzero(z.rows.any(axis=1))
-        returned = self.opened(delta, len(acting))
-        self.drive(returned, z[acting])
-        return np.eye(len(z))[:, acting] @ returned
+        return stacked(*(self.once(("times", delta), z[k], lambda k=k: self._channel(delta, z[k])) for k in range(len(z))))  # type: ignore[misc]
+
+    def _channel(self, delta: str, z: Signal) -> Signal:
+        """Return ``δ z`` of one signal."""
+        if z.is_zero:
+            return zeros(1)
+        returned = self.opened(delta, 1)
+        self.drive(returned, z)
+        return returned
 
     def term(self, delta: str, matrix: Array, signal: Signal) -> Signal:
-        """Return ``δ matrix signal`` with as many channels as the matrix has rank."""
-        if signal.is_zero:
+        """Return ``δ matrix signal`` with as many channels as the matrix has rank on what is not zero."""
+        acting = signal.rows.any(axis=1)
+        if not acting.any():
             return zeros(len(matrix))
-        left, right = factors(matrix)
-        return left @ self.times(delta, right @ signal)
+        left, right = factors(matrix[:, acting])
+        return left @ self.times(delta, right @ signal[acting])
 
     def applied(self, matrix: Affine, signal: Signal) -> Signal:
         """Return an uncertain matrix times a signal."""
@@ -157,11 +181,17 @@ class Loop:
         """
         if factor.is_zero:
             return zeros(len(value))
-        needed = constants.needed(value)
-        returned = {column: self.columns(constants.kinds[column], 1) for column in needed}
-        for column, own in returned.items():
-            self.drive(own, self._repeated(constants.drives[column], returned, factor))
-        return stacked(*(self._repeated(row, returned, factor) for row in value.rows))
+        row = factor.rows[0]
+        if self is constants and not row[1:].any():
+            return value * row[0]
+        top = row[np.abs(row).argmax()]
+        one = Signal(row[None] / top)
+        returned: dict[int, Signal] = self.once(("product", id(constants)), one, dict)
+        new = [column for column in constants.needed(value) if column not in returned]
+        returned |= {column: self.columns(constants.kinds[column], 1) for column in new}
+        for column in new:
+            self.drive(returned[column], self._repeated(constants.drives[column], returned, one))
+        return stacked(*(self._repeated(row, returned, one) for row in value.rows)) * top
 
     @staticmethod
     def _repeated(row: Array, returned: dict[int, Signal], factor: Signal) -> Signal:
@@ -202,45 +232,61 @@ class Loop:
         """Let signals be zero."""
         self._equations.append(equation)
 
-    def solved(self, rates: Signal, outputs: Signal) -> Solved:
+    def solved(self, rates: Signal, outputs: Signal, reduce: bool = False) -> Solved:
         """Return the loop with its unknowns solved for, channels in order of their deltas' first appearance.
+
+        Channels that nothing reaches or shows before are left out first, if asked for: these are told most clearly there.
 
         Raises
         ------
         ModelError
             Where the equations leave unknowns undetermined.
         """
-        width, kinds = len(self.kinds), np.array(self.kinds, dtype=object)
-        deltas = dict.fromkeys(kind for kind in self.kinds if kind.startswith("δ "))
-        channels = [k for delta in deltas for k in np.flatnonzero(kinds == delta).tolist()]
-        order = np.array([*channels, *np.flatnonzero(kinds == "x"), *np.flatnonzero(kinds == "u")], dtype=int)
-        driving = [Signal(self.drives[k][None]) for k in channels]
-        rows = stacked(*driving, rates, outputs).padded(width)
-        unknown = np.flatnonzero(kinds == "?")
+        deltas = [*dict.fromkeys(kind for kind in self.kinds if kind.startswith("δ "))]
+        kinds = np.array(self.kinds, dtype=object)
+        channels, unknown, *given = (np.flatnonzero(np.isin(kinds, kind)) for kind in (deltas, "?", "x", "u"))
+        channels = channels[np.argsort([deltas.index(kind) for kind in kinds[channels]], kind="stable")]
+        equations = stacked(*self._equations)
+        rows = stacked(*(Signal(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
+        rows = rows[:, np.concatenate([channels, unknown, *given])]
+        n, sizes = len(channels), [int((kinds == delta).sum()) for delta in deltas]
+        if reduce and n:
+            small = reduced_in_units(Fractional(rows[:n, :n], rows[:n, n:], rows[n:, :n], rows[n:, n:], (*sizes, 0)))
+            rows, n, sizes = np.block([[small.A, small.B], [small.C, small.D]]), len(small.A), [*small.sizes[:-1]]
         if len(unknown):
-            equations = stacked(*self._equations).padded(width)
-            rows = _difference(rows[:, order], rows[:, unknown], _solution(equations[:, unknown], equations[:, order]))
-        else:
-            rows = rows[:, order]
-        return Solved(rows, tuple(self.kinds[k].removeprefix("δ ") for k in channels))
+            of, to = slice(n, n + len(unknown)), slice(n, n + len(equations))
+            solved_for, others = np.delete(rows, to, axis=0), np.delete(rows[to], of, axis=1)
+            rows = _difference(np.delete(solved_for, of, axis=1), solved_for[:, of], _solution(rows[to, of], others))
+        return Solved(rows, tuple(np.repeat([delta.removeprefix("δ ") for delta in deltas], sizes).tolist()))
 
 
 def factors(matrix: Array) -> tuple[Array, Array]:
     """Return factors ``matrix = left right`` of as many columns and rows as it has rank; unit rows where there are some.
 
+    Parts that share no row and no column are split each for itself, so that rounding joins nothing that is apart.
+    """
+    found = [(rows, columns, *_part_factors(matrix[np.ix_(rows, columns)])) for rows, columns in separate_parts(matrix)]
+    rank, first = sum(len(part[3]) for part in found), 0
+    left, right = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
+    for rows, columns, own_left, own_right in found:
+        own = slice(first, first + len(own_right))
+        left[rows, own], right[own, columns] = own_left, own_right
+        first = own.stop
+    return left, right
+
+
+def _part_factors(matrix: Array) -> tuple[Array, Array]:
+    """Return the factors of one part.
+
     The rank is that in units in which rows, and columns, are as large as each other: bending of a small beam counts beside its
     stretching.
     """
-    rows, columns = np.flatnonzero(matrix.any(axis=1)), np.flatnonzero(matrix.any(axis=0))
-    own = matrix[np.ix_(rows, columns)]
-    left_units, right_units = equal_sizes(own)
-    left, sizes, right = np.linalg.svd(own / left_units / right_units, full_matrices=False)
+    left_units, right_units = equal_sizes(matrix)
+    left, sizes, right = np.linalg.svd(matrix / left_units / right_units, full_matrices=False)
     rank = decided_rank(sizes, _RANK * sizes.max(initial=0.0))
-    if rank == len(rows):
-        return np.eye(len(matrix))[:, rows], matrix[rows]
-    first, second = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
-    first[rows], second[:, columns] = left_units * left[:, :rank] * sizes[:rank], right[:rank] * right_units
-    return first, second
+    if rank == len(matrix):
+        return np.eye(rank), matrix
+    return left_units * left[:, :rank] * sizes[:rank], right[:rank] * right_units
 
 
 def _difference(matrix: Array, left: Array, right: Array) -> Array:
@@ -252,28 +298,16 @@ def _difference(matrix: Array, left: Array, right: Array) -> Array:
 
 def _solution(matrix: Array, right: Array) -> Array:
     """Return the unknowns for each right-hand side; those that no equation joins are solved for apart, zeros between them."""
-    solution = np.zeros_like(right)
-    for rows, columns in _parts(matrix):
+    solution = np.full_like(right, np.nan)
+    for rows, columns in separate_parts(matrix):
         own, own_right = matrix[np.ix_(rows, columns)], right[rows]
         scale = np.abs(own).max(axis=1, initial=0.0)[:, None]
         scale[scale == 0] = 1.0
         try:
             solution[columns] = np.linalg.solve(own / scale, own_right / scale)
         except np.linalg.LinAlgError:
-            solution[columns] = np.nan
+            break
     if not np.isfinite(solution).all():
         advice = "see tt.linearize at the middle of the ranges"
         raise ModelError(Finding("singular-loop", "point", "accelerations undetermined", "a system that moves", advice))
     return solution
-
-
-def _parts(matrix: Array) -> list[tuple[Array, Array]]:
-    """Return rows and columns of the parts into which a matrix falls."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(matrix)
-    joined = np.zeros((2 * n, 2 * n))
-    joined[:n, n:] = matrix != 0
-    count, part = connected_components(csr_array(joined), directed=False)
-    return [(np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in range(count)]

@@ -11,6 +11,9 @@ from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.lft.fractions.interpolation import Polynomial
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, stacked
 
+#: From a matrix (6, 6; its rows one after the other) to its transpose.
+TRANSPOSED = np.eye(36).reshape(6, 6, 36).transpose(1, 0, 2).reshape(36, 36)
+
 
 class Step(Protocol):
     """From a frame to the next."""
@@ -82,6 +85,9 @@ class Turn(NamedTuple):
         return (self.delta,)
 
     def turned(self, loop: Loop, x: Signal, back: bool = False) -> Signal:
+        return loop.once((self.delta, self.slope, back, *self.axis), x, lambda: self._turned(loop, x, back))  # type: ignore[no-any-return]
+
+    def _turned(self, loop: Loop, x: Signal, back: bool) -> Signal:
         if x.is_zero:
             return x
         plane = np.linalg.svd(self.axis[None])[2][1:].T
@@ -140,13 +146,23 @@ class PolynomialShift(NamedTuple):
 
 def lever(loop: Loop, arm: Affine, x: Signal) -> Signal:
     """Return ``arm x``, the cross product of an uncertain vector and a signal."""
-    return loop.applied(Affine(skew(arm.value), tuple((delta, skew(slope)) for delta, slope in arm.slopes)), x)
+    return loop.applied(arm.mapped(skew), x)
 
 
 def moved_outwards(loop: Loop, steps: Iterable[Step], x: Signal) -> Signal:
     """Return motions (6) of the frame to which steps lead."""
     for step in steps:
         x = step.motion(loop, x)
+    return x
+
+
+def squares_outwards(loop: Loop, steps: Iterable[Step], x: Signal) -> Signal:
+    """Return a symmetric matrix (36, row by row) of products of motions of the frame to which steps lead."""
+    if x.is_zero:
+        return x
+    for step in steps:
+        for _ in range(2):
+            x = TRANSPOSED @ stacked(*(step.motion(loop, x[6 * k : 6 * k + 6]) for k in range(6)))
     return x
 
 

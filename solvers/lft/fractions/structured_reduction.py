@@ -15,6 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.solvers.support.equal_sizes import equal_sizes
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
 #: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the
@@ -132,10 +133,20 @@ def spread(joined: Array, found: Array) -> Array:
         found = more
 
 
+def reduced_in_units(model: Fractional) -> Fractional:
+    """Return what `reduced` does of a model without states whose inputs and outputs have units of their own."""
+    points = np.random.default_rng(0).uniform(-1.0, 1.0, (3, len(model.sizes)))
+    rows, columns = equal_sizes(np.sum([np.abs(at(model, point)) for point in points], axis=0))
+    alike = model._replace(B=model.B / columns, C=model.C / rows, D=model.D / rows / columns)
+    small = reduced(alike, points=points)
+    return small._replace(B=small.B * columns, C=small.C * rows, D=model.D)
+
+
 def _narrowed(model: Fractional, new: tuple[float, float]) -> Fractional:
-    """Return a model with what is reached, then what is seen of it."""
-    dual = model.projected(_kept(model, new)).dual()
-    return dual.projected(_kept(dual, new)).dual()
+    """Return a model with what is seen, then what is reached of it: the less is seen the more certain is what is reached."""
+    dual = model.dual()
+    seen = dual.projected(_kept(dual, new)).dual()
+    return seen.projected(_kept(seen, new))
 
 
 def _difference(found: Array, right: Array) -> float:
@@ -239,8 +250,34 @@ def _beyond(basis: Array, vectors: Array, noise: Array, least: tuple[float, floa
     rest = vectors[:, kept] / floor
     for _ in range(2):
         rest = rest - basis @ (basis.T @ rest)
-    left, sizes, right = np.linalg.svd(rest, full_matrices=False)
+    left, sizes, right = _apart(rest)
     new = decided_rank(sizes, 1.0, _WIDE)
     found: Array = left[:, :new]
     noises = np.minimum(np.linalg.norm(right[:new] * (noise[kept] / floor), axis=1) / sizes[:new], _TURNED)
     return found - basis @ (basis.T @ found), noises
+
+
+def _apart(matrix: Array) -> tuple[Array, Array, Array]:
+    """Return a singular value decomposition whose vectors join nothing that shares no row and no column."""
+    left, sizes, right = [np.zeros((len(matrix), 0))], [np.zeros(0)], [np.zeros((0, matrix.shape[1]))]
+    for rows, columns in separate_parts(matrix):
+        own_left, own_sizes, own_right = np.linalg.svd(matrix[np.ix_(rows, columns)], full_matrices=False)
+        left.append(np.eye(len(matrix))[:, rows] @ own_left)
+        sizes.append(own_sizes)
+        right.append(own_right @ np.eye(matrix.shape[1])[columns])
+    order = np.argsort(-np.concatenate(sizes), kind="stable")
+    return np.hstack(left)[:, order], np.concatenate(sizes)[order], np.vstack(right)[order]
+
+
+def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
+    """Return rows and columns of the parts into which a matrix falls, without rows and columns of zeros."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, m = matrix.shape
+    of, to = np.nonzero(matrix)
+    if len(of) == n * m:
+        return [(np.arange(n), np.arange(m))] if n * m else []
+    _, part = connected_components(coo_array((np.ones(len(of)), (of, n + to)), shape=(n + m, n + m)), directed=False)
+    parts = ((np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in np.unique(part))
+    return [(rows, columns) for rows, columns in parts if len(rows) and len(columns)]

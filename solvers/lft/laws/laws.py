@@ -6,41 +6,64 @@ operating point itself (a constant of the loop of constants) and of small change
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
-from titop.blocks.basics.spatial import Array, twist_cross
+from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.solvers.lft.fractions.interpolation import Polynomial
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, stacked, zeros
-from titop.solvers.lft.fractions.steps import lever
+from titop.solvers.lft.fractions.steps import Step, lever, moved_outwards, squares_outwards
 
-#: ``-ad(e_i)^T`` of each unit twist (6, 6, 6).
-FORCE_CROSS = np.array([-twist_cross(unit).T for unit in np.eye(6)])
+#: ``e_i x e_j`` (3, 3, 3) as ``sum_k CROSSED[k, i, j] e_k``.
+_CROSSED = np.array([skew(unit) for unit in np.eye(3)]).transpose(1, 0, 2)
+#: ``w x v`` of a twist from the products of its entries (3, 36).
+CONVECTIVE = np.pad(_CROSSED.transpose(0, 2, 1), ((0, 0), (0, 3), (3, 0))).reshape(3, 36)
+#: ``w w^T`` from the products (9, 36).
+_OF_SPIN = np.eye(36).reshape(6, 6, 36)[3:, 3:].reshape(9, 36)
+#: The gradient of accelerations ``alpha x p + w x (w x p)`` by p from alpha and ``w w^T`` (9, 12).
+_GRADIENT = np.hstack([np.array([skew(unit).ravel() for unit in np.eye(3)]).T, np.eye(9) - np.outer(np.eye(3), np.eye(3))])
 
 
 class Rest(NamedTuple):
-    """The motion of a block at the operating point: twist and acceleration (6) of its parent port."""
+    """The motion of a block at the operating point: twist and acceleration (6) of its parent port, ``V V^T`` (36)."""
 
     twist: Signal
     acceleration: Signal
+    products: Signal
+
+    def moved(self, constants: Loop, steps: Iterable[Step]) -> Rest:
+        """Return the motion of the frame to which steps lead."""
+        twist, acceleration = (moved_outwards(constants, steps, x) for x in self[:2])
+        return Rest(twist, acceleration, squares_outwards(constants, steps, self.products))
 
 
 class Change(NamedTuple):
-    """Small changes: displacement, twist and acceleration (6) of the parent port, and of own coordinates."""
+    """Small changes: displacement, twist, acceleration (6) of the parent port and ``V V^T`` (36), and of own coordinates.
+
+    Products of uncertain twists with changes of these are gathered where they arise and go outwards with the motion, so that
+    uncertain steps act on both in the same order.
+    """
 
     displacement: Signal
     twist: Signal
     acceleration: Signal
+    products: Signal
     q: Signal
     v: Signal
     a: Signal
+
+    def moved(self, loop: Loop, steps: Iterable[Step]) -> Change:
+        """Return the changes of the frame to which steps lead."""
+        displacement, twist, acceleration = (moved_outwards(loop, steps, x) for x in self[:3])
+        products = squares_outwards(loop, steps, self.products)
+        return self._replace(displacement=displacement, twist=twist, acceleration=acceleration, products=products)
 
 
 class BlockLaw(Protocol):
@@ -54,42 +77,42 @@ class BlockLaw(Protocol):
 
 
 class RigidLaw(NamedTuple):
-    """``W = D A - ad(V)^T D V`` with ``D = J^T diag(m, I) J``, J the shift to the centre of mass.
+    """``F = m (a + w x v + B c)`` and ``I alpha + w x (I w) + c x F``, ``B p = alpha x p + w x (w x p)``.
+
+    Linear in the acceleration and the products of the twist's entries, which both change alike.
 
     Attributes
     ----------
     mass : Affine
         A matrix (1, 1), kg.
     com : Affine
-        A vector (3), m.
+        A vector c (3), m.
     inertia : Affine
-        A matrix (3, 3), kg m^2.
+        A matrix I (3, 3), kg m^2.
     """
 
     mass: Affine
     com: Affine
     inertia: Affine
 
-    def inertia_times(self, loop: Loop, x: Signal) -> Signal:
-        """Return ``D x`` (6)."""
-        masses = Affine(self.mass.value * np.eye(3), tuple((delta, slope * np.eye(3)) for delta, slope in self.mass.slopes))
-        force = loop.applied(masses, x[:3] - lever(loop, self.com, x[3:]))
-        return stacked(force, loop.applied(self.inertia, x[3:]) + lever(loop, self.com, force))
-
     def at_rest(self, constants: Loop, rest: Rest) -> Signal:
-        momentum = self.inertia_times(constants, rest.twist)
-        return self.inertia_times(constants, rest.acceleration) + constants.bilinear(
-            constants, FORCE_CROSS, momentum, rest.twist
-        )
+        return self._wrench(constants, rest)
 
     def change(self, loop: Loop, constants: Loop, rest: Rest, change: Change) -> Signal:
-        total = self.inertia_times(loop, change.acceleration)
-        if rest.twist.is_zero:
-            return total
-        momentum = self.inertia_times(constants, rest.twist)
-        total += loop.bilinear(constants, FORCE_CROSS, momentum, change.twist)
-        turned = self.inertia_times(loop, change.twist)
-        return total + loop.bilinear(constants, FORCE_CROSS.transpose(2, 1, 0), rest.twist, turned)
+        return self._wrench(loop, change)
+
+    def _wrench(self, loop: Loop, motion: Rest | Change) -> Signal:
+        point = motion.acceleration[:3] + CONVECTIVE @ motion.products
+        turning = stacked(motion.acceleration[3:], _OF_SPIN @ motion.products)
+        of_centre = point + loop.applied(self.com.mapped(lambda c: np.kron(np.eye(3), c) @ _GRADIENT), turning)
+        force = loop.applied(self.mass.mapped(lambda mass: mass * np.eye(3)), of_centre)
+        return stacked(force, loop.applied(self.inertia.mapped(_moments), turning) + lever(loop, self.com, force))
+
+
+def _moments(inertia: Array) -> Array:
+    """Return ``I alpha + w x (I w)`` from alpha and ``w w^T`` (3, 12)."""
+    gyroscopic = np.einsum("ijk,kl->ijl", _CROSSED, inertia).reshape(3, 9)
+    return np.hstack([inertia, gyroscopic])
 
 
 class SampledLaw(NamedTuple):

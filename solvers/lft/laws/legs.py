@@ -16,7 +16,7 @@ from titop.blocks.contract.block_law import current_form
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.lft.fractions.loops import Affine, Loop, Signal, zeros
-from titop.solvers.lft.fractions.steps import Rotate, Shift, Step, Turn, carried_back, moved_outwards
+from titop.solvers.lft.fractions.steps import Rotate, Shift, Step, Turn, carried_back
 from titop.solvers.lft.laws.changed_blocks import ChangedBlock
 from titop.solvers.lft.laws.laws import Change, Rest
 from titop.solvers.lft.laws.moved_ports import moved_port, moving_names
@@ -34,19 +34,15 @@ class Leg(NamedTuple):
 
     def rest(self, constants: Loop, rest: Rest, v: Signal, a: Array) -> Rest:
         """Return the motion at the end at the operating point; `v` and `a` those of all own coordinates of the block."""
-        before = self._rest_before(constants, rest)
+        before = rest.moved(constants, self.steps)
         return before if self.own is None else self.own.rest(constants, before, v, a)
 
     def change(self, loop: Loop, constants: Loop, start: Rest, change: Change, v: Signal, a: Array) -> Change:
         """Return the small changes at the end."""
-        displacement, twist, acceleration = (moved_outwards(loop, self.steps, x) for x in change[:3])
-        before = change._replace(displacement=displacement, twist=twist, acceleration=acceleration)
+        before = change.moved(loop, self.steps)
         if self.own is None:
             return before
-        return self.own.change(loop, constants, self._rest_before(constants, start), before, v, a)
-
-    def _rest_before(self, constants: Loop, rest: Rest) -> Rest:
-        return Rest(*(moved_outwards(constants, self.steps, x) for x in rest))
+        return self.own.change(loop, constants, start.moved(constants, self.steps), before, v, a)
 
     def rest_back(self, constants: Loop, wrench: Signal, n: int) -> tuple[Signal, Signal]:
         """Return wrench (6) about the start and efforts (n) of a wrench about the end, at the operating point."""

@@ -18,12 +18,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.loops import Loop, Signal, stacked
+from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
 from titop.solvers.lft.laws.laws import BlockLaw, Change, Rest
 
-#: Pairs of entries of a twist, and where ``v_i v_j`` of all i stands for each j.
+#: Pairs of entries of a twist, and these among all products (21, 36).
 _PAIRS = tuple(combinations_with_replacement(range(6), 2))
-_PRODUCTS = np.array([[[float(pair == (i, j)) for i in range(6)] for pair in _PAIRS] for j in range(6)])
+_CHOSEN = np.eye(36)[[6 * i + j for i, j in _PAIRS]]
 
 #: By how much a law at another twist may differ from the polynomial, in parts of the largest entry of a column.
 _EXACT = 1e-9
@@ -58,19 +58,26 @@ class SpunLaw(NamedTuple):
         return self.law.at_rest(constants, rest) + added @ powers
 
     def change(self, loop: Loop, constants: Loop, rest: Rest, change: Change) -> Signal:
-        moved = stacked(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
+        still = zeros(6)
+        moved = stacked(change.acceleration, change.a, change.q, change.v, still, change.displacement)
         added = np.concatenate([self.linear, self.quadratic])[:, :, :-1].transpose(2, 1, 0)
         acting = np.flatnonzero(added.any(axis=(1, 2)))
         more = loop.bilinear(constants, added[acting], self._powers(constants, rest), moved[acting])
         total = self.law.change(loop, constants, rest, change)
-        return total + more if len(acting) else total
+        # what the twist adds to the slopes by itself is the second derivative of the efforts: products stand in it alike
+        by_twist = self.linear[:, :, -13:-7]
+        slopes = by_twist.transpose(1, 0, 2)
+        products = slopes.reshape(len(slopes), 36) / 2 @ change.products - np.tensordot(self.middle, by_twist, 1) @ change.twist
+        return total + more + products if len(acting) else total + products
 
     def _powers(self, constants: Loop, rest: Rest) -> Signal:
         """Return how much the twist differs from that in the middle, and the products of these numbers."""
-        rows = rest.twist.padded(1).copy()
-        rows[:, 0] -= self.middle
-        beyond = Signal(rows)
-        return stacked(beyond, constants.bilinear(constants, _PRODUCTS, beyond, beyond))
+        rows, middle = rest.twist.padded(1).copy(), self.middle
+        rows[:, 0] -= middle
+        both = np.kron(np.eye(6), middle[:, None]) + np.kron(middle[:, None], np.eye(6))
+        products = (rest.products - both @ rest.twist).padded(1).copy()
+        products[:, 0] += np.outer(middle, middle).ravel()
+        return stacked(Signal(rows), _CHOSEN @ Signal(products))
 
 
 def spun_law(law: BlockLaw, law_at: LawAt, middle: Array, deltas: Sequence[str], spins: Sequence[str], block: str) -> SpunLaw:

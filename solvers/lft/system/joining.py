@@ -12,13 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import complex_step, trusted_step
+from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
-from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, load_derivatives
+from titop.blocks.interactions.interaction import (
+    Interaction,
+    load_derivatives,
+    loads_by_states,
+    rate_derivatives,
+    stepping,
+)
 from titop.graph.network.connections import Loop as Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
@@ -37,34 +42,45 @@ _ELSEWHERE, _SAME = 0.7, 1e-10
 
 
 class Acting(NamedTuple):
-    """An interaction: slopes of its wrenches and efforts by ``[xi of each port; V; q; v; u]``, its inputs `u` (m)."""
+    """An interaction: slopes of its wrenches, efforts and the rates of its states by ``[xi of each port; V; q; v; u; x]``.
+
+    Inputs are `u` (m), states of the first order x (k).
+    """
 
     joined: Joined
     slopes: Polynomial
 
-    def push(self, tree: Tree, changes: Changes, u: Signal) -> Signal:
-        """Apply what changes of its wrenches, the inputs of the model changed by `u` (nu); return that of its efforts (nv)."""
+    def push(self, tree: Tree, changes: Changes, u: Signal) -> tuple[Signal, Signal]:
+        """Apply what changes of its wrenches; return that of its efforts (nv), and of the rates of its states (k).
+
+        The inputs of the model, with states behind them, are changed by `u` (nu + nx).
+        """
         loop, model = changes.loop, tree.state.model
         ports = [changes.at_port(*tree.place(str(ref))) for ref in self.joined.ports]
         entries = [model.assembly.place(name)[1] for name in self.joined.coordinates]
         chosen = np.eye(model.nv)[entries]
         moved = stacked(
             *(port.displacement for port in ports), *(port.twist for port in ports), chosen @ changes.q, chosen @ changes.v,
-            u[input_columns(model, self.joined)],
+            u[driving_places(model, self.joined)],
         )  # fmt: skip
         loads = self.slopes.applied(loop, moved)
         for k, ref in enumerate(self.joined.ports):
             changes.push(str(ref), loads[6 * k : 6 * k + 6])
-        return chosen.T @ loads[6 * len(ports) :] if entries else zeros(model.nv)
+        end = 6 * len(ports) + len(entries)
+        return chosen.T @ loads[6 * len(ports) : end] if entries else zeros(model.nv), loads[end:]
 
 
-def input_columns(model: Model, joined: Joined) -> slice:
-    """Return where the inputs of an interaction stand among the model's."""
-    return dict(model.inputs.acting).get(joined.closure.name, slice(0))
+def driving_places(model: Model, joined: Joined) -> list[int]:
+    """Return where the inputs and states of an interaction stand among the model's."""
+    where = dict(model.inputs.driving).get(joined.closure.name, slice(0))
+    places: list[int] = np.arange(model.inputs.count)[where].tolist()
+    return places
 
 
 def interactions(state: State, u: Array | None, uncertainty: Uncertainty) -> tuple[list[Acting], list[Applied]]:
-    """Return the interactions of a model, and what they apply to ports at the operating point, where inputs are `u` (nu).
+    """Return the interactions of a model, and what they apply to ports at the operating point.
+
+    There inputs, with states of the first order behind them, are `u` (nu + nx).
 
     Raises
     ------
@@ -76,7 +92,7 @@ def interactions(state: State, u: Array | None, uncertainty: Uncertainty) -> tup
     for joined in model.interactions:
         closure = joined.closure
         changing = ChangedBlock(model.assembly, closure, _own_names(model, joined, uncertainty), uncertainty)
-        motion = target_motion(model, joined, q, v, None if u is None else u[input_columns(model, joined)])
+        motion = target_motion(model, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
         p = len(joined.ports)
         relative = np.zeros((6 * max(p - 1, 0), 6 * p))
         for k in range(1, p):
@@ -86,10 +102,12 @@ def interactions(state: State, u: Array | None, uncertainty: Uncertainty) -> tup
 
         def loads(values: Mapping[str, float], motion=motion, changing=changing, relative=relative) -> Array:  # type: ignore[no-untyped-def]
             own = changing.at(values)
-            step = complex_step if is_titops_own(own) else trusted_step
+            step = stepping(own)
             slopes = load_derivatives(own, motion, step)
-            driven = step(lambda x: _loads(own, motion._replace(u=x)), motion.u)
+            driven = np.hstack([step(lambda x: _loads(own, motion._replace(u=x)), motion.u), loads_by_states(own, motion)])
             still = _loads(own, motion)[:, None]
+            if own.state_names:
+                slopes, driven, still = _with_rates(own, motion, slopes, driven, still)
             return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
 
         vectors = range(0, 12 * p, 3)  # displacements and twists of ports
@@ -109,6 +127,15 @@ def _loads(interaction: Interaction, motion: TargetMotion) -> Array:
     """Return all wrenches and efforts of an interaction (6 p + n)."""
     wrenches, efforts = interaction.act(motion)
     return np.concatenate([np.ravel(wrenches), efforts])
+
+
+def _with_rates(
+    interaction: Interaction, motion: TargetMotion, slopes: Array, driven: Array, still: Array
+) -> tuple[Array, Array, Array]:
+    """Return slopes by the motion, by inputs and states, and what is there, with rows of the rates of the states."""
+    rates, count = rate_derivatives(interaction, motion), driven.shape[1]
+    here = np.asarray(interaction.state_rates(motion))[:, None]
+    return np.vstack([slopes, rates[:, :-count]]), np.vstack([driven, rates[:, -count:]]), np.vstack([still, here])
 
 
 def _own_names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
@@ -132,7 +159,7 @@ def _other_motions(
         moved = {path: value for path, value in there.items() if value != here[path]}
         q_there, v_there = changed_state(model, q, v, moved)
         if (q_there != q).any() or (v_there != v).any():
-            yield own.name, target_motion(model, joined, q_there, v_there, motion.u)
+            yield own.name, target_motion(model, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
 
 
 class Constraints:
@@ -157,7 +184,9 @@ class Constraints:
             advice = "in systems with closures or gears, only points at rest are exact: trim it, or use tt.lpv"
             raise ModelError(Finding("moving-closure", "point", "rates or accelerations", "a point at rest", advice))
         self.model, self.q, self.gears = model, point.q, model.gear_constraints
-        carried = model.carried(point.q, point.v, a, model.external_pushes(point.wrenches, point.u), point.u, point.tau)
+        carried = model.carried(
+            point.q, point.v, a, model.external_pushes(point.wrenches, point.driving), point.driving, point.tau
+        )
         self._loops: list[tuple[Joined, tuple[Array, Array], Array]] = []
         self.applied: list[Applied] = []
         row = 0

@@ -85,7 +85,7 @@ class Tree:
         self.laws: list[BlockLaw | None] = [None]
         for k, node in enumerate(self.nodes[1:], start=1):
             rest = self.rests[k]
-            twist, acceleration = (signal.padded(1)[:, 0] for signal in rest)
+            twist, acceleration = (signal.padded(1)[:, 0] for signal in rest[:2])
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             at = At(*own, twist, acceleration, *self.poses[k], assembly.gravity, driven(node))
             coordinates = OwnCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
@@ -132,13 +132,11 @@ class Tree:
 
     def _rest_outwards(self) -> list[Rest]:
         base = np.vstack([-np.eye(3), np.zeros((3, 3))]) @ self.gravity
-        rests = [Rest(zeros(6), base)]
+        rests = [Rest(zeros(6), base, zeros(36))]
         for k, node in enumerate(self.nodes[1:], start=1):
             parent = self.nodes[node.parent]
             rest = self.rest_at(rests[node.parent], node.parent, parent, node.port)
-            for step in self.mounts[k]:
-                rest = Rest(*(step.motion(self.constants, x) for x in rest))
-            rests.append(rest)
+            rests.append(rest.moved(self.constants, self.mounts[k]))
         return rests
 
     def rest_at(self, rest: Rest, k: int, node: Node, port: str | None) -> Rest:
@@ -214,22 +212,15 @@ class Changes:
     def __init__(self, tree: Tree, loop: Loop, q: Signal, v: Signal, a: Signal) -> None:
         self.tree, self.loop, self.q, self.v, self.a = tree, loop, q, v, a
         nothing = zeros(6)
-        self.at = [Change(nothing, nothing, nothing, zeros(0), zeros(0), zeros(0))]
+        self.at = [Change(nothing, nothing, nothing, zeros(36), zeros(0), zeros(0), zeros(0))]
         for k, node in enumerate(tree.nodes[1:], start=1):
-            moved = self.at_port(node.parent, node.port)
-            steps = tree.mounts[k]
-            displacement, twist, acceleration = (self._moved(steps, x) for x in moved[:3])
-            self.at.append(Change(displacement, twist, acceleration, q[node.v], v[node.v], a[node.v]))
+            moved = self.at_port(node.parent, node.port).moved(loop, tree.mounts[k])
+            self.at.append(moved._replace(q=q[node.v], v=v[node.v], a=a[node.v]))
         self.wrenches: list[Signal] = []
         self.efforts = zeros(tree.state.model.nv)
         self.carried: dict[int, Signal] = {}
         self.closing: dict[str, Signal] = {}
         self._pushed = [zeros(6) for _ in tree.nodes]
-
-    def _moved(self, steps: tuple[Step, ...], x: Signal) -> Signal:
-        for step in steps:
-            x = step.motion(self.loop, x)
-        return x
 
     def at_port(self, k: int, port: str | None) -> Change:
         """Return the changes at a port of a node."""

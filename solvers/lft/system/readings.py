@@ -11,6 +11,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import skew
 from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
 from titop.solvers.lft.fractions.steps import turned_outwards
+from titop.solvers.lft.laws.laws import CONVECTIVE
 from titop.solvers.lft.system.passes import Changes, Tree
 from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
@@ -28,6 +29,8 @@ class Moving(NamedTuple):
     q, v, a, tau : Signal (nv)
         Changes of coordinates, rates, accelerations and applied efforts.
     inputs : Signal
+    x : Signal (nx)
+        Changes of states of the first order.
     changes : Changes
     """
 
@@ -36,6 +39,7 @@ class Moving(NamedTuple):
     a: Signal
     tau: Signal
     inputs: Signal
+    x: Signal
     changes: Changes
 
 
@@ -103,15 +107,8 @@ def port_acceleration(tree: Tree, changes: Changes, k: int, port: str | None) ->
 
 def _specific_force(tree: Tree, moving: Moving, of: Quantity) -> Signal:
     """Return the change of ``a + w x v``, accelerations less gravity's."""
-    k, port = _place(tree, of)
-    change = moving.changes.at_port(k, port)
-    total = change.acceleration[:3]
-    twist = tree.rest_at(tree.rests[k], k, tree.nodes[k], port).twist
-    if twist.is_zero:
-        return total
-    loop, constants = moving.changes.loop, tree.constants
-    turned = loop.bilinear(constants, CROSS, twist[3:], change.twist[:3])
-    return total + turned - loop.bilinear(constants, CROSS, twist[:3], change.twist[3:])
+    change = moving.changes.at_port(*_place(tree, of))
+    return change.acceleration[:3] + CONVECTIVE @ change.products
 
 
 def _position(tree: Tree, moving: Moving, of: Quantity) -> Signal | None:
@@ -156,6 +153,7 @@ READINGS: dict[Kind, Any] = {
     Kind.RATE: lambda tree, moving, of: moving.v,
     Kind.ACCELERATION: lambda tree, moving, of: moving.a,
     Kind.EFFORT: lambda tree, moving, of: moving.tau,
+    Kind.OWN_STATE: lambda tree, moving, of: moving.x,
     Kind.MOMENTUM: _momentum,
     Kind.TWIST: _twist,
     Kind.PORT_ACCELERATION: _acceleration,

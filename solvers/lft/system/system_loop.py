@@ -42,7 +42,7 @@ class SystemLoop:
     a : (nv,) array
         Accelerations at the point, which all members share.
     states : int array
-        Entries of ``[dq; dv]``.
+        Entries of ``[dq; dv; dx]``.
     inputs, outputs : tuple of Signal
         Paths and units.
     frozen : tuple of str
@@ -59,22 +59,26 @@ class SystemLoop:
         self.a = accelerations_at(point, self.system_inputs)
         q, v = moved_state(point, middle)
         self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
-        self.acting, applied = interactions(State(model, q, v, self.a), point.u, uncertainty)
+        self.acting, applied = interactions(State(model, q, v, self.a), point.driving, uncertainty)
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
         self.tree = Tree(State(model, q, v, self.a), applied, self._driven, uncertainty)
         for joined in model.assembly.loops:
             refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = Loop(), model
         reduced = reduction(model, q, v, self.system_inputs.held, independent)
-        self.states = reduced.states
+        count = len(reduced.states) // 2
+        self.states = np.concatenate([reduced.states, 2 * model.nv + np.arange(model.nx)])
         rescaled = rescaled_coordinates(model, uncertainty)
         if rescaled.any():
             refuse_rescaled(model, rescaled, self.system_inputs, read_names("outputs", outputs))
-        self._build(self.states[: len(self.states) // 2], read_names("outputs", outputs))
+        self._build(self.states[:count], read_names("outputs", outputs))
 
-    def fractional(self, deltas: Sequence[str]) -> Fractional:
-        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states."""
-        solved = self.loop.solved(self._rates, self._outputs)
+    def fractional(self, deltas: Sequence[str], reduce: bool = False) -> Fractional:
+        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states.
+
+        Channels that nothing reaches or shows are left out if asked for, before.
+        """
+        solved = self.loop.solved(self._rates, self._outputs, reduce)
         names = np.array(solved.deltas, dtype=object)
         order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
         n = len(names) + len(self.states)
@@ -87,9 +91,10 @@ class SystemLoop:
         model, loop, inputs, nv = self.model, self.loop, self.system_inputs, self.model.nv
         free = np.flatnonzero(~inputs.held)
         others = np.eye(nv)[:, np.setdiff1d(free, independent)]
-        states = loop.columns("x", 2 * len(independent))
+        states, n = loop.columns("x", 2 * len(independent) + model.nx), len(independent)
         spread = np.eye(nv)[:, independent]
-        q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in _halves(states))
+        mechanical = states[:n], states[n : 2 * n]
+        q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in mechanical)
         given = loop.columns("u", len(inputs.channels))
         of_inputs, of_outputs = gains_of(
             self.uncertainty.paths(),
@@ -103,15 +108,15 @@ class SystemLoop:
         for push in self.tree.applied:
             changes.hold(push)
         self._push(changes, driven)
-        joined = self._join(changes, solved_for, driven)
+        joined, own_rates = self._join(changes, solved_for, driven, states[2 * n :])
         changes.inwards()
         applied = inputs.applied(nv) @ driven
         needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
-        moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, changes)
+        moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
         rates_q = v - model.bracket(self.tree.state.v) @ q
-        self._rates = stacked(rates_q[independent], a[independent])
+        self._rates = stacked(rates_q[independent], a[independent], *own_rates)
         found = [read(self.tree, moving, output, inputs) for output in outputs]
         self.frozen = tuple(signal.path for group, _, exact in found if not exact for signal in group.signals)
         self.inputs = inputs.signals
@@ -119,17 +124,23 @@ class SystemLoop:
         read_out = stacked(*(signal for _, signal, _ in found)) if found else zeros(0)
         self._outputs = scaled(loop, read_out, self._gains(of_outputs))
 
-    def _join(self, changes: Changes, solved_for: Array, driven: Signal) -> Signal:
-        """Apply interactions and closures; return their efforts (nv) on coordinates. Closures' rows join the loop."""
+    def _join(self, changes: Changes, solved_for: Array, driven: Signal, x: Signal) -> tuple[Signal, list[Signal]]:
+        """Apply interactions and closures; return their efforts (nv) on coordinates, and how their states `x` change.
+
+        Closures' rows join the loop.
+        """
         total, channels = zeros(self.model.nv), self.system_inputs.channels
+        rates: list[Signal] = []
         chosen = np.zeros((self.model.nu, len(channels)))
         for k, channel in enumerate(channels):
             if channel.kind == Kind.INPUT:
                 chosen[channel.entry, k] = 1.0
         for acting in self.acting:
-            total += acting.push(self.tree, changes, chosen @ driven)
+            efforts, own_rates = acting.push(self.tree, changes, stacked(chosen @ driven, x))
+            total += efforts
+            rates.append(own_rates)
         if self.constraints is None:
-            return total
+            return total, rates
         free = np.flatnonzero(~self.system_inputs.held)
         for kind, acted_on in (("displacement", free), ("twist", free), ("acceleration", solved_for)):
             rows = self.constraints.chosen(acted_on)
@@ -139,7 +150,7 @@ class SystemLoop:
         total += self.constraints.push(self.tree, changes, multipliers)
         if len(rows) < count:
             changes.closing.clear()  # redundant closures share what they carry in a way that parameters change
-        return total
+        return total, rates
 
     def _gains(self, names: Sequence[str | None]) -> list[Affine | None]:
         """Return the uncertain gains of inputs or outputs by name, None where they are certain."""
@@ -179,14 +190,9 @@ class SystemLoop:
 
     def _driven(self, node: Node) -> Array:
         """Return the slopes of the efforts of a block's own inputs at the point."""
-        pushes = own_pushes(self.point.model.external_pushes(None, self.point.u))
+        pushes = own_pushes(self.point.model.external_pushes(None, self.point.driving))
         n = node.block.nv
         return sum((push.derivatives(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
-
-
-def _halves(signal: Signal) -> tuple[Signal, Signal]:
-    n = len(signal) // 2
-    return signal[:n], signal[n:]
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:

@@ -72,6 +72,10 @@ class Equilibria:
             advice = "closures and gears keep what they carry at the point: use tt.lpv"
             found = "a system with closures or gears"
             raise ModelError(Finding("moving-closure", "equilibrium", found, "a tree", advice))
+        if model.nx:
+            found, expected = ", ".join(model.state_names[:4]), "a model without states of the first order"
+            advice = "these move with equilibria, which is not followed: leave equilibrium= out, or use tt.lpv"
+            raise ModelError(Finding("moving-states", "equilibrium", found, expected, advice))
         self.point, self.uncertainty, self._function, self._progress = point, uncertainty, function, progress
         self.paths = [f"{name}{end}" for end in (".q", ".v") for name in model.coordinate_names]
         self.paths += [f"{name}.u" for name in model.input_names]

@@ -74,23 +74,24 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
     u = moved_inputs(point, values)
 
     def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
-        pushes = model.external_pushes(point.wrenches, u)
+        whole = model.inputs.joined(u, point.x) if model.nx else u
+        pushes = model.external_pushes(point.wrenches, whole)
         driven = 0.0 if u is None else model.inputs.motors @ u
         return model.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
 
     tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
     if model.gear_constraints:
         before = point.model
-        pushes = before.external_pushes(point.wrenches, point.u)
-        carried = before.carried(point.q, point.v, a, pushes, point.u, point.tau)
+        pushes = before.external_pushes(point.wrenches, point.driving)
+        carried = before.carried(point.q, point.v, a, pushes, point.driving, point.tau)
         tau = tau - (model.closure_jacobian(q) - before.closure_jacobian(point.q)).T @ carried
-    return OperatingPoint(model, q, v, tau, u, point.wrenches)
+    return OperatingPoint(model, q, v, tau, u, point.wrenches, x=point.x)
 
 
 def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Array:
     """Return the accelerations (nv) at a point, but for what rounding leaves of them; none where it is an equilibrium."""
     if system_inputs.prescribed.any():
-        a = system_inputs.accelerations(point.model, point.q, point.v, point.tau, point.wrenches, point.u)
+        a = system_inputs.accelerations(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     else:
         a = point.residual
     if excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:

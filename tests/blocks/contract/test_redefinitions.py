@@ -44,12 +44,19 @@ def differences(found: dict[str, Array], expected: dict[str, Array]) -> list[str
     ]
 
 
-def answer(kind: str, change: Change, engine: str, derivatives: bool = False) -> dict[str, Array] | None:
-    """Return what a model with a subclass tells, None where it is refused by name."""
+#: What is wrong with some functions, changed alone, whichever engine follows them; laws of others are refused by `own-law`.
+REFUSED = {"input_matrix": "idle-inputs", "integrate": "not-unit"}
+
+
+def answer(
+    kind: str, change: Change, engine: str, derivatives: bool = False, refused: str | None = None
+) -> dict[str, Array] | None:
+    """Return what a model with a subclass tells, None where it is `refused` by this code, naming the block."""
     try:
         return told(SYSTEMS[kind](change).resolve(engine), derivatives)
     except tt.ModelError as error:
-        assert "block" in str(error)  # noqa: PT017
+        if error.code != refused or "block" not in str(error):
+            raise
         return None
 
 
@@ -63,12 +70,13 @@ def test_the_compiled_engine_follows_or_refuses(kind: str) -> None:
     lost = {}
     for name in names:
         lawful = kind in ("Rod", "SoftBody") and name in LAWFUL
-        compiled = answer(kind, redefined(name), "compiled", lawful)
+        compiled = answer(kind, redefined(name), "compiled", lawful, REFUSED.get(name, "own-law"))
         if compiled is None:
             continue
         reference = answer(kind, redefined(name), "reference", lawful)
-        if reference is None or (differing := differences(compiled, reference)):
-            lost[name] = "refused by the reference alone" if reference is None else differing
+        assert reference is not None
+        if differing := differences(compiled, reference):
+            lost[name] = differing
     assert not lost
 
 

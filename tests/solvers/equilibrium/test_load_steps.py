@@ -11,6 +11,7 @@ from scipy.special import ellipe, ellipk
 
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
+from tests.closed_systems import stewart
 from tests.example_scripts import script
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium import trim as trimming
@@ -216,3 +217,18 @@ class TestTensions:
         for u in tensions:
             with pytest.raises(tt.ConvergenceError, match=r"rod has a stretch of -0\.\d+ on its inner side, at X = 0.5 m"):
                 trimming.trim(model, u=u)
+
+
+@pytest.mark.long
+def test_a_platform_that_collapses() -> None:
+    """Six soft legs that bend aside at a third of the weight: refused with what to try, which finds where it stands then."""
+    m = stewart(5, gravity=9.81).resolve()
+    with pytest.raises(tt.ConvergenceError, match=r'equilibria end near 0\.34.* of the whole load.*ask for prefer="stable"'):
+        tt.trim(m)
+    with pytest.warns(tt.ModelWarning, match="other-branch"):
+        fallen = tt.trim(m, prefer="stable")
+    assert not len(fallen.growing)
+    assert fallen.q[2] < -0.3  # below the feet's height of a third and more
+    np.testing.assert_allclose(m.closure_error(fallen.q), 0, atol=1e-9)
+    a = m.forward_dynamics(fallen.q, np.zeros(m.nv))
+    assert np.abs(a).max() < 1e-6 * 9.81, "what trim allows of terms that balance"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.basics.complex_steps import complex_step
 from tests.stated_systems import DragInPython, LaggingJoint, MaxwellJoint, body, interacting, jointed
+from titop.blocks.basics.complex_steps import complex_step
 
 #: Both engines compute the same sums, a few hundred terms of size 100 at most.
 ROUNDING = 1e-11
@@ -207,3 +207,33 @@ def test_wrong_interactions_are_refused(own: dict[str, Any], code: str) -> None:
 def test_check_block_accepts_them() -> None:
     tt.check_block(LaggingJoint("driven"))
     tt.check_block(MaxwellJoint("soft"))
+
+
+class StoringSpring(tt.Interaction):
+    """A spring of 20 N m/rad in series with a damper of 3 N m s/rad, which says what it stores."""
+
+    port_counts, coordinate_counts, state_names = (0, 0), (1, 1), ("creep",)
+
+    def act(self, motion: Any) -> Any:
+        return np.zeros((0, 6)), -20.0 * (motion.q - motion.x)
+
+    def stored(self, motion: Any) -> Any:
+        return 10.0 * ((motion.q - motion.x) ** 2).sum()
+
+    def state_rates(self, motion: Any) -> Any:
+        return 20.0 * (motion.q - motion.x) / 3.0
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_energy_is_what_the_damper_has_left(engine: str) -> None:
+    tt.check_block(StoringSpring("spring"))
+    s = tt.System("swinging", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("wheel", mass=1.0, inertia=2.0), tt.Revolute("hinge"))
+    s.add_interaction(StoringSpring("spring"), "hinge")
+    m = s.resolve(engine=engine)
+    run = tt.simulate(m, np.linspace(0, 1, 201), [0.3], [0.0], x0=[0.1], rtol=1e-10, atol=1e-12, progress=False)
+    energy, lost = run.energy().sum(axis=1), 3.0 * (20.0 * (run.q[:, 0] - run.x[:, 0]) / 3.0) ** 2
+    assert energy[0] == pytest.approx(10.0 * 0.2**2)
+    added = 0.005 / 3.0 * (lost[0] + lost[-1] + 4.0 * lost[1::2].sum() + 2.0 * lost[2:-1:2].sum())
+    np.testing.assert_allclose(energy[0] - energy[-1], added, rtol=1e-6)  # Simpson's rule, of fourth order
+    assert m.energy(run.q[-1], run.v[-1]).elastic != pytest.approx(m.energy(run.q[-1], run.v[-1], run.x[-1]).elastic)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import titop as tt
 from tests.solvers.robust.families import matrix, oscillator
-from tests.solvers.robust.test_lower_bound import STRAIGHT, of_two_real
+from tests.solvers.robust.test_lower_bound import STRAIGHT, of_a_real_block_and_another, of_two_real
 from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.least_size import NONE
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.upper_bound import upper_bound
@@ -173,6 +174,21 @@ def test_branching_closes_the_gap_at_a_frequency() -> None:
     assert np.linalg.svd(np.eye(4) - M @ delta, compute_uv=False)[-1] < ROUNDING
     np.testing.assert_allclose(np.linalg.norm(delta, 2), 1 / cells.lower[0], rtol=ROUNDING)
     np.testing.assert_allclose([cells.members[0]["a"], cells.members[0]["b"]], [2 + delta[0, 0], delta[3, 3]], rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("searched", [True, False])
+def test_branching_closes_the_gap_with_complex_blocks(searched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it finds on the way is kept: also where nothing was found before."""
+    if not searched:
+        monkeypatch.setattr("titop.solvers.robust.mu.lower_bound", lambda *_: NONE)
+    blocks = [REAL("a"), COMPLEX("b", 2)]
+    M = matrix(blocks, 3)
+    bounds = tt.mu(M, blocks=blocks, gap=0.05)
+    truth = of_a_real_block_and_another(M, 1, False)
+    assert truth / 1.05 <= bounds.lower[0] <= truth * (1 + 1e-6), "of the scan"
+    assert truth * (1 - 1e-6) <= bounds.upper[0] <= 1.05 * bounds.lower[0] * (1 + ROUNDING)
+    assert bounds.left[0] == 0
+    assert np.linalg.svd(np.eye(3) - M @ bounds.deltas[0], compute_uv=False)[-1] < ROUNDING
 
 
 def test_without_a_singular_member_the_bound_falls() -> None:

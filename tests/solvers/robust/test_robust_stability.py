@@ -242,6 +242,22 @@ def test_no_search_loses_what_another_finds(given: dict[str, object]) -> None:
         np.testing.assert_allclose(found.upper, 1 / nearest, rtol=0.05 + RAISED)
 
 
+def test_what_is_found_is_marginal_with_more_copies_than_states() -> None:
+    """Channels that balancing makes very unequal: next to singular there is not singular."""
+    A, B = (
+        [[-0.73700092, -1.21521748], [1.352395, -1.14009389]],
+        [
+            [0.37523983, 0.14849521, -0.94398707, 0.30611762],
+            [0.26870826, -0.47312605, 0.48914746, 0.06626574],
+        ],
+    )
+    C = [[0.2188385, -0.07872758], [0.9420945, -0.22814379], [0.16394943, 0.07059424], [-0.29913875, -0.76763162]]
+    blocks, D = [REAL("a", 3), REAL("b")], np.zeros((4, 4))
+    found = tt.robust_stability(control.ss(A, B, C, D), blocks=blocks, margin=True, progress=False)
+    poles = np.linalg.eigvals(closed(tuple(map(np.array, (A, B, C, D))), blocks, found.deltas))
+    np.testing.assert_allclose(poles.real.max(), 0, atol=1e-6, err_msg="a bisection's last step")
+
+
 def test_a_margin_ends_with_a_bound_however_short_intervals_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the frequencies allowed do not close the gaps at a level, one that they do is as good."""
     blocks = [REAL("a", 2), REAL("b", 3)]

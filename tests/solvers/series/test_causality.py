@@ -19,6 +19,7 @@ from tests.closed_systems import (
     geared_hand,
     random_closed_tree,
     slider_crank,
+    stewart,
 )
 from tests.refusals import refusal
 from tests.solvers.constraints.linkages import FourBar
@@ -178,3 +179,14 @@ def test_a_linkage_at_rest_in_equilibrium_stays_there() -> None:
     np.testing.assert_allclose(stack, 0, atol=1e-10)  # tens of roundings of 10 m/s^2, times the third power of 6 rad/s
     efforts = m.inverse_dynamics_series(q, stack, actuated=["q1", "q2", "q3"])
     np.testing.assert_allclose(m.forward_dynamics_series(q, np.zeros(3), efforts), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_springs_at_rest_need_no_efforts_of_any_order(seed: int) -> None:
+    """A platform whose six legs rest, but for rounding: five of them can hold it; of one a force of 1e-5 N is not left."""
+    m = stewart(seed).resolve()
+    q, some = m.assemble(m.neutral()), [f"l{i}" for i in range(5)]
+    efforts = m.inverse_dynamics_series(q, np.zeros((4, m.nv)), actuated=some)
+    assert np.abs(efforts).max() < 1e-8  # 1e5 N/m times rounding of places
+    with refusal("under-actuated", "of the largest effort left to others, at order 0"):
+        m.inverse_dynamics_series(q, np.zeros((4, m.nv)), wrenches={"upper5": [1e-5, 0, 0, 0, 0, 0]}, actuated=some)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import titop as tt
 from tests.closed_systems import four_bar
+from tests.tolerances import ROUNDING
+from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.simulation import implicit_dynamics
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
@@ -29,3 +33,41 @@ def test_stiff_feedback_is_differentiated(monkeypatch: pytest.MonkeyPatch) -> No
     assert blind.statistics["steps"] + blind.statistics["rejected"] > seeing, (
         "the negative control, over a fiftieth of the time"
     )
+
+
+def test_rows_are_kept_while_they_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three constraints two act: the first two until they become alike, then others."""
+    model = four_bar().resolve()
+    plant = SimpleNamespace(model=model, motion=SimpleNamespace(mask=np.zeros(3, dtype=bool)), held_rank=2)
+    equations = implicit_dynamics.ImplicitDynamics(plant)  # type: ignore[arg-type]
+    looked: list[int] = []
+    choose = implicit_dynamics.independent_rows
+    monkeypatch.setattr(implicit_dynamics, "independent_rows", lambda *given: looked.append(1) or choose(*given))
+    first, second, third = np.eye(3)
+
+    def chosen(*rows: np.ndarray) -> list[int]:
+        return sorted(equations.independent(np.array(rows)).tolist())
+
+    assert chosen(2.0 * first, second, 0.1 * third) == [0, 1]
+    assert chosen(2.0 * first, second + 0.5 * first, 0.1 * third) == [0, 1]
+    assert len(looked) == 1
+    assert chosen(2.0 * first, first + 1e-3 * second, 0.1 * third) == [0, 2]
+    assert len(looked) == 2
+    # next to a singular configuration fewer act: nothing is kept
+    assert chosen(first, first, first) == [0]
+    assert chosen(first, first, first) == [0]
+    assert len(looked) == 4
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_what_is_left_and_the_constraints_are_found_at_once(engine: str) -> None:
+    """As one by one, with a load on a port."""
+    model, rng = four_bar().resolve(engine), np.random.default_rng(2)
+    q, v, a = rng.normal(size=(3, 3))
+    pushes = [PortPush("rocker.end", False, rng.normal(size=6))]
+    efforts, error, jacobian = model.engine.dynamics.tree_inverse_and_constraints(q, v, a, pushes)
+    rows = model.engine.dynamics.constraints(q, v)
+    np.testing.assert_allclose(efforts, model.engine.dynamics.tree_inverse(q, v, a, pushes), **ROUNDING)
+    np.testing.assert_allclose(error, rows.error, **ROUNDING)
+    np.testing.assert_allclose(jacobian, rows.jacobian, **ROUNDING)
+    assert np.abs(efforts - model.engine.dynamics.tree_inverse(q, v, a, [])).max() > 0.1, "a load that does nothing"

@@ -1,4 +1,4 @@
-"""Simulations that their own bounds make endless are told of."""
+"""Simulations that their own bounds make endless, or what switches all the time, are told of."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import time
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import titop as tt
 from titop.solvers.simulation import pace
-from titop.solvers.simulation.pace import Pace
+from titop.solvers.simulation.pace import Chatter, Pace
 
 
 def falling() -> tt.Model:
@@ -51,6 +52,45 @@ def _stop_after(seconds: float) -> Any:
         return [0.0]
 
     return tau
+
+
+class Sticky(tt.Interaction):
+    """Pushes back across a plane from both sides: what comes there stays, as dry friction holds it, and switches endlessly."""
+
+    def wrenches(self, R: Any, r: Any, V1: Any, V2: Any) -> Any:
+        push = np.array([-1.0 if np.real(r[0]) > 0 else 1.0, 0, 0]) + 0 * r - V2[:3]
+        return np.concatenate([-push, np.zeros(3)]), np.concatenate([R.T @ push, np.zeros(3)])
+
+    def energy(self, R: Any, r: Any) -> Any:
+        return np.sign(np.real(r[0])) * r[0]
+
+    def gaps(self, motion: tt.TargetMotion) -> Any:
+        return np.array([motion.r[1][0]])
+
+
+def test_what_switches_all_the_time_is_told_by_name() -> None:
+    s = tt.System("sticky", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0]))
+    s.close_loop("world", s["mass"], Sticky("plane"))
+    model = s.resolve()
+    tt.simulate(model, [0.0, 1.0], [-1e-3], [0.0], tau=lambda t, q, v: [0.0])  # compiles
+    stop, said = _stop_after(8.0), r"plane\.gaps: got \d+ switches in .*at this rate the simulation takes .*chattering"
+    with pytest.warns(tt.ModelWarning, match=said), pytest.raises(RuntimeError, match="stop"):
+        tt.simulate(model, [0.0, 1e6], [-1e-3], [0.0], tau=stop)
+
+
+def test_what_switches_now_and_then_needs_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative controls: many steps between, few seconds left, nothing, a few that switch; then one that is told."""
+    cases = [(100, 4000, 1e-3, 0), (100, 200, 0.5, 0), (0, 200, 1e-3, 0), (10, 20, 1e-3, 0), (100, 200, 1e-3, 1)]
+    for switches, steps, reached, told in cases:
+        clock = iter([0.1, 1.2])
+        monkeypatch.setattr(time, "perf_counter", lambda clock=clock: next(clock))
+        watch = Chatter(["a", "b"], 1.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            watch.look(0.0, np.zeros(2), lambda: 0)
+            watch.look(reached, np.array([0, switches]), lambda steps=steps: steps)
+        assert [str(w.message).startswith(f"b.gaps: got {switches} switches in 0.001 s") for w in caught] == [True] * told
 
 
 def test_quick_simulations_need_no_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -295,6 +295,35 @@ def test_contacts_are_met_in_closed_loops() -> None:
         assert np.array([run.q[-1, 0], run.v[-1, 0]]) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23"])
+@pytest.mark.parametrize("make", [*SYSTEMS, landing])
+def test_compiled_code_ends_steps_where_python_does(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An idle function, which is asked stage by stage, leaves it to Python: as many switches, and the same motion."""
+    made = make()
+    system, start = (made[0], ([0.3, 0.2], [0.0, 0.0])) if make is landing else (made.system, ([made.q0], [made.v0]))
+    looks, followed, closely, begin = [0, 0], list[SwitchedGaps](), SwitchedGaps.first, SwitchedGaps.__init__
+
+    def look(self: SwitchedGaps, *given: Any) -> tuple[float, Array]:
+        looks[len(followed) - 1] += 1
+        return closely(self, *given)
+
+    def follow(self: SwitchedGaps, *given: Any) -> None:
+        begin(self, *given)
+        followed.append(self)
+
+    monkeypatch.setattr(SwitchedGaps, "first", look)
+    monkeypatch.setattr(SwitchedGaps, "__init__", follow)
+    model, ends = system.resolve(), []
+    for tau in (None, lambda t, q, v: 0 * v):
+        run = tt.simulate(model, [0, 2.0], *start, tau=tau, method=method, rtol=1e-7, atol=1e-9, progress=False)
+        ends.append(np.concatenate([run.q[-1], run.v[-1]]))
+    switches = [int(gaps.counts.sum()) for gaps in followed]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-4)  # tolerances of 1e-7, at some ten impacts
+    assert switches[0] == switches[1] > 1
+    assert looks[0] <= 0.2 * switches[0]
+    assert looks[1] >= switches[1]
+
+
 def test_contacts_far_away_cost_no_evaluations() -> None:
     """A floor that nothing comes near: as many steps as without one."""
     steps = []
@@ -321,13 +350,13 @@ def test_what_elastic_tendons_cost(kind: Any, displacement: float, moves: bool, 
         asked[0] += 1
         return own(self, motion)
 
-    def look(self: SwitchedGaps, *given: Any) -> dict[int, float]:
+    def look(self: SwitchedGaps, *given: Any) -> tuple[float, Array]:
         looked[0] += 1
         return closely(self, *given)
 
-    closely = SwitchedGaps._look
+    closely = SwitchedGaps.first
     monkeypatch.setattr(tt.Tendon, "gaps", gaps)
-    monkeypatch.setattr(SwitchedGaps, "_look", look)
+    monkeypatch.setattr(SwitchedGaps, "first", look)
     s = tt.System("arm", gravity=[0, 0, -GRAVITY if moves else 0.0])
     rod = tt.Rod("rod", 0.3, tt.Section.circle(0.005), young=1e6, density=1000.0)
     s.connect("world", rod, tt.Weld("clamp"))
@@ -366,15 +395,12 @@ class _Line:
     def __init__(self, middle: float) -> None:
         self.middle = middle
 
-    def gaps(self, t: float) -> Array:
-        return np.array([self.middle - t])
-
-    def rates(self, t: float, gaps: Array) -> Array:
-        return np.array([-1.0])
+    def look(self, times: list[float]) -> tuple[Array, Array]:
+        return np.array([[self.middle - t] for t in times]), np.full((len(times), 1), -1.0)
 
 
 @pytest.mark.parametrize(("middle", "expected"), [(0.5, 0.5), (-1e-12, 0.0)])
 def test_what_is_known_at_the_ends_is_taken(middle: float, expected: float) -> None:
     """Also where the curve within begins on the other side, by less than the tolerances: as those of LSODA and BDF may."""
-    curve = _Curve(_Line(middle), 0, [0.0, 1.0], np.array([max(middle, 1e-12), middle - 1]), np.array([-1.0, -1.0]))
+    curve = _Curve(_Line(middle), 0, [0.0, 1.0], [max(middle, 1e-12), middle - 1], [-1.0, -1.0])  # type: ignore[arg-type]
     assert curve.leaves(1.0) == pytest.approx(expected, abs=1e-9)

@@ -19,6 +19,8 @@ def test_interpolation_is_numpys() -> None:
     many = np.array([-1.0, 0.0, 0.05, 0.1, 0.3, 0.7, 1.9, 2.0, 3.0])
     np.testing.assert_array_equal(several.rows(many), [several(t) for t in many])
     np.testing.assert_array_equal(one.rows(many[::-1]), [one(t) for t in many[::-1]])
+    for piece in (many[2:4], many[3:6], many[6:8], np.zeros(0)):  # on one line, as a step's stages are, where ends are rounded
+        np.testing.assert_allclose(several.rows(piece), [several(t) for t in piece] or np.zeros((0, 3)), rtol=1e-15, atol=1e-15)
 
 
 def test_kinks_are_where_the_lines_bend() -> None:

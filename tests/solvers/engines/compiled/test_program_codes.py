@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import titop as tt
-from titop.solvers.engines.compiled.program_codes import line_codes, program_codes
+from titop.solvers.engines.compiled.program_codes import interaction_codes, program_codes
 
 #: Prints which programs a process derives before its first answers, given a bulk modulus.
 SCRIPT = """
@@ -58,7 +58,7 @@ def test_names_of_programs() -> None:
         tt.SoftBody(f"b{k}", tt.Kinematics.constant_curvature(0.1 + k), tt.Domain.cylinder(0.01, 0.1), 1000.0) for k in range(2)
     ]
     codes = [code for body in bodies for code in program_codes(body)]
-    codes += line_codes(tt.SoftTendon("tendon", bodies, [[0.005, 0, 0], [0.005, 0, 0.1]]))
+    codes += interaction_codes(tt.SoftTendon("tendon", bodies, [[0.005, 0, 0], [0.005, 0, 0.1]]))
     names = {code.address and code.name for code in codes}
     assert len(names) == len(codes) == 2 * 9 + 2 * 2
     assert program_codes(tt.RigidBody("rigid", 1.0)) == []

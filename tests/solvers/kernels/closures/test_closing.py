@@ -15,7 +15,7 @@ def test_what_is_left_of_the_last_row_is_its_part_at_right_angles(left: float) -
     """Over the length of the longest row; lengths of columns are counted as one."""
     rows = np.array([[3.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.0, left]])
     lengths = np.array([1.0, 2.0, 10.0])
-    found = closing.last_of(rows * lengths, lengths, 0.0, np.empty((3, 3)), np.empty(3), np.empty(2, dtype=np.int64))
+    found = closing.last_of(rows * lengths, lengths, 0.0, np.empty(3), np.empty(2, dtype=np.int64))
     assert found == pytest.approx(left / 3.0, abs=1e-14)
 
 

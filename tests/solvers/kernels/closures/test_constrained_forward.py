@@ -7,6 +7,7 @@ import pytest
 
 from tests.systems import Array
 from tests.tolerances import ROUNDING
+from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.kernels.closures import constrained_forward as kernels
 from titop.solvers.kernels.interface import layout
 
@@ -15,7 +16,7 @@ def chosen_rows(jacobian: Array, room: int) -> list[int]:
     """Return the rows that are chosen, with room for some."""
     k, n = jacobian.shape
     chosen = np.full(room, -1, dtype=np.int64)
-    count = kernels.choose_rows(jacobian, np.ones(n), 0.0, np.empty((k, n)), np.empty(k), chosen)
+    count = kernels.choose_rows(jacobian, np.ones(n), 0.0, np.empty(k), chosen)
     return chosen[:count].tolist()
 
 
@@ -34,6 +35,19 @@ def test_each_turn_takes_the_row_of_which_most_is_left() -> None:
     """The second row is longer than the third, but most of it lies along the first."""
     jacobian = np.array([[3.0, 0.0, 0.0], [2.0, 0.5, 0.0], [0.0, 1.0, 1.0]])
     assert chosen_rows(jacobian, 3) == [0, 2, 1]
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 30])
+def test_rows_of_many_blocks_are_those_that_numpy_chooses(blocks: int) -> None:
+    """One block: all rows share columns. Thirty: few share those of the one taken, which goes another way through the rows."""
+    rng = np.random.default_rng(blocks)
+    jacobian = np.zeros((4 * blocks, 3 * blocks))
+    for b in range(blocks):  # of rank two
+        part = rng.normal(size=(4, 2)) @ rng.normal(size=(2, 3))
+        jacobian[4 * b : 4 * b + 4, 3 * b : 3 * b + 3] = part
+    rows = chosen_rows(jacobian, 4 * blocks)
+    assert rows == independent_rows(jacobian).tolist()
+    assert len(rows) == np.linalg.matrix_rank(jacobian) == 2 * blocks
 
 
 def test_symmetric_systems_are_solved_if_definite() -> None:

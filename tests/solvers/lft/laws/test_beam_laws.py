@@ -68,6 +68,15 @@ def test_a_beam_that_carries_a_body(gravity: tuple[float, ...]) -> None:
     assert tt.lft(m, point, parameters, INPUTS, OUTPUTS).check(4) < EXACT
 
 
+@pytest.mark.portable
+@pytest.mark.parametrize(("gravity", "repetitions"), [((0.0, 0.0, -9.81), [59, 17, 6]), ((0.0, 0.0, 0.0), [44, 13, 6])])
+def test_repetitions_under_gravity(gravity: tuple[float, ...], repetitions: list[int]) -> None:
+    """The same on all processors: they are counted before the loop is closed, where the next singular value is rounding."""
+    m, point = carried(gravity)
+    parameters = {"arm.length": tt.percent(-10, 15), "arm.density": tt.percent(10), "arm.iy": tt.percent(20)}
+    assert [block.repetitions for block in tt.lft(m, point, parameters, INPUTS, OUTPUTS).blocks] == repetitions
+
+
 def test_a_length_with_an_angle_and_a_mass() -> None:
     m, point = carried((0.0, 0.0, 0.0))
     parameters = {"arm.length": tt.percent(10), "drive.q": (-0.5, 0.7), "tip.mass": tt.percent(20)}

@@ -1,0 +1,210 @@
+"""What touches in contacts: spheres fixed in a rigid body, or along a rod, and points of a deformable body.
+
+Each sphere is told to the contact as it is seen from the shape that it touches: the place r of its centre, the rate of that and
+the relative angular velocity, in the frame of the shape's port.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.bodies.rods.discretisation import packed_to_places
+from titop.blocks.bodies.rods.recursion import RodMotion
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.soft.law_programs import PLACE, POINT_SIZE
+from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import opposite_wrenches, relative_rates
+
+_NOTHING = np.zeros(3)
+
+
+class Seen(NamedTuple):
+    """How a sphere moves as seen from what it touches: place (3, m) and its rate (m/s), spin (3, rad/s), and its radius (m)."""
+
+    place: Array
+    rate: Array
+    spin: Array
+    radius: Any
+
+
+class Push(NamedTuple):
+    """Force (3, N) on a sphere, and torque (3, N m) about its centre, in the frame of what it touches."""
+
+    force: Array
+    torque: Array
+
+
+class Touching(ABC):
+    """What touches.
+
+    Attributes
+    ----------
+    block : Block or None
+        The one to which it belongs without being told.
+    coordinates : tuple of str
+        Of that block.
+    radii : (k,) array, m
+        Of the spheres.
+    turns : bool
+        Whether they turn, and friction acts where they touch; else at their centres.
+    """
+
+    block: Block | None = None
+    coordinates: tuple[str, ...] = ()
+    radii: Array
+    turns = True
+
+    @abstractmethod
+    def seen(self, motion: TargetMotion) -> list[Seen]:
+        """Return how all spheres move."""
+
+    @abstractmethod
+    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+        """Return what pushes on all spheres do: the wrenches (2, 6) on the ports, each in its frame, and the efforts (n)."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Array:
+        """What compiled laws know of the spheres."""
+
+
+class RigidSpheres(Touching):
+    """Spheres about places (k, 3; m) of the frame of port 2; the shape is that of port 1."""
+
+    def __init__(self, places: Array, radii: Array) -> None:
+        self.places, self.radii = places, radii
+
+    def seen(self, motion: TargetMotion) -> list[Seen]:
+        """Return how all spheres move."""
+        R, r = motion.R[1], motion.r[1]
+        rate, spin = relative_rates(R, r, motion.V[0], motion.V[1])
+        arms = [R @ place for place in self.places]
+        return [Seen(r + arm, rate + cross(spin, arm), spin, radius) for arm, radius in zip(arms, self.radii, strict=True)]
+
+    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+        """Return the wrenches on both ports."""
+        R, r = motion.R[1], motion.r[1]
+        on_1, on_2 = np.zeros(6), np.zeros(6)
+        for place, push in zip(self.places, pushes, strict=True):
+            one, two = opposite_wrenches(R, r, r + R @ place, push.force)
+            turn = np.concatenate([_NOTHING, push.torque])
+            on_1, on_2 = on_1 + one - turn, on_2 + two + np.concatenate([_NOTHING, R.T @ push.torque])
+        return np.array([on_1, on_2]), np.zeros(0)
+
+    @property
+    def numbers(self) -> Array:
+        """Count, places and radii."""
+        return np.concatenate([[len(self.radii)], np.column_stack([self.places, self.radii]).ravel()])
+
+
+class Carried(Touching):
+    """Spheres carried along by a body that deforms, whose frame is port 1; the shape is that of port 2."""
+
+    @abstractmethod
+    def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
+        """Return places, velocities and angular velocities (k, 3 each) of all centres, in the frame of the body."""
+
+    def seen(self, motion: TargetMotion) -> list[Seen]:
+        """Return how all spheres move."""
+        R, r, V = motion.R[1], motion.r[1], motion.V[1]
+        centres, velocities, turning = self.moving(motion)
+        places = [R.T @ (centre - r) for centre in centres]
+        rates = [R.T @ velocity - V[:3] - cross(V[3:], place) for velocity, place in zip(velocities, places, strict=True)]
+        spins = [R.T @ spin - V[3:] if self.turns else _NOTHING for spin in turning]
+        return [*map(Seen, places, rates, spins, self.radii)]
+
+    def _on_shape(self, motion: TargetMotion, places: Array, pushes: Sequence[Push]) -> Array:
+        """Return the wrench (6) on the shape's port, from pushes on spheres at places (k, 3) in the frame of the body."""
+        R, r = motion.R[1], motion.r[1]
+        rows = [
+            np.concatenate([push.force, cross(R.T @ (place - r), push.force) + push.torque])
+            for place, push in zip(places, pushes, strict=True)
+        ]
+        return -sum(rows, np.zeros(6))
+
+
+class RodSpheres(Carried):
+    """Spheres about the backbone of a rod, at places (k) in parts of its length."""
+
+    block: Rod
+
+    def __init__(self, rod: Rod, places: Array, radii: Array) -> None:
+        self.block, self.places, self.radii = rod, places, radii
+        self.coordinates = tuple(f"{rod.name}.{entry}" for entry in rod.coordinates)
+        self._rod = rod.numbers_to(places.tolist())
+
+    def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
+        """Return the motion of the sections."""
+        rotations, places, twists = self._sections(motion)
+        turned = np.einsum("kij,klj->kli", rotations, twists.reshape(-1, 2, 3))
+        return places, turned[:, 0], turned[:, 1]
+
+    def _sections(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
+        bent, count = RodMotion(self._rod, motion.q), len(self.places)
+        rotations, places = bent.poses()
+        return rotations[-count:], places[-count:], bent.biases(motion.v, motion.V[0])[0][-count:]
+
+    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+        """Return the wrenches on the base and on the shape, and the efforts."""
+        bent, count = RodMotion(self._rod, motion.q), len(self.places)
+        rotations, places = (part[-count:] for part in bent.poses())
+        turned = [motion.R[1] @ np.array(push).T for push in pushes]
+        wrenches = np.array([(R.T @ pair).T.ravel() for R, pair in zip(rotations, turned, strict=True)])
+        pressed = np.einsum("kij,ki->j", bent.jacobians()[-count:], wrenches)
+        return np.array([pressed[:6], self._on_shape(motion, places, pushes)]), pressed[6:]
+
+    @property
+    def numbers(self) -> Array:
+        """Counts; each sphere's place on the rod and radius; the rod, with steps to the places."""
+        places, steps, row = packed_to_places(self._rod)
+        return np.concatenate([[len(places), steps, len(row)], np.column_stack([places, self.radii]).ravel(), row])
+
+
+class SoftPoints(Carried):
+    """Material points (k, 3; m at rest) of a deformable body: forces act on them, and turn nothing."""
+
+    block: SoftBody
+    turns = False
+
+    def __init__(self, body: SoftBody, points: Array, radii: Array) -> None:
+        self.block, self.radii = body, radii
+        self.points = np.zeros((len(points), POINT_SIZE))
+        self.points[:, PLACE] = points
+        self.coordinates = tuple(f"{body.name}.{entry}" for entry in body.coordinates)
+
+    @property
+    def programs(self) -> list[Any]:
+        """The programs of the body."""
+        return [self.block.programs]
+
+    def _columns(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
+        """Return places and velocities (k, 3 each) in the body, and what the coordinates move (k, 3, n)."""
+        _, each = self.programs[0].columns.evaluate(self.block.shared(motion.q, motion.v), self.points)
+        return each[:, :3], each[:, 3:6], each[:, 9:].reshape(len(each), 3, -1)
+
+    def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
+        """Return the motion of the points."""
+        places, own, _ = self._columns(motion)
+        velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, own, strict=True)]
+        return places, np.array(velocities), np.zeros((len(places), 3))
+
+    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+        """Return the wrenches on the body and on the shape, and the efforts."""
+        places, _, columns = self._columns(motion)
+        forces = np.array([motion.R[1] @ push.force for push in pushes])
+        rows = [np.concatenate([force, cross(place, force)]) for place, force in zip(places, forces, strict=True)]
+        on_body = sum(rows, np.zeros(6))
+        return np.array([on_body, self._on_shape(motion, places, pushes)]), np.einsum("kij,ki->j", columns, forces)
+
+    @property
+    def numbers(self) -> Array:
+        """Counts; the body's parameters and the points, in its own numbers' order; the radii."""
+        values = self.block.number_values
+        return np.concatenate([[len(self.points), len(values)], values, self.points.ravel(), self.radii])

@@ -1,0 +1,237 @@
+"""The compiled kind of contacts of rigid bodies, and what all contacts do at a sphere: `titop.blocks.interactions.contact`.
+
+`numbers` begin with the shape (5, see `titop.blocks.interactions.shape`), stiffness, exponent, dissipation, coefficient of
+friction, slip velocity, rolling friction, whether spheres turn, and the stiffness of bristles. Those of rigid bodies go on
+with the number of spheres, and of each its place in the second port's frame and its radius. States of bristles, three for each
+sphere, are the last numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.blocks.interactions.shape import PLANE, ROUNDED, WALL
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.interaction_kinds import SECOND, position_of, put_wrenches, rates_of
+from titop.solvers.kernels.spatial.algebra import matrix_of
+from titop.solvers.kernels.spatial.matrices import times
+from titop.solvers.kernels.spatial.rotations import cross3, dot3
+from titop.solvers.kernels.tree.stops import impact_energy, impact_push
+from titop.solvers.native.kernel import helper
+
+#: Where the law's numbers stand behind the shape's, and what follows them.
+STIFFNESS, EXPONENT, DISSIPATION, FRICTION, SLIP, ROLLING, TURNS, BRISTLES, TOUCHING = range(5, 14)
+_SPHERE = 4
+
+
+# -- distances ---------------------------------------------------------------------------------------------------------
+
+
+@helper
+def _side(x):
+    return -1.0 if x.real < 0.0 else 1.0
+
+
+@helper
+def _positive(x):
+    return x if x.real > 0.0 else 0.0 * x
+
+
+@helper
+def _from_box3(x, y, z, a, b, c):
+    """Return the distance of a place from a box that reaches as far to both sides of the origin as said, and the way out."""
+    p, q, s = _side(x), _side(y), _side(z)
+    u, v, w = p * x - a, q * y - b, s * z - c
+    o, h, k = _positive(u), _positive(v), _positive(w)
+    square = o * o + h * h + k * k
+    inside = not square.real > 0.0
+    apart = np.sqrt(square + 1.0 if inside else square)
+    first = u.real >= v.real and u.real >= w.real
+    second = not first and v.real >= w.real
+    deep = u if first else (v if second else w)
+    e = (1.0 if first else 0.0) if inside else o / apart
+    f = (1.0 if second else 0.0) if inside else h / apart
+    g = (0.0 if first or second else 1.0) if inside else k / apart
+    return (deep if inside else apart), p * e, q * f, s * g
+
+
+@helper
+def distance(numbers, r):
+    """Return the distance of a place from the shape, and the unit vector out of that (3)."""
+    x, y, z = r
+    kind, a, b, c, d = numbers[0, 0], numbers[0, 1], numbers[0, 2], numbers[0, 3], numbers[0, 4]
+    if kind == PLANE:
+        nothing = 0.0 * x
+        return a * x + b * y + c * z, nothing + a, nothing + b, nothing + c
+    if kind == ROUNDED:
+        apart, e, f, g = _from_box3(x, y, z, a, b, c)
+        return apart - d, e, f, g
+    across, e, f, _ = _from_box3(x, y, 0.0 * z, 0.0, 0.0, 0.0)
+    if kind == WALL:
+        return b * (across - a), b * e, b * f, 0.0 * z
+    apart, aside, along, _ = _from_box3(across, z, 0.0 * z, a, b, 0.0)
+    return apart, aside * e, aside * f, along
+
+
+# -- what happens at a sphere ------------------------------------------------------------------------------------------
+
+
+@helper
+def bristle_of(inputs, numbers, k):
+    """Return the state (3) of the bristle of sphere k."""
+    o = numbers.shape[1] - inputs + 3 * k
+    if numbers[0, BRISTLES] == 0.0:
+        return 0.0, 0.0, 0.0
+    return numbers[0, o], numbers[0, o + 1], numbers[0, o + 2]
+
+
+@helper
+def _slip(numbers, apart, n, rate, spin):
+    """Return the lever of a sphere's surface, and the velocity of this along the shape."""
+    arm = -numbers[0, TURNS] * apart
+    lever = arm * n[0], arm * n[1], arm * n[2]
+    turned = cross3(spin, lever)
+    x, y, z = rate[0] + turned[0], rate[1] + turned[1], rate[2] + turned[2]
+    away = n[0] * x + n[1] * y + n[2] * z
+    return lever, (x - away * n[0], y - away * n[1], z - away * n[2])
+
+
+@helper
+def _bent(numbers, n, slip, bristle):
+    """Return how a bristle bends in contact (3), its friction in parts of Coulomb's, and what it has along the normal."""
+    reach = numbers[0, FRICTION] / numbers[0, BRISTLES]
+    away = dot3(n, bristle)
+    a = away * n[0], away * n[1], away * n[2]
+    b = bristle[0] - a[0], bristle[1] - a[1], bristle[2] - a[2]
+    square = dot3(b, b)
+    part = _positive((square / (reach * reach) - 1.0) / 3.0)
+    part = part if part.real < 1.0 else 0.0 * part + 1.0
+    giving = part * part * (3.0 - 2.0 * part) * _positive(dot3(slip, b)) / (square if square.real > 0.0 else square + 1.0)
+    x, y, z = slip[0] - giving * b[0], slip[1] - giving * b[1], slip[2] - giving * b[2]
+    rate = 1.0 / numbers[0, SLIP]
+    u, v, w = b[0] / reach + rate * x, b[1] / reach + rate * y, b[2] / reach + rate * z
+    size = u * u + v * v + w * w
+    size = size * size
+    share = 1.0 / np.sqrt(np.sqrt(np.sqrt(1.0 + size * size)))
+    return (x, y, z), (share * u, share * v, share * w), a
+
+
+@helper
+def bristle_rate(numbers, r, rate, spin, radius, bristle):
+    """Return the rate (3) of a sphere's bristle; what is given as for `touch`."""
+    apart, a, b, c = distance(numbers, r)
+    n = a, b, c
+    _, slip = _slip(numbers, apart, n, rate, spin)
+    bending, _, away = _bent(numbers, n, slip, bristle)
+    touches, straightening = apart < radius, numbers[0, SLIP] * numbers[0, BRISTLES] / numbers[0, FRICTION]
+    x = bending[0] - straightening * away[0] if touches else -straightening * bristle[0]
+    y = bending[1] - straightening * away[1] if touches else -straightening * bristle[1]
+    z = bending[2] - straightening * away[2] if touches else -straightening * bristle[2]
+    return x, y, z
+
+
+@helper
+def touch(numbers, r, rate, spin, radius, bristle):
+    """Return the gap between a sphere and the shape, and force and torque (3 each) on the sphere, about its centre.
+
+    Place, its rate, the relative angular velocity and the bristle are given, and the loads told, in the shape's frame.
+    """
+    apart, a, b, c = distance(numbers, r)
+    n = a, b, c
+    gap = apart - radius
+    push = impact_push(_positive(-gap), -dot3(n, rate), numbers[0, STIFFNESS], numbers[0, DISSIPATION], numbers[0, EXPONENT])
+    lever, (x, y, z) = _slip(numbers, apart, n, rate, spin)
+    limit, drag = numbers[0, SLIP] * numbers[0, SLIP], -numbers[0, FRICTION] * push
+    if numbers[0, BRISTLES] == 0.0:
+        drag = drag / np.sqrt(x * x + y * y + z * z + limit)
+    else:
+        _, (x, y, z), _ = _bent(numbers, n, (x, y, z), bristle)
+    force = push * n[0] + drag * x, push * n[1] + drag * y, push * n[2] + drag * z
+    torque = cross3(lever, force)
+    brake = -numbers[0, ROLLING] * push * radius / np.sqrt(radius * radius * dot3(spin, spin) + limit)
+    return gap, force, (torque[0] + brake * spin[0], torque[1] + brake * spin[1], torque[2] + brake * spin[2])
+
+
+@helper
+def pressed_energy(numbers, r, radius):
+    """Return the energy stored at a sphere at a place."""
+    apart, _, _, _ = distance(numbers, r)
+    return impact_energy(_positive(radius - apart), numbers[0, STIFFNESS], numbers[0, EXPONENT])
+
+
+@helper
+def gap_and_rate(numbers, r, rate, radius):
+    """Return the gap between a sphere and the shape, and its rate."""
+    apart, a, b, c = distance(numbers, r)
+    return apart - radius, dot3((a, b, c), rate)
+
+
+# -- spheres of rigid bodies -------------------------------------------------------------------------------------------
+
+
+@helper
+def _arm(turn, numbers, o):
+    """Return where the sphere at ``numbers[0, o]`` stands beside the second port, in the axes of the first."""
+    return times(turn, (numbers[0, o], numbers[0, o + 1], numbers[0, o + 2]))
+
+
+@helper
+def _moved(r, rate, spin, arm):
+    """Return place and rate of a point beside the second port."""
+    turned = cross3(spin, arm)
+    place = r[0] + arm[0], r[1] + arm[1], r[2] + arm[2]
+    return place, (rate[0] + turned[0], rate[1] + turned[1], rate[2] + turned[2])
+
+
+@helper
+def contact_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """The sum of what happens at all spheres."""
+    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
+    spin = times(turn, w)
+    f0 = f1 = f2 = t0 = t1 = t2 = 0.0 * motion[0, 0]
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        arm = _arm(turn, numbers, o)
+        place, moving = _moved(r, rate, spin, arm)
+        _, force, torque = touch(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k))
+        lever = cross3(arm, force)
+        f0, f1, f2 = f0 + force[0], f1 + force[1], f2 + force[2]
+        t0, t1, t2 = t0 + lever[0] + torque[0], t1 + lever[1] + torque[1], t2 + lever[2] + torque[2]
+    put_wrenches(motion, r, (f0, f1, f2), (t0, t1, t2), loads)
+
+
+@helper
+def contact_energy(ports, coordinates, inputs, numbers, motion, energy):
+    """What is stored at all spheres."""
+    turn, r = matrix_of(motion, 0, SECOND), position_of(motion)
+    energy[0, 0] = 0.0
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        arm = _arm(turn, numbers, o)
+        energy[0, 0] += pressed_energy(numbers, (r[0] + arm[0], r[1] + arm[1], r[2] + arm[2]), numbers[0, o + 3])
+
+
+@helper
+def contact_gap(ports, coordinates, inputs, numbers, motion, gap):
+    """The distances of all spheres."""
+    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
+    spin = times(turn, w)
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
+        gap[0, 2 * k], gap[0, 2 * k + 1] = gap_and_rate(numbers, place, moving, numbers[0, o + 3])
+
+
+@helper
+def contact_rates(ports, coordinates, inputs, numbers, motion, rates):
+    """How all bristles bend."""
+    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
+    spin = times(turn, w)
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
+        found = bristle_rate(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k))
+        rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
+
+
+CONTACT = CompiledInteraction("contact", contact_loads, contact_energy, write_gap=contact_gap, write_rates=contact_rates)

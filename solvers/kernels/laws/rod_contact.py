@@ -1,0 +1,331 @@
+"""The compiled kind of contacts along rods: `titop.blocks.interactions.contact` for kernels.
+
+`numbers` are, in order: the law, as in `contact`; the numbers of spheres, of steps to them and of the rod; for every sphere its
+place on the rod and its radius; the rod, as in `rod_numbers`, with the spheres that are no points of it as ports. Targets are
+the rod's base, the port of the shape, and the rod's coordinates.
+
+What a sphere does depends on the relative displacement of rod and shape at its place, and on the difference of their twists: in
+the axes of the base, ``dw = K s + D x`` for a small displacement s of the place and a change x of its twist, both about the
+origin of the base. With S what the coordinates move the place by, and X that of its twist in the axes of the place, x is
+``X - ad(V) S``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
+from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
+from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.contact import TOUCHING, bristle_of, bristle_rate, gap_and_rate, pressed_energy, touch
+from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_motion import move_outwards
+from titop.solvers.kernels.laws.rod_numbers import TWIST, WRENCH, intervals_of, kept_place, kept_size
+from titop.solvers.kernels.laws.rod_slopes import ROWS, move_columns, press_columns
+from titop.solvers.kernels.laws.rod_tables import TABLE
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_twist,
+    entry_of,
+    matrix_of,
+    minus,
+    plus,
+    put_six,
+    rotate_back,
+    scaled,
+    six,
+    twist_cross,
+    unit,
+    wrench_cross,
+)
+from titop.solvers.kernels.spatial.matrices import times, transposed
+from titop.solvers.kernels.spatial.rotations import cross3
+from titop.solvers.native.kernel import helper, shared
+
+#: Where spheres begin, and how many numbers one has; where the shape's pose and twist stand in the motion.
+_SPHERES, _SPHERE = TOUCHING + 3, 2
+SHAPE = np.int64(MOTION_SIZE)
+_STEP = 1e-30
+
+
+@helper
+def _counts(numbers):
+    """Return the numbers of spheres, of steps to them and of the rod."""
+    return np.int64(numbers[0, TOUCHING]), np.int64(numbers[0, TOUCHING + 1]), np.int64(numbers[0, TOUCHING + 2])
+
+
+@helper
+def _rod_at(numbers):
+    """Return the address and the number of the rod's numbers."""
+    spheres, _, count = _counts(numbers)
+    return address_of(numbers, _SPHERES + _SPHERE * spheres), count
+
+
+@helper
+def _size(numbers):
+    """Return how many numbers are kept of the rod."""
+    address, count = _rod_at(numbers)
+    return kept_size(intervals_of(row_at(address, count)), _counts(numbers)[1])
+
+
+@helper
+def _bend(n, numbers, motion, kept):
+    """Write what is kept of the rod's places at its motion."""
+    q, v = vector_at(address_of(motion, 2 * MOTION_SIZE), n), vector_at(address_of(motion, 2 * MOTION_SIZE + n), n)
+    address, count = _rod_at(numbers)
+    rest, twist, still = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), six(motion, 0, np.int64(MOVING)), np.zeros(n)
+    move_outwards(n, _counts(numbers)[1], ALL_STEPS, row_at(address, count), q, v, still, twist, rest, kept)
+
+
+@helper
+def shape_of(motion):
+    """Return, of the shape in the frame of the base, its attitude transposed, its position and its twist."""
+    back = transposed(matrix_of(motion, 0, SHAPE))
+    place = motion[0, SHAPE + 9], motion[0, SHAPE + 10], motion[0, SHAPE + 11]
+    return back, place, carry_twist(motion, 0, SHAPE, six(motion, 0, SHAPE + MOVING))
+
+
+@helper
+def _place(numbers, k):
+    """Return where what is kept of the place of sphere k begins."""
+    return kept_place(np.int64(numbers[0, _SPHERES + _SPHERE * k]))
+
+
+@helper
+def _radius(numbers, k):
+    return numbers[0, _SPHERES + _SPHERE * k + 1]
+
+
+@helper
+def _centre(kept, here):
+    return kept[0, here + 9], kept[0, here + 10], kept[0, here + 11]
+
+
+@helper
+def _twist(kept, here):
+    """Return the twist of a place about the origin of the base, in its axes."""
+    return carry_twist(kept, 0, here, six(kept, 0, here + TWIST))
+
+
+@helper
+def _seen(back, r, p, V):
+    """Return, from the shape, the place p, and rates at the difference V of twists: all may be complex."""
+    w = V[3], V[4], V[5]
+    turned = cross3(w, p)
+    place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
+    return place, times(back, (V[0] + turned[0], V[1] + turned[1], V[2] + turned[2])), times(back, w)
+
+
+@helper
+def _pushed(numbers, back, r, p, V, radius, bristle):
+    """Return the gap, and what a sphere at p is pushed by in the axes of the base: a wrench about p."""
+    place, rate, spin = _seen(back, r, p, V)
+    gap, f, t = touch(numbers, place, rate, spin, radius, bristle)
+    turn = transposed(back)
+    f, t = times(turn, f), times(turn, t)
+    return gap, (f[0], f[1], f[2], t[0], t[1], t[2])
+
+
+@helper
+def _about_base(p, w):
+    """Return a wrench about the origin of the base, from one about p."""
+    lever = cross3(p, (w[0], w[1], w[2]))
+    return w[0], w[1], w[2], w[3] + lever[0], w[4] + lever[1], w[5] + lever[2]
+
+
+@helper
+def _push(n, inputs, numbers, motion, kept, loads):
+    """Write what all spheres press on everything with, and what lies beyond each place; return the least gap."""
+    (address, count), (spheres, steps, _) = _rod_at(numbers), _counts(numbers)
+    rod = row_at(address, count)
+    back, r, speed = shape_of(motion)
+    for i in range(intervals_of(rod) + 1 + steps):
+        put_six(kept, 0, kept_place(i) + WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    least = np.inf
+    for k in range(spheres):
+        here = _place(numbers, k)
+        V, bristle = minus(_twist(kept, here), speed), bristle_of(inputs, numbers, k)
+        gap, w = _pushed(numbers, back, r, _centre(kept, here), V, _radius(numbers, k), bristle)
+        x, y = rotate_back(kept, 0, here, w[0], w[1], w[2]), rotate_back(kept, 0, here, w[3], w[4], w[5])
+        add_six(kept, 0, here + WRENCH, (x[0], x[1], x[2], y[0], y[1], y[2]))
+        least = min(least, gap)
+    press_forces(n, steps, rod, kept, loads, 6)
+    for j in range(6):
+        loads[0, j] = loads[0, 6 + j]
+    put_six(loads, 0, 6, on_shape(motion, six(loads, 0, 0)))
+    return least
+
+
+@helper
+def on_shape(motion, w):
+    """Return the wrench on the shape's port, in its frame, that is opposite to one on the base."""
+    r = motion[0, SHAPE + 9], motion[0, SHAPE + 10], motion[0, SHAPE + 11]
+    lever = cross3(r, (w[0], w[1], w[2]))
+    f = rotate_back(motion, 0, SHAPE, w[0], w[1], w[2])
+    t = rotate_back(motion, 0, SHAPE, w[3] - lever[0], w[4] - lever[1], w[5] - lever[2])
+    return -f[0], -f[1], -f[2], -t[0], -t[1], -t[2]
+
+
+@shared
+def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
+    """The sum of what happens at all spheres."""
+    kept = np.empty((1, _size(numbers)))
+    _bend(coordinates, numbers, motion, kept)
+    _push(coordinates, inputs, numbers, motion, kept, loads)
+
+
+@shared
+def rod_contact_energy(ports, coordinates, inputs, numbers, motion, energy):
+    """What is stored at all spheres."""
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
+    _bend(coordinates, numbers, motion, kept)
+    energy[0, 0] = 0.0
+    for k in range(_counts(numbers)[0]):
+        place, _, _ = _seen(back, r, _centre(kept, _place(numbers, k)), speed)
+        energy[0, 0] += pressed_energy(numbers, place, _radius(numbers, k))
+
+
+@shared
+def rod_contact_gap(ports, coordinates, inputs, numbers, motion, gap):
+    """The distances of all spheres."""
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
+    _bend(coordinates, numbers, motion, kept)
+    for k in range(_counts(numbers)[0]):
+        here = _place(numbers, k)
+        place, rate, _ = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
+        gap[0, 2 * k], gap[0, 2 * k + 1] = gap_and_rate(numbers, place, rate, _radius(numbers, k))
+
+
+@shared
+def rod_contact_rates(ports, coordinates, inputs, numbers, motion, rates):
+    """How all bristles bend."""
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
+    _bend(coordinates, numbers, motion, kept)
+    for k in range(_counts(numbers)[0]):
+        here = _place(numbers, k)
+        place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
+        found = bristle_rate(numbers, place, rate, spin, _radius(numbers, k), bristle_of(inputs, numbers, k))
+        rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
+
+
+# -- derivatives -------------------------------------------------------------------------------------------------------
+
+
+@helper
+def _write_answer(numbers, back, r, p, V, radius, bristle, t):
+    """Write K and D (6 x 6 each), by complex steps."""
+    h, rest = 1j * _STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j)
+    for c in range(6):
+        e = unit(c)
+        x, y, z = cross3((e[3], e[4], e[5]), p)
+        moved = p[0] + h * (e[0] + x), p[1] + h * (e[1] + y), p[2] + h * (e[2] + z)
+        still = plus(V, scaled(0.0j, e))
+        _, w = _pushed(numbers, back, r, moved, still, radius, bristle)
+        _put_imaginary(t, c, _about_base(moved, w))
+        _, w = _pushed(numbers, back, r, rest, plus(V, scaled(h, e)), radius, bristle)
+        _put_imaginary(t, 36 + c, _about_base(p, w))
+
+
+@helper
+def _put_imaginary(t, c, w):
+    for r in range(6):
+        t[0, c + 6 * r] = entry_of(w, r).imag / _STEP
+
+
+@helper
+def _add_sphere(n, w, V, columns, s, wrenches, at, small, sums, by_v, work):
+    """Add what a sphere changes of the wrench at its place with q, of what base and coordinates feel with v, and to the sums.
+
+    K and D stand in `small`, w is its wrench about the base's origin, V the twist of its place; `sums` has, for base (6) and
+    coordinates (n), rows of what changes with displacements of the shape and with twists of the base (6 each).
+    """
+    for c in range(6):
+        e = unit(c)
+        swept = twist_cross(V, e)
+        column = column_of(small, 0, 6, c)
+        for j in range(6):
+            column = plus(column, scaled(-entry_of(swept, j), column_of(small, 36, 6, j)))
+        put_matrix_column(small, 72, 6, c, column)
+        put_matrix_column(small, 108, 6, c, minus(wrench_cross(e, w), column))
+    add_product(wrenches, at, 6, small, 72, 6, 1, columns, s, n)
+    add_product(wrenches, at, 6, small, 36, 6, 1, columns, s + 6 * n, n)
+    clear(work, 0, 6 * n)
+    add_product(work, 0, 6, small, 36, 6, 1, columns, s, n)
+    for r in range(6):
+        for j in range(n):
+            by_v[0, r * n + j] += work[0, r * n + j]
+        for c in range(6):
+            sums[0, 12 * r + c] += small[0, 108 + 6 * r + c]
+            sums[0, 12 * r + 6 + c] += small[0, 36 + 6 * r + c]
+    for i in range(n):
+        x = column_of(columns, s, n, i)
+        add_rows(by_v, (6 + i) * n, x, work, 0, n, n)
+        add_rows(sums, 12 * (6 + i), x, small, 108, 6, 6)
+        add_rows(sums, 12 * (6 + i) + 6, x, small, 36, 6, 6)
+
+
+@helper
+def _write_result(n, motion, loads, by_q, by_v, sums, slopes):
+    """Write the rows of base, shape and coordinates from what changes of base and coordinates."""
+    width, whole = 18 + 2 * n, six(loads, 0, 0)
+    for r in range(6 + n):
+        o = (r if r < 6 else 6 + r) * width
+        for c in range(6):
+            along = carry_twist(motion, 0, SHAPE, unit(c))
+            displaced = turning = 0.0
+            for j in range(6):
+                displaced += sums[0, 12 * r + j] * entry_of(along, j)
+                turning -= sums[0, 12 * r + 6 + j] * entry_of(along, j)
+            slopes[0, o + c] = displaced
+            slopes[0, o + 6 + c] = sums[0, 12 * r + 6 + c]
+            slopes[0, o + 12 + c] = turning
+        for j in range(n):
+            slopes[0, o + 18 + j], slopes[0, o + 18 + n + j] = by_q[0, r * n + j], by_v[0, r * n + j]
+    for c in range(width):
+        change = column_of(slopes, c, width, 0)
+        if c < 6:
+            change = minus(change, wrench_cross(carry_twist(motion, 0, SHAPE, unit(c)), whole))
+        put_matrix_column(slopes, 6 * width, width, c, on_shape(motion, change))
+
+
+@shared
+def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
+    """What changes of all that as the shape, the base and the coordinates move."""
+    n, (address, count), (spheres, steps, _) = coordinates, _rod_at(numbers), _counts(numbers)
+    rod = row_at(address, count)
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
+    places = intervals_of(rod) + 1 + steps
+    _bend(n, numbers, motion, kept)
+    clear(slopes, 0, (12 + n) * (18 + 2 * n))
+    if not _push(n, inputs, numbers, motion, kept, work) < 0.0:  # nothing touches, and nothing changes
+        return
+    columns, wrenches = np.empty((1, ROWS * n * places)), np.empty((1, 6 * n * places))
+    tables, small = np.empty((1, (places + 3) * TABLE)), np.empty((1, 144 + TABLE + 36 + 18 * n))
+    taken = np.empty((1, 6 * n))
+    by_q, by_v, sums = np.empty((1, (6 + n) * n)), np.empty((1, (6 + n) * n)), np.empty((1, (6 + n) * 12))
+    move_columns(n, steps, ALL_STEPS, rod, kept, tables, columns)
+    clear(wrenches, 0, 6 * n * places)
+    clear(by_q, 0, (6 + n) * n)
+    clear(by_v, 0, (6 + n) * n)
+    clear(sums, 0, (6 + n) * 12)
+    for k in range(spheres):
+        here, radius, i = _place(numbers, k), _radius(numbers, k), np.int64(numbers[0, _SPHERES + _SPHERE * k])
+        p, V, bristle = _centre(kept, here), _twist(kept, here), bristle_of(inputs, numbers, k)
+        gap, w = _pushed(numbers, back, r, p, minus(V, speed), radius, bristle)
+        if gap < 0.0:  # the others change nothing
+            _write_answer(numbers, back, r, p, minus(V, speed), radius, bristle, small)
+            s, at = ROWS * n * i, 6 * n * i
+            _add_sphere(n, _about_base(p, w), V, columns, s, wrenches, at, small, sums, by_v, taken)
+    press_columns(n, steps, ALL_STEPS, ROWS, rod, kept, tables, columns, wrenches, small, by_q)
+    _write_result(n, motion, work, by_q, by_v, sums, slopes)
+
+
+CONTACT = CompiledInteraction(
+    "rod_contact",
+    rod_contact_loads,
+    rod_contact_energy,
+    rod_contact_slopes,
+    write_gap=rod_contact_gap,
+    write_rates=rod_contact_rates,
+)
