@@ -31,11 +31,11 @@ TURNING = 6.0
 class Hull(tt.RigidBody):
     """A slender hull along z in water, its frame in its middle."""
 
-    added, drag = (np.array([across, across, along]) for across, along in zip(ACROSS, ALONG, strict=True))
+    along, against = (np.array([across, across, along]) for across, along in zip(ACROSS, ALONG, strict=True))
 
     def mass_matrix(self, q: Array | None = None) -> Array:
         """Return the inertia of hull and water."""
-        return super().mass_matrix(q) + np.diag([*self.added, 2.0, 2.0, 0.0])
+        return super().mass_matrix(q) + np.diag([*self.along, 2.0, 2.0, 0.0])
 
     def weight(self, q: Array) -> tuple[Any, Array]:
         """Return what gravity pulls at: the mass less the displaced one, and its first moment."""
@@ -44,7 +44,7 @@ class Hull(tt.RigidBody):
     def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
         """Return the drag, in the hull's frame."""
         speed = np.sqrt(twist[:3] @ twist[:3] + 1e-12)  # not a norm: derivatives are complex steps
-        return -np.concatenate([self.drag * speed * twist[:3], TURNING * twist[3:]])
+        return -np.concatenate([self.against * speed * twist[:3], TURNING * twist[3:]])
 
 
 def build() -> tt.System:

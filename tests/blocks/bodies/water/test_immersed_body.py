@@ -208,8 +208,8 @@ def test_a_body_that_says_all_itself_does_the_same() -> None:
         fluid=tt.Fluid(diver["WATER"]),
         volume=diver["VOLUME"],
         buoyancy_center=[0, 0, 0],
-        added_mass=[*diver["Hull"].added, 2.0, 2.0, 0.0],
-        drag={**dict(zip("xyz", 2 * diver["Hull"].drag / diver["WATER"], strict=True)), "linear_turn": diver["TURNING"]},
+        added_mass=[*diver["Hull"].along, 2.0, 2.0, 0.0],
+        drag={**dict(zip("xyz", 2 * diver["Hull"].against / diver["WATER"], strict=True)), "linear_turn": diver["TURNING"]},
     )
     s.connect("world", hull, tt.Free("base"))
     m, rng = s.resolve(), np.random.default_rng(0)
