@@ -70,11 +70,11 @@ def _size(numbers):
 
 
 @helper
-def _bend(n, numbers, motion, kept):
-    """Write what is kept of the rod's places at its motion."""
+def _bend(n, numbers, motion, still, kept):
+    """Write what is kept of the rod's places at its motion; its coordinates are not accelerated: `still` (n) are zeros."""
     q, v = vector_at(address_of(motion, 2 * MOTION_SIZE), n), vector_at(address_of(motion, 2 * MOTION_SIZE + n), n)
     address, count = _rod_at(numbers)
-    rest, twist, still = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), six(motion, 0, np.int64(MOVING)), np.zeros(n)
+    rest, twist = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), six(motion, 0, np.int64(MOVING))
     move_outwards(n, _counts(numbers)[1], ALL_STEPS, row_at(address, count), q, v, still, twist, rest, kept)
 
 
@@ -171,7 +171,7 @@ def on_shape(motion, w):
 def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The sum of what happens at all spheres."""
     kept = np.empty((1, _size(numbers)))
-    _bend(coordinates, numbers, motion, kept)
+    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
     _push(coordinates, inputs, numbers, motion, kept, loads)
 
 
@@ -179,7 +179,7 @@ def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
 def rod_contact_energy(ports, coordinates, inputs, numbers, motion, energy):
     """What is stored at all spheres."""
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, kept)
+    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
     energy[0, 0] = 0.0
     for k in range(_counts(numbers)[0]):
         place, _, _ = _seen(back, r, _centre(kept, _place(numbers, k)), speed)
@@ -190,7 +190,7 @@ def rod_contact_energy(ports, coordinates, inputs, numbers, motion, energy):
 def rod_contact_gap(ports, coordinates, inputs, numbers, motion, gap):
     """The distances of all spheres."""
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, kept)
+    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
     for k in range(_counts(numbers)[0]):
         here = _place(numbers, k)
         place, rate, _ = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
@@ -201,7 +201,7 @@ def rod_contact_gap(ports, coordinates, inputs, numbers, motion, gap):
 def rod_contact_rates(ports, coordinates, inputs, numbers, motion, rates):
     """How all bristles bend."""
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, kept)
+    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
     for k in range(_counts(numbers)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
@@ -296,7 +296,7 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
     rod = row_at(address, count)
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
     places = intervals_of(rod) + 1 + steps
-    _bend(n, numbers, motion, kept)
+    _bend(n, numbers, motion, np.zeros(n), kept)
     clear(slopes, 0, (12 + n) * (18 + 2 * n))
     if not _push(n, inputs, numbers, motion, kept, work) < 0.0:  # nothing touches, and nothing changes
         return

@@ -152,9 +152,9 @@ def _is_moving(rod):
 
 
 @helper
-def _press(n, rod, moving, q, v, twist, fields, kept, efforts):
-    """Write what the fluid presses on the base and the coordinates with. No port takes part."""
-    still, rest = np.zeros(n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+def _press(n, rod, moving, q, v, still, twist, fields, kept, efforts):
+    """Write what the fluid presses on the base and the coordinates with, not accelerated: `still` (n). No port takes part."""
+    rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     move_outwards(n, 0, 0, rod, q, v, still, six(twist, 0, 0), rest, kept)
     for i in range(intervals_of(rod) + 1):
         put_six(kept, 0, kept_place(i) + WRENCH, _at_point(rod, i, kept, fields[0], fields[1], moving))
@@ -164,7 +164,7 @@ def _press(n, rod, moving, q, v, twist, fields, kept, efforts):
 def _apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
     rod, result, fields = row_at(numbers, count), row_at(efforts, 6 + n), _fields(row_at(numbers, count), pose, gravity)
     kept, moving = np.empty((1, kept_size(intervals_of(rod), 0))), applying > 1 and _is_moving(rod)
-    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), row_at(twist, 6), fields, kept, result)
+    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), np.zeros(n), row_at(twist, 6), fields, kept, result)
     return OK
 
 
@@ -175,7 +175,7 @@ def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slope
     rows = ROWS if moving else 6
     columns, wrenches = np.empty((1, rows * n * places)), np.empty((1, 6 * n * places))
     tables, small = np.empty((1, (places + 2) * TABLE)), np.empty((1, _BY_Q + 18 * n))
-    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), row_at(twist, 6), fields, kept, pressed)
+    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), np.zeros(n), row_at(twist, 6), fields, kept, pressed)
     if moving:
         move_columns(n, 0, ALL_STEPS, rod, kept, tables, columns)
     else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,3 +146,22 @@ def test_a_patient_kernel_of_which_machine_code_is_kept_uses_that(monkeypatch: p
     monkeypatch.setattr(type(longer), "compiled", property(lambda self: lambda numbers: 7))
     assert longer(np.ones(1)) == 7
     assert not calls
+
+
+def allocating(source: str) -> list[str]:
+    """Return the names of helpers that make arrays."""
+    return [
+        function.name
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef) and any(ast.unparse(each) == "helper" for each in function.decorator_list)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("np.empty", "np.zeros", "np.ones")
+    ]
+
+
+def test_helpers_make_no_arrays() -> None:
+    """They return only arrays that they are given: what makes some compiles there only where something else did before."""
+    kernels = Path(__file__).parents[3] / "solvers" / "kernels"
+    found = {path.name: names for path in kernels.rglob("*.py") if (names := allocating(path.read_text("utf-8")))}
+    assert found == {}
+    assert allocating("@helper\ndef _bent(n):\n    return np.zeros(n)\n") == ["_bent"]
