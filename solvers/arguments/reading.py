@@ -173,6 +173,20 @@ def check_stacks(arrays: dict[str, Array]) -> None:
         )
 
 
+def of_one_state(given: Array) -> Array:
+    """Return inputs with states behind them, as `Inputs.whole` returns them, where they are those of one state.
+
+    Raises
+    ------
+    ModelError
+        If they are stacked.
+    """
+    if given.ndim > 1:
+        names, advice = "u, x" if type(given) is Whole else "u", "stack q and v alike, or give single ones"
+        raise ModelError(Finding("wrong-length", names, f"{len(given)} stacked ones", "one, as of q and v", advice))
+    return np.asarray(given)
+
+
 def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], argument: str = "q") -> None:
     """Refuse quaternions (four entries of the `argument` q from each start) that are not unit.
 

@@ -13,7 +13,7 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Loop
-from titop.solvers.arguments.reading import overflow
+from titop.solvers.arguments.reading import of_one_state, overflow
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
@@ -37,7 +37,7 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
 
 def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
     """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
-    given, driving = np.asarray(model.inputs.whole(u)), dict(model.inputs.driving)
+    given, driving = of_one_state(model.inputs.whole(u)), dict(model.inputs.driving)
     for loop in model.interactions:
         if loop.closure.state_names:
             yield loop, target_motion(model, loop, q, v, given[driving[loop.closure.name]])

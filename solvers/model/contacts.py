@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.graph.network.connections import Loop
+from titop.solvers.arguments.reading import of_one_state
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.model.readings import Readings
@@ -91,7 +92,8 @@ class ContactReadings(Readings):
     @rowwise
     def _touches(self, q: Any, v: Any, u: Any, loops: list[Loop]) -> tuple[Array, Array, Array]:
         q, v, driving = self._read_q(q), self._read_v("v", v), dict(self.inputs.driving)
-        motions = [target_motion(self, loop, q, v, np.asarray(u)[driving.get(loop.closure.name, [])]) for loop in loops]
+        given = of_one_state(self.inputs.whole(u))
+        motions = [target_motion(self, loop, q, v, given[driving.get(loop.closure.name, [])]) for loop in loops]
         touches = [touch for loop, motion in zip(loops, motions, strict=True) for touch in loop.closure.touches(motion)]
         forces, slips = ([part[k] for part in touches] for k in (1, 3))
         gaps = np.array([touch.gap for touch in touches], float)

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.sensors import WheelMomentum
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.reading import coordinate_mask, read_wrenches
+from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
@@ -118,13 +118,13 @@ class Resolved(ClosedLoops):
 
     def motor_efforts(self, u: Any) -> Any:
         """Return what the motors' inputs among `u` do to the coordinates (nv)."""
-        return 0.0 if u is None else self.inputs.motors @ self.inputs.given(self.inputs.whole(u))
+        return 0.0 if u is None else self.inputs.motors @ self.inputs.given(of_one_state(self.inputs.whole(u)))
 
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
         """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""
         given = {} if wrenches is None else read_wrenches(wrenches, self.ports)
         pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in given.items()]
-        return pushes if u is None else pushes + self.inputs.pushes(np.asarray(self.inputs.whole(u)))
+        return pushes if u is None else pushes + self.inputs.pushes(of_one_state(self.inputs.whole(u)))
 
     def _prescribed(self, names: Sequence[str]) -> Array:
         """Return a mask (nv) of the coordinates whose motion is prescribed."""

@@ -69,7 +69,7 @@ def distance(numbers, r):
     across, e, f, _ = _from_box3(x, y, 0.0 * z, 0.0, 0.0, 0.0)
     if kind == WALL:
         return b * (across - a), b * e, b * f, 0.0 * z
-    apart, aside, along, _ = _from_box3(across, z, 0.0 * z, a, b, 0.0)
+    apart, aside, along, _ = _from_box3(across, z, 0.0 * z, a, b, a + b)  # never out of the third side
     return apart, aside * e, aside * f, along
 
 

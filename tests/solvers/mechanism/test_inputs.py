@@ -56,7 +56,7 @@ def test_inputs_of_a_simulation_in_every_form() -> None:
         assert (trajectory.tau == 0.0).all()
 
 
-@pytest.mark.parametrize("u", [[1.0], {"drvie": 1.0}, [np.nan] * 7, "all", {"drive": np.inf}])
+@pytest.mark.parametrize("u", [[1.0], {"drvie": 1.0}, [np.nan] * 7, "all", {"drive": np.inf}, np.ones((3, 7))])
 def test_unusable_inputs(model, u) -> None:
     zero = np.zeros(model.nv)
     with pytest.raises(tt.ModelError):

@@ -142,6 +142,21 @@ def test_wrong_states_are_refused(given: Any, code: str, engine: str) -> None:
     assert refusal.value.code == code
 
 
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_stacked_states_beside_a_single_configuration_are_refused(engine: str) -> None:
+    m = interacting().resolve(engine=engine)
+    q, v, *_, tau = state(m)
+    for given in ({"x": np.ones((3, m.nx))}, {"u": np.ones((3, m.nu))}):
+        for call in (
+            lambda given=given: m.forward_dynamics(q, v, tau, **given),
+            lambda given=given: m.inverse_dynamics(q, v, v, **given),
+            lambda given=given: m.state_rates(q, v, **given),
+            lambda given=given: m.forward_dynamics_derivatives(q, v, tau, **given),
+        ):
+            with pytest.raises(tt.ModelError, match="3 stacked ones; expected one, as of q and v"):
+                call()
+
+
 def test_models_without_states_take_none() -> None:
     s = tt.System("plain")
     s.connect("world", body("only"), tt.Revolute("hinge"))

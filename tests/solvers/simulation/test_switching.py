@@ -298,7 +298,10 @@ def test_contacts_are_met_in_closed_loops() -> None:
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23"])
 @pytest.mark.parametrize("make", [*SYSTEMS, landing])
 def test_compiled_code_ends_steps_where_python_does(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An idle function, which is asked stage by stage, leaves it to Python: as many switches, and the same motion."""
+    """An idle function, which is asked stage by stage, leaves it to Python: as many switches, and the same motion.
+
+    Python looks too where a gap comes and goes within one long step.
+    """
     made = make()
     system, start = (made[0], ([0.3, 0.2], [0.0, 0.0])) if make is landing else (made.system, ([made.q0], [made.v0]))
     looks, followed, closely, begin = [0, 0], list[SwitchedGaps](), SwitchedGaps.first, SwitchedGaps.__init__
@@ -314,13 +317,14 @@ def test_compiled_code_ends_steps_where_python_does(make: Any, method: str, monk
     monkeypatch.setattr(SwitchedGaps, "first", look)
     monkeypatch.setattr(SwitchedGaps, "__init__", follow)
     model, ends = system.resolve(), []
+    end = 1.0 if make is landing else 2.0  # each impact of a tooth multiplies what was off before
     for tau in (None, lambda t, q, v: 0 * v):
-        run = tt.simulate(model, [0, 2.0], *start, tau=tau, method=method, rtol=1e-7, atol=1e-9, progress=False)
+        run = tt.simulate(model, [0, end], *start, tau=tau, method=method, rtol=1e-8, atol=1e-10, progress=False)
         ends.append(np.concatenate([run.q[-1], run.v[-1]]))
     switches = [int(gaps.counts.sum()) for gaps in followed]
-    assert ends[0] == pytest.approx(ends[1], abs=1e-4)  # tolerances of 1e-7, at some ten impacts
+    assert ends[0] == pytest.approx(ends[1], abs=1e-5)  # tolerances of 1e-8, at some ten impacts
     assert switches[0] == switches[1] > 1
-    assert looks[0] <= 0.2 * switches[0]
+    assert looks[0] <= 0.2 * looks[1]
     assert looks[1] >= switches[1]
 
 

@@ -33,6 +33,12 @@ def systems() -> dict[str, tt.System]:
         given: dict[str, Any] = {"exponent": 2.2, "rolling": 0.05, "points": PLACES}
         found[f"{name}-many"] = two_bodies(tt.Contact("touch", [1.2, 1.5], 300.0, shape=shape, **given, **LOSSES))
         found[f"{name}-rod"] = rod_and_wall(shape)
+    for name, solid in {
+        "barrel": tt.Shape.cylinder(0.9, 2.5),
+        "lid": tt.Shape.cylinder(3.0, 2.4),
+        "box": tt.Shape.box([4, 4, 3]),
+    }.items():
+        found[f"{name}-within"] = two_bodies(tt.Contact("touch", 0.0, 300.0, shape=solid, points=PLACES, **LOSSES))
     bristles: dict[str, Any] = {"tangential_stiffness": 50.0, "points": PLACES}
     found["plane-bristles"] = two_bodies(tt.Contact("touch", 1.2, 300.0, **bristles, **LOSSES))
     found["hollow-rod-bristles"] = rod_and_wall(SHAPES["hollow"], tangential_stiffness=50.0)
