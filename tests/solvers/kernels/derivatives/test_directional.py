@@ -162,7 +162,7 @@ def test_mixed_trees(seed: int) -> None:
 
 
 def test_mixed_trees_by_differences() -> None:
-    """Of fourth order over 5e-5: 1e-8 of fifth derivatives, 1e-7 of rounding; of second order it was 1e-6 on some processors."""
+    """Of fourth order over 5e-5: 1e-8 of fifth derivatives, 1e-7 of rounding; of second order up to 1e-6 of that."""
     model, (q, v, tau), (dq, dv, dtau), _, loads = mixed(1)
 
     def ahead(h):
