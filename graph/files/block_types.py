@@ -297,7 +297,7 @@ register_block(
     "contact",
     {
         "radius": Field(POINTS, None),
-        "stiffness": NUMBER,
+        "stiffness": Field(NUMBER, 0.0),
         "normal": Field(NUMBERS, (0.0, 0.0, 1.0)),
         "dissipation": Field(NUMBER, 0.0),
         "friction": Field(NUMBER, 0.0),

@@ -24,6 +24,7 @@ def test_every_kind_that_can_be_named_has_its_entries(model) -> None:
     readable |= {Kind.MOMENTUM, Kind.SPECIFIC_FORCE, Kind.LENGTH, Kind.VOLUME}  # of what this system has not
     readable |= {Kind.STRAIN, Kind.SECTION_WRENCH}  # of rods
     readable |= {Kind.OWN_STATE}  # of blocks with states of the first order
+    readable |= {Kind.GAP, Kind.CONTACT_FORCE}  # of contacts
     assert named - {Kind.PARAMETER, Kind.STATE} <= set(UNITS)
     assert set(DERIVATIVES) == set(SOURCES) == readable
 
