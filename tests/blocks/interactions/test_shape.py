@@ -71,6 +71,8 @@ def test_inside_of_a_box_the_nearest_face_counts() -> None:
         (lambda: tt.Shape.cylinder(0.1, 0.3, inside=True), "shape.cylinder.length: got 0.3; expected none"),
         (lambda: tt.Shape.plane([0, 0, 0]), "shape.plane.normal"),
         (lambda: tt.Shape.of_kind("cube", side=1.0), "got cube"),
+        (lambda: tt.Shape("cube", side=1.0), "got cube of side"),
+        (lambda: tt.Shape("sphere", r=1.0), "got sphere of r; expected all dimensions"),
         (lambda: tt.Shape.of_kind("box", side=1.0), "shape.side: got side"),
         (lambda: tt.Shape.of_kind("capsule", radius=1.0), "all dimensions of a capsule: radius, length"),
     ],
