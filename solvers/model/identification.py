@@ -45,7 +45,7 @@ class Identification(Resolved):
 
     @structural
     def inertial_bodies(self) -> tuple[str, ...]:
-        """Names of the rigid bodies, which have inertial parameters; parents first."""
+        """Names of the rigid bodies that are in no fluid, which have inertial parameters; parents first."""
         blocks = self._assembly.blocks
         return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
 
@@ -66,8 +66,9 @@ class Identification(Resolved):
         """Return the efforts of inverse dynamics a unit of each of the `inertial_parameters`.
 
         ``regressor(q, v, a) @ inertial_parameters()`` is what `inverse_dynamics` says of the rigid bodies' inertia and weight;
-        springs, dampers, armatures, loads and other blocks add what does not depend on these parameters. Of the tree: as if no
-        loop were closed. After Atkeson, An and Hollerbach, International Journal of Robotics Research 5(3), 1986.
+        springs, dampers, armatures, loads and other blocks, bodies in a fluid among them, add what does not depend on these
+        parameters. Of the tree: as if no loop were closed. After Atkeson, An and Hollerbach, International Journal of Robotics
+        Research 5(3), 1986.
 
         Parameters
         ----------

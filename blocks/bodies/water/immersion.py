@@ -99,15 +99,25 @@ def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
     turning = np.concatenate([cross(twists[:, 3:], current), nothing], axis=1)
     drifting, carried = _times(water.added, C), _times(water.added, flow)
     wrenches = _turned(twists, drifting) + _turned(C, carried) - _times(water.added, turning)
-    speed, spin = (np.sqrt((part**2).sum(axis=1))[:, None] for part in (flow[:, :3], flow[:, 3:]))
-    spun = spin * _times(water.spinning, twists[:, 3:])
-    drag = speed * _times(water.quadratic, flow) + _times(water.linear, flow) + np.concatenate([0.0 * spun, spun], axis=1)
+    spun = _times_speed(water.spinning, flow[:, 3:], flow[:, 3:])
+    drag = _times_speed(water.quadratic, flow, flow[:, :3]) + _times(water.linear, flow)
+    drag = drag + np.concatenate([0.0 * spun, spun], axis=1)
     return wrenches - drag
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
     """Return the products of matrices (s, k, k) and vectors (s, k)."""
     product: Array = (matrices @ vectors[:, :, None])[..., 0]
+    return product
+
+
+def _times_speed(matrices: Array, vectors: Array, flow: Array) -> Array:
+    """Return the products of matrices (s, k, k), vectors (s, k) and speeds, the lengths of `flow` (s, 3).
+
+    Where a matrix is zero no speed is asked for: at rest none has time derivatives.
+    """
+    product, some = 0.0 * _times(matrices, vectors), (matrices != 0.0).any(axis=(1, 2))
+    product[some] = np.sqrt((flow[some] ** 2).sum(axis=1))[:, None] * _times(matrices[some], vectors[some])
     return product
 
 

@@ -73,3 +73,26 @@ def test_a_number_stands_for_all_directions_or_the_normal_ones() -> None:
     one, two = (rod(fluid=WATER, added_mass=given)["rod"] for given in (0.9, {"normal_y": 0.9, "normal": 0.9}))
     np.testing.assert_array_equal(one.mass_matrix(q), two.mass_matrix(q))
     assert one.parameters()["added_mass.normal"] == (0.9, "1")
+
+
+@pytest.mark.parametrize("name", ["fluid.density", "added_mass.x", "drag.x"])
+@pytest.mark.parametrize("kind", ["body", "rod", "beam"])
+def test_changed_coefficients_are_held_to_the_same(kind: str, name: str) -> None:
+    """A negative drag would feed energy, whether it is given or changed."""
+    water: dict[str, Any] = {"fluid": tt.Fluid(1000.0, [0.1, 0, 0])}
+    if kind == "body":
+        block: tt.Block = tt.RigidBody("wet", 1.0, inertia=0.1, volume=0.001, added_mass={"x": 0.5}, drag={"x": 0.1}, **water)
+    else:
+        water |= {"added_mass": {"normal": 1.0}, "drag": {"normal": 1.0}}
+        name = name.replace(".x", ".normal")
+    if kind == "rod":
+        block = tt.Rod("wet", 0.3, tt.Section.circle(0.01), 1e6, 1100.0, strains={"bending_z": 1}, **water)
+    elif kind == "beam":
+        block = tt.Beam("wet", 1.0, 1100.0, 1e-3, 1e9, 1e-7, 1e-7, **water)
+    s = tt.System("s")
+    s.connect("world", block, tt.Free("float"))
+    m = s.resolve(engine="reference")
+    with pytest.raises(tt.ModelError, match=rf"wet\.{name}: got -0\.5"):
+        m.with_parameters({f"wet.{name}": -0.5})
+    changed = m.with_parameters({f"wet.{name}": 0.5, "wet.fluid.current.x": -0.5})
+    assert changed.parameters()[f"wet.{name}"][0] == 0.5

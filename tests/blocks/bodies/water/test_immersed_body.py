@@ -226,3 +226,20 @@ def test_dry_bodies_are_as_before() -> None:
     assert not is_acted_on(dry)
     assert not dry.law_numbers().size
     assert not any("fluid" in name or "volume" in name for name in m.parameters())
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_what_nothing_drags_has_time_derivatives_at_rest(engine: str) -> None:
+    """``tau = m a + rho/2 C v^2`` and its rate, of a body that does not turn; its reference frame at a hinge does not move.
+
+    Roots of their speeds, which are zero, have no derivatives, and count for nothing.
+    """
+    s = tt.System("s", gravity=[0, 0, 0])
+    water = {"fluid": tt.Fluid(1000.0), "volume": 0.001, "drag": {"x": 0.1}}
+    s.connect("world", tt.RigidBody("slider", 1.0, **water), tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.connect("world", tt.RigidBody("bob", 2.0, [0, -0.5, 0], inertia=0.0, **water), tt.Revolute("hinge", axis=[0, 0, 1]))
+    m = s.resolve(engine=engine)
+    v, a, rate = np.array([0.5, 0.4]), np.array([0.1, -0.2]), np.array([0.2, 0.3])
+    mass, drag = np.array([1.0, 2.0 * 0.5**2]), np.array([50.0, 50.0 * 0.5**3])
+    found = m.inverse_dynamics_series(m.neutral(), np.array([v, a, rate]))
+    np.testing.assert_allclose(found, [mass * a + drag * v**2, mass * rate + 2 * drag * v * a], rtol=1e-13)
