@@ -10,6 +10,7 @@ Run it: ``python examples/quadruped.py`` draws ``quadruped.png``.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +27,7 @@ HIPS = {"front_left": (0.19, 0.1), "front_right": (0.19, -0.1), "rear_left": (-0
 #: Angles at which the servos hold hips and knees (rad), their stiffness (N m/rad) and damping (N m s/rad).
 HIP, KNEE, STIFFNESS, DAMPING = 0.7, -1.4, 120.0, 3.0
 #: Ground: stiffness (N/m^1.5), dissipation (s/m), friction.
-GROUND = {"stiffness": 2e5, "dissipation": 0.5, "friction": 0.7, "slip_velocity": 0.05}
+GROUND: dict[str, Any] = {"stiffness": 2e5, "dissipation": 0.5, "friction": 0.7, "slip_velocity": 0.05}
 #: Height of the trunk when it is let go (m), and how it is tilted (rad).
 DROP, TILT = 0.6, (0.15, 0.1)
 

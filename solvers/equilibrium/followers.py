@@ -19,7 +19,7 @@ _DEPENDENT = 1e-10
 
 
 class Following(NamedTuple):
-    """Derivatives of efforts (nv, nv; nv, nv; nv, nu) by coordinates, rates and inputs, while states of the first order follow."""
+    """Derivatives of efforts (nv, nv; nv, nv; nv, nu) by coordinates, rates and inputs, while first-order states follow."""
 
     by_q: Array
     by_v: Array

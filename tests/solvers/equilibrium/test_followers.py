@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,13 @@ def on_slope(angle: float = 0.3, tangential_stiffness: float = BRISTLE, engine: 
     carriage, block = tt.RigidBody("carriage", mass=0.0), tt.RigidBody("block", mass=2.0)
     s.connect("world", carriage, tt.Prismatic("along", axis=[1, 0, 0]))
     s.connect(carriage, block, tt.Prismatic("up", axis=[0, 0, 1]))
-    ground = {"stiffness": STIFFNESS, "exponent": EXPONENT, "friction": FRICTION, "slip_velocity": 0.01, "dissipation": 1.0}
+    ground: dict[str, Any] = {
+        "stiffness": STIFFNESS,
+        "exponent": EXPONENT,
+        "friction": FRICTION,
+        "slip_velocity": 0.01,
+        "dissipation": 1.0,
+    }
     contact = tt.Contact("ground", radius=0.0, tangential_stiffness=tangential_stiffness, **ground)
     s.close_loop("world", block, contact)
     return s.resolve(engine=engine)
@@ -73,7 +81,7 @@ def test_a_wheel_that_turns_far_stays_where_it_rolls() -> None:
     s.connect("world", carriage, tt.Prismatic("along", axis=[1, 0, 0]))
     s.connect(carriage, lift, tt.Prismatic("up", axis=[0, 0, 1]))
     s.connect(lift, wheel, tt.Revolute("axle", axis=[0, 1, 0], stiffness=5.0, rest=turned))
-    laws = {"stiffness": STIFFNESS, "friction": FRICTION, "tangential_stiffness": BRISTLE}
+    laws: dict[str, Any] = {"stiffness": STIFFNESS, "friction": FRICTION, "tangential_stiffness": BRISTLE}
     s.close_loop("world", wheel, tt.Contact("ground", radius=radius, **laws))
     m = s.resolve()
     point = tt.trim(m, q=[0.0, radius - (3.0 * 9.81 / STIFFNESS) ** (1 / 1.5), 0.0])
@@ -95,7 +103,8 @@ def test_stiffness_of_what_bristles_hold() -> None:
     poles = system.poles()
     still = np.abs(poles) < 1e-6
     assert still.sum() == 2  # bristles along x and y are no states of their own
-    assert len(point.eigenvalues) == len(poles) - 2 and point.stability == "stable"
+    assert len(point.eigenvalues) == len(poles) - 2
+    assert point.stability == "stable"
 
 
 def test_integrators_of_inputs_are_states_of_their_own() -> None:
