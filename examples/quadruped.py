@@ -10,6 +10,7 @@ Run it: ``python examples/quadruped.py`` draws ``quadruped.png``.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +27,7 @@ HIPS = {"front_left": (0.19, 0.1), "front_right": (0.19, -0.1), "rear_left": (-0
 #: Angles at which the servos hold hips and knees (rad), their stiffness (N m/rad) and damping (N m s/rad).
 HIP, KNEE, STIFFNESS, DAMPING = 0.7, -1.4, 120.0, 3.0
 #: Ground: stiffness (N/m^1.5), dissipation (s/m), friction.
-GROUND = {"stiffness": 2e5, "dissipation": 0.5, "friction": 0.7, "slip_velocity": 0.01}
+GROUND: dict[str, Any] = {"stiffness": 2e5, "dissipation": 0.5, "friction": 0.7, "slip_velocity": 0.05}
 #: Height of the trunk when it is let go (m), and how it is tilted (rad).
 DROP, TILT = 0.6, (0.15, 0.1)
 
@@ -49,7 +50,7 @@ def build() -> tt.System:
         s.connect(trunk.port(name), hip, tt.Revolute(f"{name}_roll", axis=[1, 0, 0], **servo))
         s.connect(hip.port("thigh"), thigh, tt.Revolute(f"{name}_pitch", axis=[0, 1, 0], rest=HIP, **servo))
         s.connect(thigh.port("end"), shank, tt.Revolute(f"{name}_knee", axis=[0, 1, 0], rest=KNEE, **servo))
-        s.close_loop("world", shank.port("end"), tt.Contact(f"{name}_foot", FOOT, tangential_stiffness=5e4, **GROUND))
+        s.close_loop("world", shank.port("end"), tt.Contact(f"{name}_foot", FOOT, tangential_stiffness=2e3, **GROUND))
     return s
 
 
@@ -71,22 +72,23 @@ def let_go(model: tt.Model) -> Array:
     return model.configuration({"float": [0, 0, DROP, *quaternion], **held(model)})
 
 
-def main(argv: list[str] | None = None) -> tt.Trajectory:
+def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.OperatingPoint]:
     """Drop it, and draw how it lands and stands."""
     parser = argparse.ArgumentParser(description="A four-legged robot is dropped on the ground.")
     parser.add_argument("--output", default="quadruped.png")
     arguments = parser.parse_args(argv)
     model = build().resolve()
     t = np.linspace(0, 2, 401)
-    trajectory = tt.simulate(model, t, let_go(model), np.zeros(model.nv), rtol=1e-6, atol=1e-8)
+    trajectory = tt.simulate(model, t, let_go(model), np.zeros(model.nv), rtol=1e-4, atol=1e-6)
     feet = {name: trajectory.contacts(f"{name}_foot") for name in HIPS}
     pushes = {name: touch.force[:, 0, 2] for name, touch in feet.items()}
     print(f"highest push of a foot {max(push.max() for push in pushes.values()):.0f} N")
     print(f"at rest the trunk stands {trajectory.q[-1, 2]:.3f} m high, on {sum(push[-1] for push in pushes.values()):.2f} N")
     standing = tt.trim(model, q=trajectory.q[-1], x=trajectory.x[-1])
-    sway = tt.linearize(model, standing, outputs=["trunk.r"]).poles()
-    slowest = sway[np.argmin(np.abs(sway.imag) + 1e3 * (np.abs(sway.imag) < 1.0))]
-    print(f"it stands {standing.stability}, and sways at {abs(slowest) / (2 * np.pi):.2f} Hz")
+    sway = standing.eigenvalues[0]  # the least damped
+    print(
+        f"it stands {standing.stability}, and sways at {abs(sway) / (2 * np.pi):.2f} Hz, damping {-sway.real / abs(sway):.2f}"
+    )
     figure, (height, push) = plt.subplots(2, 1, sharex=True, figsize=(7, 5), layout="constrained")
     height.plot(t, trajectory.q[:, 2])
     height.set_ylabel("trunk's height [m]")
@@ -96,7 +98,8 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     push.set_xlabel("time [s]")
     push.legend()
     figure.savefig(arguments.output, dpi=75)
-    return trajectory
+    plt.close(figure)
+    return trajectory, standing
 
 
 if __name__ == "__main__":

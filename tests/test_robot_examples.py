@@ -321,3 +321,18 @@ def test_soft_on_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     by_matrices = reduced @ example["wanted"](0.7, q, v) + rest[:joints] - carried @ rest[joints:]
     law = example["complete"](model)(0.7, q, v)[:joints]
     np.testing.assert_allclose(law, by_matrices, rtol=1e-9, atol=1e-9 * np.abs(law).max())
+
+
+def test_quadruped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It comes to rest where it is trimmed: the ground carries its weight, its feet stay where they stand."""
+    example = script("quadruped")
+    run, standing = example["main"](["--output", str(tmp_path / "quadruped.png")])
+    assert (tmp_path / "quadruped.png").read_bytes().startswith(b"\x89PNG")
+    assert "it stands stable" in capsys.readouterr().out
+    model, mass = run.model, 7.0 + 4 * (0.5 + 0.7 + 0.2)
+    forces = [model.contacts(standing.q, standing.v, f"{name}_foot", x=standing.x).force[0] for name in example["HIPS"]]
+    np.testing.assert_allclose(sum(forces), [0, 0, mass * 9.81], rtol=0, atol=1e-6)  # what trim leaves
+    assert np.abs(standing.q - run.q[-1]).max() < 2e-3  # it is still swaying a little
+    # with its bristles it stays, where friction without them would creep by tan(slope)/friction of the slip velocity
+    later = tt.simulate(model, [0.0, 0.5], standing.q, standing.v, x0=standing.x, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(later.q[-1], standing.q, rtol=0, atol=1e-7)

@@ -6,7 +6,8 @@
   at rest, as efforts; `root_search`: finding it within bounds; `description`: what is free in it;
   `load_steps`: loads raised in steps where the whole load leads astray; `creeping`: following the accelerations where no root
   is near; `settling`: whether that leads elsewhere than the search did; `refusals`: of what is no equilibrium;
-  `resting_states`: states of the first order there; `sizes`: what counts as one; `balance`: what may be left of accelerations;
+  `resting_states`: states of the first order there, `followers`: how they go with coordinates; `sizes`: what counts as one;
+  `balance`: what may be left of accelerations;
 - `spinning`: flexible bodies that spin too fast for what is known of them; `steadiness`: motions along which models change;
   `switching_points`: where something is about to switch;
 - `continuation`: following equilibria along a parameter;

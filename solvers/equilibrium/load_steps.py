@@ -15,7 +15,9 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.solvers.equilibrium.description import efforts_of_motions
+from titop.solvers.equilibrium.displacements import displaced
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.resting_states import followed
 from titop.solvers.equilibrium.root_search import Course
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.signals.quantities import Kind
@@ -94,10 +96,11 @@ def stepped(unknowns: Unknowns, search: Search) -> OperatingPoint | None:
     while reached < 1.0:
         part = min(1.0, reached + step)
         onwards = (part - reached) / (reached - came_from) if reached > came_from else 0.0
-        q = full.model.integrate(last.q, onwards * full.model.difference(before.q, last.q))
+        dq = onwards * full.model.difference(before.q, last.q)
+        q, x = displaced(full.model, last.q, dq), followed(last, dq)
         course = Course(strict=True)
         try:
-            point = search(Unknowns(replace(loaded(full, part), q=q)), course)
+            point = search(Unknowns(replace(loaded(full, part), q=q, x=x)), course)
             fault = "" if stands(point) else "what follows does not stand"
         except ConvergenceError as error:
             fault = str(error).partition(";")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.open_loops import refuse_open
-from titop.solvers.equilibrium.root_search import of_one_size
+from titop.solvers.equilibrium.followers import Following, following, without_followers
 from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.reduction import reduction
@@ -24,18 +24,6 @@ from titop.solvers.signals.quantities import Kind, of_all_coordinates
 #: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
 #: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.
 _EXACT = 1e-10
-
-
-#: Singular values of derivatives of rates by states, in parts of the largest, that count as zero.
-_DEPENDENT = 1e-10
-
-
-class Following(NamedTuple):
-    """Derivatives of efforts (nv, nv and nv, nu) by coordinates, rates and inputs, while states of the first order rest."""
-
-    by_q: Array
-    by_v: Array
-    by_u: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,18 +158,21 @@ class OperatingPoint:
     def following(self) -> Following | None:
         """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
 
-        By coordinates, rates and inputs, in N m or N a unit of each; states are at rest. None without states.
+        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.followers`. None without
+        states.
         """
         if not self.model.nx:
             return None
         given = self.q, self.v, self.x, self.u
-        rates, efforts = self.model.state_rates_derivatives(*given), self.model.state_efforts(*given)
-        along = efforts @ following_states(rates.by_x)
-        return Following(along @ rates.by_q, along @ rates.by_v, along @ rates.by_u)
+        return following(self.model.state_rates_derivatives(*given), self.model.state_efforts(*given))
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Eigenvalues (states, rad/s) of the linearisation, inputs held constant; the least damped first."""
+        """Eigenvalues (states, rad/s) of the linearisation, inputs held constant; the least damped first.
+
+        At rest, states of the first order that integrate rates of coordinates alone, as bristles that stick, have none of their
+        own.
+        """
         values = np.linalg.eigvals(self._derivatives)
         return values[np.lexsort((values.imag, -values.real))]
 
@@ -198,7 +189,8 @@ class OperatingPoint:
         given = self.q, self.v, self.x, self.u
         rates = model.state_rates_derivatives(*given)
         by_x = reduced.rows(B @ model.state_efforts(*given))
-        return np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
+        whole = np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
+        return whole if self.v.any() else without_followers(whole, len(mechanical) // 2, rates.by_u)
 
     @property
     def stability(self) -> str:
@@ -285,13 +277,6 @@ class OperatingPoint:
         for what, names in (("free", self.free), ("overdetermined", self.overdetermined)):
             lines += [f"  {what}: {', '.join(names)}"] if names else []
         return "\n".join(lines)
-
-
-def following_states(by_x: Array) -> Array:
-    """Return minus the inverse (nx, nx) of derivatives of rates by states, of least norm where rates do not depend on these."""
-    rows, columns, scaled = of_one_size(by_x)
-    inverse: Array = -columns[:, None] * np.linalg.pinv(scaled, rcond=_DEPENDENT) * rows
-    return inverse
 
 
 def _line(name: str, value: float, unit: str) -> str:

@@ -1,8 +1,8 @@
 """States of the first order at equilibria: at rest, where their rates depend on them; elsewhere as the guess has them.
 
-At every configuration a search tries, the states x are those with ``dx/dt = 0``, by Newton steps of least norm from the guess:
-an integrator, or a bristle at rest, whose rate does not depend on its state, keeps what it has. Derivatives of what balances
-are along states that follow so.
+At every configuration a search tries, the states x are those with ``dx/dt = 0``, by Newton steps of least norm from where they
+have followed the coordinates from the guess: an integrator of inputs keeps what it has, a bristle that sticks bends by what it
+slips. Derivatives of what balances are along states that follow so.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.operating_point import OperatingPoint, following_states
+from titop.solvers.equilibrium.displacements import displaced, displacement_motions
+from titop.solvers.equilibrium.followers import resting_inverse
+from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.model.own_states import StateDerivatives
 
 _ITERATIONS = 50
+#: Where, in parts of a displacement, what states follow is asked: Gauss's two points.
+_BETWEEN = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 #: Rates of states in parts of what each term would contribute alone that count as none.
 _OF_TERMS = 1e-6
 #: Steps that change states by less than this part of them are none.
@@ -30,13 +34,24 @@ class _Rates(NamedTuple):
     derivatives: StateDerivatives
 
 
+def followed(point: OperatingPoint, dq: Array) -> Array:
+    """Return the states (nx) that have gone along a displacement (nv) from a point, as `displaced` takes it, slowly."""
+    model, x = point.model, point.x
+    if not model.nx or not dq.any():
+        return x
+    for part in _BETWEEN:
+        there = point.moved(displaced(model, point.q, part * dq), point.v, point.tau, point.u)
+        x = x + 0.5 * _rates(there).derivatives.by_v @ (displacement_motions(model, part * dq) @ dq)
+    return x
+
+
 def at_rest(point: OperatingPoint) -> OperatingPoint:
     """Return a point with its states of the first order at rest, as far as their rates depend on them."""
     if not point.model.nx:
         return point
     for _ in range(_ITERATIONS):
         rates, derivatives = _rates(point)
-        step = following_states(derivatives.by_x) @ rates
+        step = resting_inverse(derivatives.by_x) @ rates
         if not np.isfinite(step).all():
             return point
         point = point.moved(point.q, point.v, point.tau, point.u, point.x + step)

@@ -14,7 +14,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.solvers.equilibrium.displacements import displaced
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.resting_states import followed
 from titop.solvers.equilibrium.unknowns import Unknowns
 from titop.solvers.signals.quantities import Kind
 
@@ -120,10 +122,10 @@ def _beside(point: OperatingPoint, unknowns: Unknowns, rng: np.random.Generator)
     model, aside = point.model, np.zeros(point.model.nv)
     own = unknowns.select(Kind.POSITION)[1]
     aside[own] = _ASIDE * unknowns.sizes.coordinates[own] * rng.normal(size=len(own))
-    q = model.integrate(point.q, aside)
+    q, x = displaced(model, point.q, aside), followed(point, aside)
     with suppress(ConvergenceError):
         q = model.assemble(q) if model.is_constrained else q
-    return Unknowns(replace(unknowns.guess, q=q), unknowns.entries, unknowns.sizes, unknowns.axes)
+    return Unknowns(replace(unknowns.guess, q=q, x=x), unknowns.entries, unknowns.sizes, unknowns.axes)
 
 
 def _apart(unknowns: Unknowns, first: Array, second: Array) -> Array:

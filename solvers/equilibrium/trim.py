@@ -96,8 +96,9 @@ def trim(
         it creeps, as if in honey, or from the unstable one found, pushed aside a little. Only coordinates may be unknown, of a
         system at rest.
     x : (nx,) array or mapping of state name to number, optional
-        Guess of the states of the first order; zero by default. They are found so that they rest; one whose rate does not
-        depend on it there, as of an integrator or of a bristle that sticks, stays as it is in the guess.
+        Guess of the states of the first order; zero by default. They are found so that they rest. One whose rate does not
+        depend on it there follows the coordinates on the way from the guess, as if they moved slowly: a bristle that sticks
+        bends by what it slips, an integrator of inputs stays.
 
     Returns
     -------
@@ -123,6 +124,9 @@ def trim(
     -----
     Each iteration costs one linearisation; parameters, and the condition along the motion, some evaluations of the dynamics for
     each unknown.
+
+    What friction holds in contacts with bristles is found from where they push about as they will: a simulation's end with its
+    x, or a guess at the depth at which it rests.
 
     Of mechanisms that keep no shape by themselves, where all coordinates are sought and no equilibrium at rest is near the
     guess, the system creeps with its accelerations to where it comes to rest: chains find from any guess how they hang.

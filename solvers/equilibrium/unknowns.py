@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.displacements import along_axes, displaced, displacement_motions
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.resting_states import at_rest
+from titop.solvers.equilibrium.resting_states import at_rest, followed
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, find_name, read_name, read_names
@@ -207,9 +208,8 @@ class Unknowns:
         }
         if changes:
             model = model.changed(changes)[0]
-            q, parameters = displaced(model, guess.q, dq), {**guess.parameters, **changes}
-            return at_rest(OperatingPoint(model, q, v, tau, u, guess.wrenches, parameters, x=guess.x))
-        return at_rest(guess.moved(displaced(model, guess.q, dq), v, tau, u))
+            guess = replace(guess, model=model, parameters={**guess.parameters, **changes})
+        return at_rest(guess.moved(displaced(model, guess.q, dq), v, tau, u, followed(guess, dq)))
 
     def put(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
         """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.

@@ -75,7 +75,8 @@ def linearize(
     States are the displacements ``joint.q`` of the coordinates along their tangent directions, then their rates ``joint.v``,
     then states of the first order ``block.state``; from a reference that moves with the point's velocities:
     ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so that the model is right about spinning bodies too. All
-    derivatives are exact to rounding.
+    derivatives are exact to rounding. States that integrate rates alone, as bristles that stick, bring a zero eigenvalue each,
+    which nothing excites: `OperatingPoint.eigenvalues` leaves them out; static gains are those at a low frequency.
 
     Parameters
     ----------

@@ -67,8 +67,9 @@ def test_what_does_not_depend_on_itself_stays() -> None:
     point = tt.trim(m, q=[0.0], x=[weight / 100.0])
     np.testing.assert_allclose(point.x, [weight / 100.0])
     np.testing.assert_allclose(point.q, [0.0], atol=1e-9)
-    other = tt.trim(m, x=[0.5 * weight / 100.0], q=[1.0])
-    np.testing.assert_allclose(np.cos(other.q), [0.5], rtol=1e-8)  # half the moment holds it where its arm is half as long
+    other = tt.trim(m, x=[0.5 * weight / 100.0], q=[1.0])  # it sags until the bristle, bent by as much, carries the rest
+    np.testing.assert_allclose(other.x - 0.5 * weight / 100.0, other.q - 1.0, rtol=1e-12)
+    np.testing.assert_allclose(100.0 * other.x, weight * np.cos(other.q), rtol=1e-8)
 
 
 def test_an_integrator_has_no_equilibrium_with_an_input() -> None:
