@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import (
@@ -399,7 +400,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         fields: dict[str, Any] = {name: getattr(self, name) for name in dimensions} | dict(values)
         others = {name: fields.pop(name) for name in values if name not in (*dimensions, "poisson")}
         made = copy.copy(self)
-        for name in [name for name in others if name.partition(".")[0] in FIELDS]:
+        for name in [name for name in others if owner_of(name) in FIELDS]:
             field, value = with_coefficient(made, name, others.pop(name))
             made.__dict__[field] = fields[field] = value
         del made.__dict__["reader"]

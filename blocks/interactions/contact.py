@@ -165,6 +165,7 @@ class Contact(Interaction):
     """
 
     own_field = "on"
+    has_points = True
     radius = Field(_read_radius)
     stiffness = Field(scalar)
     normal = Field(axis)

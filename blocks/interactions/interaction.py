@@ -117,6 +117,8 @@ class Interaction(Closure):
     one_sided: bool = False
     #: Whether its wrenches come from outside of the system, although the world is not among the ports.
     external: ClassVar[bool] = False
+    #: Whether it touches at points, by `point_names`, whose gaps and forces can be read.
+    has_points: ClassVar[bool] = False
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]

@@ -54,7 +54,10 @@ class Shape:
 
     def __init__(self, kind: str, **dimensions: Any) -> None:
         if set(dimensions) != set(DIMENSIONS.get(kind, ())):
-            expected, advice = f"all dimensions of one of {', '.join(DIMENSIONS)}", "write tt.Shape.sphere(0.1), or Shape.of_kind"
+            expected, advice = (
+                f"all dimensions of one of {', '.join(DIMENSIONS)}",
+                "write tt.Shape.sphere(0.1), or Shape.of_kind",
+            )
             raise ModelError(Finding("bad-shape", "shape", f"{kind} of {', '.join(dimensions)}", expected, advice))
         reader = FieldReader(f"shape.{kind}")
         self.kind, self.dimensions = kind, {name: _read(reader, name, value) for name, value in dimensions.items()}

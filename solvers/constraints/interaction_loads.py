@@ -10,7 +10,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import of_one_state, overflow
@@ -91,7 +90,7 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
 
 def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
     """Return the contacts by name."""
-    return {loop.closure.name: loop for loop in model.interactions if isinstance(loop.closure, Contact)}
+    return {loop.closure.name: loop for loop in model.interactions if loop.closure.has_points}
 
 
 def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.signals.exported import Signal
@@ -95,8 +96,9 @@ def kept_states(
             _, row, column = (int(x[0]) for x in np.nonzero(found))
             path = signals[states[column]].path
             advice = f"the {kind} {who[row]!r} depends on {path!r}: keep it"
-            if path.endswith(".v"):
-                advice += f", or omit {path.removesuffix('.v') + '.q'!r} alone"
+            coordinate, end = split_end(path)
+            if end == "v":
+                advice += f", or omit {coordinate + '.q'!r} alone"
             raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
     return kept
 

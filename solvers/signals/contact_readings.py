@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import motion_derivatives, stepping
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
@@ -41,7 +42,7 @@ def _moving(at: Snapshot, of: Quantity) -> tuple[Loop, TargetMotion]:
     return loop, target_motion(model, loop, at.q, at.v, np.asarray(model.inputs.whole(at.u))[own])
 
 
-def _read(contact: Contact, kind: Kind, motion: TargetMotion) -> Array:
+def _read(contact: Any, kind: Kind, motion: TargetMotion) -> Array:
     touches = contact.touches(motion)
     if kind == Kind.GAP:
         return np.array([touch.gap for touch in touches])

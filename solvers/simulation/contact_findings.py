@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.special import beta
@@ -10,7 +11,6 @@ from scipy.special import beta
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.interaction import motion_derivatives
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
@@ -28,7 +28,7 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     for name, loop in contacts_of(model).items():
         gaps, radii = loop.closure.gaps(target_motion(model, loop, q, v)), loop.closure.touching.radii
         beyond = -gaps - np.where(radii > 0, radii, _DEEP * model.reach)
-        if beyond.max() > 0:
+        if len(gaps) and beyond.max() > 0:
             k = int(beyond.argmax())
             found = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
             expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {_DEEP * model.reach:.2g} m"
@@ -49,7 +49,7 @@ def brief_impacts(trajectory: Trajectory, step: float) -> Iterator[Finding]:
 def _duration(trajectory: Trajectory, loop: Loop, row: int, point: int) -> float:
     """Return how long (s) an elastic impact lasts that a point begins between an output time and the next."""
     model, q, v = trajectory.model, trajectory.q[row], trajectory.v[row]
-    contact: Contact = loop.closure
+    contact: Any = loop.closure
     motion = target_motion(model, loop, q, v)
     slopes = motion_derivatives(lambda moved: contact.gaps(moved)[point : point + 1], motion, complex_step)
     along = (slopes @ target_derivatives(model, loop, q, v, motion))[0, : model.nv]

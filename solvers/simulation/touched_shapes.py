@@ -38,7 +38,7 @@ class Touched(NamedTuple):
 def touched(model: Model) -> Iterator[Touched]:
     """Yield the contacts."""
     for loop in model.interactions:
-        if isinstance(loop.closure, Contact):
+        if loop.closure.has_points:
             moves_first = bool(loop.closure.own_blocks)
             yield Touched(loop.closure, loop.ports[moves_first], loop.ports[not moves_first])
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
@@ -130,7 +131,7 @@ def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
     ModelError
         If it is negative and no current or lift.
     """
-    field, _, entry = name.partition(".")
+    field, entry = owner_of(name), entry_of(name)
     if (entry == "density" or field in ("added_mass", "drag")) and np.real(value) < 0.0:
         code = "bad-density" if entry == "density" else "negative-coefficient"
         raise ModelError(Finding(code, f"{block.name}.{name}", value, "a value >= 0", "check the sign and the unit"))

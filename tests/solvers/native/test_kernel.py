@@ -13,6 +13,7 @@ import pytest
 import titop as tt
 from tests.flexible import random_system
 from tests.solvers.kernels.ports.wet_systems import Wet
+from tests.stated_systems import interacting
 from titop.solvers import kernels
 from titop.solvers.native import cache, kernel
 from titop.solvers.native.kernel import Feature, entry
@@ -72,7 +73,7 @@ def system_of_features():
     limits = tt.Limits(-1.0, 1.0, stiffness=1e3)
     stopped.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[1, 0, 0], limits=limits))
     rigid, turned, m, rng = oscillator.resolve(), loaded.resolve(), s.resolve(), np.random.default_rng(1)
-    between = stopped.resolve()
+    between, lagging = stopped.resolve(), interacting().resolve()
     q, (v, a, tau) = m.random_configuration(rng), rng.normal(size=(3, m.nv))
     return {
         "forward": lambda: m.forward_dynamics(q, v, tau),
@@ -85,6 +86,7 @@ def system_of_features():
         "along all": lambda: m.forward_dynamics_tangent(q, v, tau, v, a, tau),
         "transposed of all": lambda: np.concatenate(m.forward_dynamics_adjoint(q, v, tau, a)),
         "by time": lambda: turned.inverse_dynamics_series(np.array([0.3]), np.ones((4, 1))),
+        "with own states": lambda: tt.simulate(lagging, [0.0, 0.1], lagging.neutral(), np.ones(lagging.nv)).q,
         "between stops": lambda: tt.simulate(between, [0.0, 0.5], [0.0], [1.0]).q,
         "transposed": lambda: np.concatenate(rigid.forward_dynamics_adjoint([0.3], [0.2], [0.1], [1.0])),
     }

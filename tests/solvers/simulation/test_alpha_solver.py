@@ -109,7 +109,9 @@ def test_wrong_slopes_take_more_iterations(monkeypatch: pytest.MonkeyPatch) -> N
     arguments = {"method": tt.GeneralizedAlpha(step=2e-3), "rtol": 1e-6, "atol": 1e-6}
     right = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     exact = ImplicitDynamics.derivatives
-    monkeypatch.setattr(ImplicitDynamics, "derivatives", lambda *args: Derivatives(*(0.5 * x for x in exact(*args))))
+    monkeypatch.setattr(
+        ImplicitDynamics, "derivatives", lambda *args, **how: Derivatives(*(0.5 * x for x in exact(*args, **how)))
+    )
     wrong = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     assert wrong["iterations"] > 2 * right["iterations"]
 

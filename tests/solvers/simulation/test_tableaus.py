@@ -60,7 +60,7 @@ def test_a_step_and_its_inside_are_scipys(name: str) -> None:
     np.testing.assert_allclose(states[method.end], solver.y, rtol=0, atol=1e-15)
     inside, expected = method.within(states, rates, H), solver.dense_output()
     parts = np.array([0.0, 0.3, 0.77, 1.0])
-    np.testing.assert_allclose(inside(parts), expected(parts * H).T, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(inside(parts), expected(parts * H).T, rtol=0, atol=1e-13)  # of terms up to 1e2
     assert np.abs(inside(parts[1:2]) - expected(0.4 * H)).max() > 1e-3
     states[:] = 0.0  # what is within a step stays when the next one overwrites its stages
-    np.testing.assert_allclose(inside(parts), expected(parts * H).T, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(inside(parts), expected(parts * H).T, rtol=0, atol=1e-13)

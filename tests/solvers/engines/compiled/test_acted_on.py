@@ -144,7 +144,7 @@ def test_stacked_states_with_loads_of_their_own(models, engine: str) -> None:
         for wrong in ({"u": u[:2]}, {"wrenches": {"hub": tips[:2]}}, {"wrenches": {"hub": tips[:, :5]}}):
             with pytest.raises(tt.ModelError):
                 function(q, v, x, **wrong)
-        with pytest.raises(tt.ModelError, match="u: got shape"):
+        with pytest.raises(tt.ModelError, match="u: got 3 stacked ones"):
             function(q[0], v[0], x[0], u=u)
 
 

@@ -53,7 +53,7 @@ class Numbers:
         return len(self.components)
 
     def law_numbers(self) -> Array:
-        rows = [[len(self.steps)], self.components, *(step.numbers() for step in self.steps), self.inertia.ravel()]
+        rows = [[len(self.steps), 0, 0], self.components, *(step.numbers() for step in self.steps), self.inertia.ravel()]
         rows += [self.stiffness.ravel(), self.damping.ravel()]
         for port in self.ports:
             rows += [[port.point], port.step.numbers(), port.rotation.ravel(), port.position]
