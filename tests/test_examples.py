@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 
-from tests import test_robot_examples, test_series_examples, test_soft_examples
+from tests import test_robot_examples, test_series_examples, test_soft_examples, test_water_examples
 from tests.example_scripts import EXAMPLES, script
 
 
 def test_every_example_is_tested() -> None:
     names = {*globals(), *vars(test_robot_examples), *vars(test_series_examples), *vars(test_soft_examples)}
+    names |= {*vars(test_water_examples)}
     tested = {name.removeprefix("test_") for name in names if name.startswith("test_")}
     assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.solvers.kernels.laws import interaction_kinds
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
@@ -52,9 +50,8 @@ def _second_order() -> CompiledLaw:
 
 
 def _contact(contact: Any) -> CompiledInteraction | InteractionStages:
-    if isinstance(contact.on, Rod):
-        return _along_rod()
-    return _in_points() if isinstance(contact.on, SoftBody) else _of_spheres()
+    touching = _kind(contact.on, _TOUCHING) if isinstance(contact.on, Block) else None
+    return _of_spheres() if touching is None else touching()
 
 
 def _of_spheres() -> CompiledInteraction:
@@ -73,6 +70,10 @@ def _in_points() -> InteractionStages:
     from titop.solvers.kernels.laws import soft_contact
 
     return soft_contact.CONTACT
+
+
+#: What contacts of other blocks than rigid ones do, by the name of the class.
+_TOUCHING: dict[str, Callable[[], CompiledInteraction | InteractionStages]] = {"Rod": _along_rod, "SoftBody": _in_points}
 
 
 def _line(_: Any = None) -> CompiledInteraction:

@@ -135,9 +135,10 @@ def closed_steps(
             take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
             control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
-            if law is not None:
-                take_own_states(ints, numbers, states[s])
             status = status_of(effort)
+            if law is not None:
+                if status == OK:
+                    status = take_own_states(ints, numbers, states[s])
             if status == OK:
                 status = constrained(
                     tree,

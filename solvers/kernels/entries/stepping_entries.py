@@ -131,9 +131,10 @@ def open_steps(
             take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
             control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
-            if law is not None:
-                take_own_states(ints, numbers, states[s])
             status = status_of(effort)
+            if law is not None:
+                if status == OK:
+                    status = take_own_states(ints, numbers, states[s])
             if status == OK:
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
             if status == OK:

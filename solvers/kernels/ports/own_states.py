@@ -35,10 +35,11 @@ from titop.solvers.native.kernel import feature, helper
 
 @helper
 def take_own_states(ints, numbers, state):
-    """Write the interactions' states in a `state` of the system among their numbers."""
-    if ints[0, STATES] > 0:
-        where = address_of(state, ints[0, NQ] + ints[0, NV])
-        own_states_taken((address_of(ints, 0), ints.shape[0], address_of(numbers, 0), numbers.shape[1], where))
+    """Write the interactions' states in a `state` of the system among their numbers; return a status."""
+    if ints[0, STATES] == 0:
+        return OK
+    where = address_of(state, ints[0, NQ] + ints[0, NV])
+    return own_states_taken((address_of(ints, 0), ints.shape[0], address_of(numbers, 0), numbers.shape[1], where))
 
 
 @feature(5)
