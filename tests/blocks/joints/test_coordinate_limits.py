@@ -66,6 +66,7 @@ def test_parameters_of_the_stops() -> None:
         m.with_parameters({"buffer.limits.stiffness": -1.0})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_telescope_rests_on_its_stop(engine: str) -> None:
     """Hanging upside down, spring and stop carry both moving masses: ``k x + c (x - x0)^1.5 = (m + m_s) g``."""

@@ -137,6 +137,7 @@ def test_cart_with_double_pendulum_against_sympy(at: list[float]) -> None:
     assert np.abs(tt.linear_matrices(damped, np.array(at))[0] - A).max() > 1e-10
 
 
+@pytest.mark.long
 def test_three_link_arm_against_sympy() -> None:
     """A spatial arm of slender links, yaw and two pitches, held by efforts away from the vertical."""
     masses, length, inertia = (3.0, 2.0, 1.0), 0.5, (0.05, 0.04, 0.01)

@@ -49,6 +49,7 @@ def test_coarse_grids_keep_to_the_branch(points: int) -> None:
     assert (SPRING - pushes * np.cos(angles) + 1e-3 * np.sin(angles) > 0.0).all()
 
 
+@pytest.mark.long
 def test_several_processes_give_the_same_bits(family: tt.LPVModel) -> None:
     other = tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": SPINS}, workers=2, **ARMS)
     for name in (*MATRICES, "q", "v", "tau", "u", "y", "valid"):
@@ -69,6 +70,7 @@ def fatal(q: Any, v: Any, a: Any, u: Any) -> float:
     return float(v[0])
 
 
+@pytest.mark.long
 def test_a_process_that_dies_is_reported_with_its_points() -> None:
     arguments = ARMS | {"outputs": [("spin", fatal)]}
     tt.lpv(spinner(), {"left.mass": MASSES, "shaft.v": [6.0, 4.9]}, **arguments)
@@ -108,6 +110,7 @@ def test_points_without_an_equilibrium_are_marked(tmp_path: Path) -> None:
     assert "2 reasons for 3 points that failed" in str(refused.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2])
 def test_points_of_a_grid_without_an_equilibrium_are_named(workers: int) -> None:
     """A drive with a spring that nothing holds: only where it is at rest is there an equilibrium, whatever the mass."""

@@ -80,6 +80,7 @@ def test_linear_model_is_the_derivative_of_the_whole() -> None:
     np.testing.assert_allclose(nonlinear.linearize(at[:9], at[9:]).A, system.A, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.long
 def test_nonlinear_systems_on_quaternions_and_in_loops() -> None:
     m, rng = interacting().resolve(), np.random.default_rng(2)
     point = tt.OperatingPoint(m, m.random_configuration(rng), 0.3 * rng.normal(size=m.nv), None, [0.3], x=rng.normal(size=m.nx))

@@ -194,6 +194,7 @@ def test_intervals_end_where_rounding_hides_a_crossing() -> None:
         np.linalg.cholesky(F)
 
 
+@pytest.mark.long
 def test_a_proof_is_never_below_a_member() -> None:
     """Random families: no member on a grid of two parameters is unstable within the proved margin."""
     for seed in range(4):
@@ -208,6 +209,7 @@ def test_a_proof_is_never_below_a_member() -> None:
         assert np.linalg.eigvals(beyond).real.max() > 0, "the negative control: just beyond the other margin one is"
 
 
+@pytest.mark.long
 def test_five_parameters_are_closed_to_five_per_cent() -> None:
     """Where scalings for the whole box leave a quarter as much again."""
     sizes = [1, 2, 1, 2, 1]

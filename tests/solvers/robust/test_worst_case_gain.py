@@ -38,6 +38,7 @@ def test_the_worst_oscillator_is_soft_and_least_damped() -> None:
     assert "worst-case gain" in str(found)
 
 
+@pytest.mark.long
 def test_branching_bounds_a_gain_where_scalings_do_not() -> None:
     """Nearly unstable members: the gain on a grid over two parameters lies within the bounds."""
     blocks = [tt.DeltaBlock.real("a", 2), tt.DeltaBlock.real("b", 2)]

@@ -125,7 +125,7 @@ def assert_same(m: tt.Model, name: str, found: Array, expected: Array, size: flo
     assert np.abs(found - expected).max() <= tolerance * max(np.abs(expected).max(), 1e-2 * size / value), name
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name == "deformable")) for name in TREES])
 def test_trees(name: str) -> None:
     """Efforts are those of a step through the whole; accelerations balance them, to what elimination leaves."""
     m = TREES[name]().resolve()

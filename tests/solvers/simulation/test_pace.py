@@ -68,6 +68,7 @@ class Sticky(tt.Interaction):
         return np.array([motion.r[1][0]])
 
 
+@pytest.mark.long
 def test_what_switches_all_the_time_is_told_by_name() -> None:
     s = tt.System("sticky", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("x", axis=[1, 0, 0]))

@@ -38,6 +38,7 @@ def fallen(model: tt.Model, start: Array, viscosity: float = 1.0) -> tuple[float
     return max(map(abs, energies)), run.y[-1, -1], energies[0] - energies[1] - run.y[-1, -1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["PGC", "PCC", "PAC", "PCS"])
 def test_what_the_energy_loses_is_dissipated(name: str) -> None:
     example = script("soft_free_evolution")

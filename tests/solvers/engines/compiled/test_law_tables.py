@@ -62,6 +62,7 @@ _MODAL: Any = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "block",
     [

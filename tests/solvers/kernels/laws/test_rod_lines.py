@@ -98,6 +98,7 @@ PARAMETERS = (
 )
 
 
+@pytest.mark.long
 def test_parameters_act(models: Any) -> None:
     """Also those of the rods, through which the lines run."""
     q, v, tau = state(models[0])

@@ -251,6 +251,7 @@ def test_a_current_is_still_water_seen_from_a_frame_that_moves(swimmers: Any) ->
     assert np.abs(still.inverse_dynamics(q, slower, a) - tau).max() > 0.01 * np.abs(tau).max()  # and the frame's turning
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("current", [[0.0, 0.0, 0.0], CURRENT])
 def test_energy_that_is_lost_is_what_water_takes(current: Any) -> None:
     """``E(0) - E(t) = int P dt``; in a current too, which feeds some of it."""

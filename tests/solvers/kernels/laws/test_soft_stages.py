@@ -106,6 +106,7 @@ GEARED: dict[str, Callable[[tt.Model, Array, Array, Array], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GEARED)
 def test_with_gears_tendons_wrenches_and_stacked_states(name: str) -> None:
     models, rng = [geared().resolve(engine=engine) for engine in ("compiled", "reference")], np.random.default_rng(0)

@@ -133,6 +133,7 @@ def real_only(numbers: Any, q: Any, v: Any, twist: Any, terms: Any) -> None:
     telescope_law(numbers, q.real + 0 * q, v, twist, terms)
 
 
+@pytest.mark.long
 def test_a_law_that_takes_no_complex_numbers_is_differentiated_otherwise() -> None:
     class Real(Telescope):
         compiled_law = tt.Law(real_only, energy=telescope_energy)
