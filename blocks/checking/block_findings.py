@@ -155,15 +155,21 @@ def state_name_findings(block: Block) -> Iterator[Finding]:
     if isinstance(names, str) or not isinstance(names, Sequence):
         yield Finding("wrong-type", where, names, "a tuple of names", f'write state_names = ("{names}",)')
         return
-    taken = _SIGNALS | {*block.coordinates, *block.ports, *block.inputs, *(owner_of(name) for name in block.parameters())}
-    for k, name in enumerate(names):
-        if not is_name(name):
-            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the state")
-        elif name in taken or name in names[:k]:
-            expected = "a name that is no coordinate's, port's, parameter's, input's, signal's or other state's"
-            yield Finding("duplicate-name", where, name, expected, "rename the state")
+    others = "coordinate's, port's, parameter's, input's, signal's or other state's"
+    yield from _naming_findings(block, "state", names, block.inputs, others)
     if len(block.state_units) not in (0, len(names)):
         yield Finding("bad-units", f"{block.name}.state_units", block.state_units, f"{len(names)} units, or none", "one each")
+
+
+def _naming_findings(block: Block, what: str, names: Sequence[str], besides: Sequence[str], others: str) -> Iterator[Finding]:
+    """Yield what is wrong with names of a block's inputs or states (`what`): nothing else has them, nor what is `besides`."""
+    where = f"{block.name}.inputs" if what == "input" else f"{block.name}.state_names"
+    taken = _SIGNALS | {*block.coordinates, *block.ports, *besides, *(owner_of(name) for name in block.parameters())}
+    for k, name in enumerate(names):
+        if not is_name(name):
+            yield Finding("bad-name", where, name, "letters, digits and _-/", f"rename the {what}")
+        elif name in taken or name in names[:k]:
+            yield Finding("duplicate-name", where, name, f"a name that is no {others}", f"rename the {what}")
 
 
 def _state_findings(block: Block) -> Iterator[Finding]:
@@ -191,13 +197,7 @@ def input_findings(block: Block) -> Iterator[Finding]:
         advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"
         yield Finding("idle-inputs", where, inputs, "own coordinates that they act on", advice)
         return
-    taken = _SIGNALS | {*block.coordinates, *block.ports, *(owner_of(name) for name in block.parameters())}
-    for k, name in enumerate(inputs):
-        if not is_name(name):
-            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")
-        elif name in taken or name in inputs[:k]:
-            expected = "a name that is no coordinate's, port's, parameter's, signal's or other input's"
-            yield Finding("duplicate-name", where, name, expected, "rename the input")
+    yield from _naming_findings(block, "input", inputs, (), "coordinate's, port's, parameter's, signal's or other input's")
     if len(block.input_units) not in (0, len(inputs)):
         yield Finding("bad-units", f"{block.name}.input_units", block.input_units, f"{len(inputs)} units, or none", "one each")
     yield from _range_findings(block)
