@@ -93,7 +93,7 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
-from .solvers.model.contacts import Contacts as Contacts
+from .solvers.model.readings import Contacts as Contacts
 from .solvers.model.model import Model as Model
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability

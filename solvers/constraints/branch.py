@@ -130,7 +130,7 @@ def moved_aside(model: ClosedMechanism, q: Array, comparable: Array, rank: int, 
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
-    trial = model.integrate(q, _ASIDE / largest * motion)
+    trial = model.moved(q, _ASIDE / largest * motion)
     try:
         return closed_configuration(model, trial, np.zeros(model.nv, dtype=bool))
     except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act

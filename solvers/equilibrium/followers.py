@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.root_search import of_one_size
-from titop.solvers.model.own_states import StateDerivatives
+from titop.solvers.model.terms import StateDerivatives
 
 #: Singular values of derivatives of rates, in parts of the largest, that count as zero.
 _DEPENDENT = 1e-10

@@ -9,7 +9,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.equations import Equations, later_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import Unknowns
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 
 #: An unknown as close to its bound as this, in what counts as one of it, is said to be at it.
 _AT_BOUND = 1e-6

@@ -18,7 +18,7 @@ from titop.solvers.equilibrium.displacements import displaced, displacement_moti
 from titop.solvers.equilibrium.followers import resting_inverse
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
-from titop.solvers.model.own_states import StateDerivatives
+from titop.solvers.model.terms import StateDerivatives
 
 _ITERATIONS = 50
 #: Where, in parts of a displacement, what states follow is asked: Gauss's two points.

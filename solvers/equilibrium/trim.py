@@ -27,7 +27,7 @@ from titop.solvers.equilibrium.settling import Settling, can_settle, refuse_pref
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
 
 #: Longest step of a coordinate (rad, or m for a system of size one), or in parts of its guess of a parameter by which equations

@@ -21,6 +21,7 @@ from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, Failure, WholePoint, bare
 from titop.solvers.linear.lpv_results import Results
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -285,7 +286,7 @@ class Task(NamedTuple):
 
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     """Return what a process does with its tasks."""
-    family = Family(guess.on(Model(assembly, engine)), recipe)
+    family = Family(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
 
 
