@@ -207,7 +207,7 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
             kernel = getattr(model._calls, name)
             if named and (ordered := in_order(names[len(state) :], named)):
                 state, named = (*state, *ordered), {}
-            if kernel is not None:
+            if kernel is not None and not named:
                 result = np.empty(model._shapes[sizes])
                 try:
                     if kernel(*state, *model._stills[still], result) == DONE:
@@ -238,22 +238,22 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        name, names = function.__name__, tuple(inspect.signature(function).parameters)[1:]
+        name, names, matrices = function.__name__, tuple(inspect.signature(function).parameters)[1:], len(sizes) == 2
 
         @functools.wraps(function)
         def call(model: Any, *given: Any, **named: Any) -> Any:
             if named and (ordered := in_order(names[len(given) :], named)):
                 given, named = (*given, *ordered), {}
             kernel = getattr(model._calls, name)
-            if kernel is not None and len(given) == 2 and type(given[0]) is type(given[1]) is np.ndarray:
+            if kernel is not None and len(given) == 2 and not named and type(given[0]) is type(given[1]) is np.ndarray:
                 single = given[0].ndim == 1
                 first, second = (given[0][None], given[1][None]) if single else given
                 shape = (len(first), *model._shapes[sizes])
-                results = [np.empty(shape) for _ in sizes]
+                result, other = np.empty(shape), np.empty(shape if matrices else 0)
                 try:
-                    if kernel(first, second, *results) == DONE:
-                        results = [result[0] for result in results] if single else results
-                        return results[0] if len(sizes) == 1 else (results[0], results[1])
+                    if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
+                        result, other = (result[0], other[0]) if single and matrices else (result, other)
+                        return (result, other) if matrices else result[0] if single else result
                 except TypeError:
                     pass
             if ready := made_ready(*given):
@@ -267,7 +267,7 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
 def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """Return arguments given by name in the order of `names`; none where these are not their names."""
-    return tuple([named[name] for name in names]) if named.keys() == set(names) else ()
+    return tuple(map(named.get, names)) if named.keys() == set(names) else ()
 
 
 def with_care(

@@ -298,7 +298,8 @@ def _tangent(
     model: Resolved, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dtau: Any, wrenches: Mapping[str, Any] | None, u: Any
 ) -> Array:
     state, pushes = _read(model, {"q": q, "v": v, "tau": tau, "dq": dq, "dv": dv, "dtau": dtau}, wrenches, u)
-    return model.mechanism.engine.derivatives.tangent(*state, pushes)
+    tangent: Any = model.mechanism.engine.derivatives.tangent
+    return tangent(*state, pushes)  # type: ignore[no-any-return]
 
 
 @rowwise
@@ -306,7 +307,8 @@ def _adjoint(
     model: Resolved, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None, u: Any
 ) -> tuple[Array, Array, Array]:
     state, pushes = _read(model, {"q": q, "v": v, "tau": tau, "weights": weights}, wrenches, u)
-    return model.mechanism.engine.derivatives.adjoint(*state, pushes)
+    adjoint: Any = model.mechanism.engine.derivatives.adjoint
+    return adjoint(*state, pushes)  # type: ignore[no-any-return]
 
 
 def _read(model: Resolved, given: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> tuple[list[Any], list[Push]]:

@@ -182,7 +182,8 @@ def motion_derivatives(model: Resolved, port: str, q: Any, v: Any, a: Any, frame
     in_world, port = is_world(frame), mechanism.read_port(port)
     q, v, a = read_states(mechanism, {"q": q, "v": v, "a": a}, stacked=True)
     rows = [
-        mechanism.engine.derivatives.motion([port], *row, True)[0] for row in zip(*map(np.atleast_2d, (q, v, a)), strict=True)
+        mechanism.engine.derivatives.motion([port], *state, weightless=True)[0]
+        for state in zip(np.atleast_2d(q), np.atleast_2d(v), np.atleast_2d(a), strict=True)
     ]
     stacked = np.array(rows).reshape(-1, 4, 6, model.nv).transpose(1, 0, 2, 3).copy()
     derivatives = MotionDerivatives(*(stacked if q.ndim == 2 else stacked[:, 0]))
