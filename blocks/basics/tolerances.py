@@ -40,8 +40,8 @@ EXACT = 1e-12
 
 # -- pivots, singular values -----------------------------------------------------------------------------------------------
 
-#: What is left of terms that cancel is rounding below this part of the largest of them: a pivot (the coordinate moves no inertia),
-#: an entry of a Jacobian. Some fifty roundings of six components, independent of the size of the system.
+#: What is left of terms that cancel is rounding below this part of the largest of them: a pivot (whose coordinate then moves no
+#: inertia), an entry of a Jacobian. Some fifty roundings of six components, independent of the size of the system.
 CANCELLED = 1e-14
 #: A singular value (or what pivoting leaves) below this part of the largest, rows and columns scaled: solutions would keep
 #: fewer than four digits. It grows with the number of equations as rounding does, from 1e-15 each.

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from networkx.utils import UnionFind
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
 from titop.graph.checking.coordinate_names import full_name, moving_blocks
 from titop.graph.network.network import Network
-
-#: Rounding of products of gear ratios, relative.
-_SAME = 1e-9
 
 
 def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
@@ -50,7 +48,7 @@ def contradicting_gears(system: Network) -> Iterator[Finding]:
         other, times, plus = lines.setdefault(driven, (driven, 1.0, 0.0))
         factor, offset = gear.ratio * factor, gear.ratio * offset + gear.offset  # of the driven coordinate, over the root
         if root == other:
-            if abs(factor - times) > _SAME * abs(times) or abs(offset - plus) > _SAME * (abs(offset) + abs(plus)):
+            if abs(factor - times) > SAME * abs(times) or abs(offset - plus) > SAME * (abs(offset) + abs(plus)):
                 others = ", ".join(members[root])
                 value = f"{gear.driven} = {factor:g} x + {offset:g}, beside {times:g} x + {plus:g} by {others}"
                 yield Finding("gears-contradict", gear.name, value, "one relation", "leave one of these gears out")

@@ -11,12 +11,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import shape_of
 from titop.blocks.contract.overrides import is_titops_own
 from titop.graph.network.assembly import Assembly
-
-#: How far a quaternion's norm may be from 1 before it is refused.
-QUATERNION_TOLERANCE = 1e-6
 
 _FLOAT = np.dtype(float)
 
@@ -197,10 +195,10 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
     """
     for start in starts:
         quaternion = q[..., start : start + 4]
-        if q.ndim == 1 and q.dtype == _FLOAT and abs(math.hypot(*quaternion.tolist()) - 1) <= QUATERNION_TOLERANCE:
+        if q.ndim == 1 and q.dtype == _FLOAT and abs(math.hypot(*quaternion.tolist()) - 1) <= TYPED:
             continue
         norms = np.sqrt((quaternion**2).sum(axis=-1))
-        wrong = np.abs(np.real(norms) - 1) > QUATERNION_TOLERANCE
+        wrong = np.abs(np.real(norms) - 1) > TYPED
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])

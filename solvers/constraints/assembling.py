@@ -13,23 +13,15 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CLOSED, EPS, FEW_ROUNDINGS, LOOSE_RANK
 from titop.solvers.constraints.following import following
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 from titop.solvers.constraints.open_loops import open_loops, refuse_flipped
 
-#: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
-CLOSED = 1e-10
-#: Errors of rounding, relative to how far from the inertial origin the ports are, for the joints in a loop.
-_ROUNDING = 16 * float(np.finfo(float).eps)
-#: Velocities and accelerations that contradict each other by less than this part count as consistent.
-CONSISTENT = 1e-8
-#: What rounding leaves of entries of the Jacobian that cancel, beside the largest.
-_ROUNDED = 1e-14
-
 #: Directions in which the errors change a million times less than in others are left alone: near a closed configuration
 #: redundant constraints show such directions, and steps along them lead nowhere.
-_CUT = 1e-6
+_CUT = LOOSE_RANK
 _STEPS = 100
 _HALVINGS = 12
 #: Guesses at closed configurations, and how many of them are nearer to the neutral one than half a turn.
@@ -67,7 +59,7 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
     guess, rows = q, model.engine.dynamics.constraints(q, np.zeros(model.nv))
     for _ in range(_STEPS):
         error = model.closure_weights * rows.error
-        if np.abs(error).max(initial=0.0) <= np.finfo(float).eps:
+        if np.abs(error).max(initial=0.0) <= EPS:
             break
         step = _newton_step(model, rows, ~fixed)
         for halving in range(_HALVINGS):
@@ -98,7 +90,7 @@ def closed_within(model: ClosedMechanism, q: Array) -> float:
     ports, still = [str(ref) for loop in model.rigid_loops for ref in loop.ports], np.zeros(model.nv)
     places = [model.engine.observations.port_motion(port, q, still, still).position for port in ports]
     farthest = max(float(np.linalg.norm(place)) for place in places)
-    return CLOSED + _ROUNDING * farthest / model.size
+    return CLOSED + FEW_ROUNDINGS * farthest / model.size
 
 
 def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
@@ -200,8 +192,8 @@ def _project(
     rest = np.abs(target - weighted @ x)
     scale += np.abs(weighted) @ np.abs(x)
     every = model.coordinate_weights
-    rounded = _ROUNDED * (np.abs(weighted) * every).max(initial=0.0) * np.abs(x / every).max(initial=0.0)
-    if (rest > CONSISTENT * scale.max(initial=0.0) + rounded).any():
+    rounded = CANCELLED * (np.abs(weighted) * every).max(initial=0.0) * np.abs(x / every).max(initial=0.0)
+    if (rest > BALANCED * scale.max(initial=0.0) + rounded).any():
         name = model.constraint_names[int(rest.argmax())]
         raise ConvergenceError(
             f"the fixed {what} contradict the closures: {name} is left with "

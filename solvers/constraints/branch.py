@@ -14,22 +14,23 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COARSE, OPEN, RANK
 from titop.solvers.constraints.assembling import assembled, closed_configuration, random_guess
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, allowed_part, independence, independent_rows
 
 #: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
 #: beside the millionth at which constraints count as dependent, near beside its links.
-_ASIDE = 1e-2
+_ASIDE = COARSE
 #: Random configurations near which one of higher rank is looked for.
 _TRIES = 6
 #: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
 #: constraint looks independent by as much as they are open, and counts as such from a millionth on.
-_OPEN = 1e-7
+_OPEN = 0.1 * OPEN
 
 
 #: So much of a constraint, over the largest, is left at least beside a dead centre where rounding leaves six digits of motions.
-_KNOWN = 1e-10
+_KNOWN = RANK
 
 
 def comparable_jacobian(model: ClosedMechanism, q: Array) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
 from titop.graph.checking.massless import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
@@ -22,16 +23,11 @@ from titop.solvers.constraints.consistency import effort_terms, refuse_inconsist
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
-from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import PortPush, Push
 
-#: Efforts that nothing balances, relative to the largest.
-BALANCED = 1e-8
-#: And what rounding leaves of them, in parts of the terms that balance.
-ROUNDED = 1e-12
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
-_CAUSED = 1e-5
+_CAUSED = 10 * CONSISTENT
 
 
 def accelerations(
@@ -89,7 +85,7 @@ def _refuse_massless(model: ClosedMechanism, inertia: Array, others: Array) -> N
     """
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
-        if not left[k, k] > NO_INERTIA * sizes[k]:
+        if not left[k, k] > CANCELLED * sizes[k]:
             name = model.coordinate_names[others[k]]
             joint = next(joint for joint, own in model.assembly.v_slices.items() if own.start <= others[k] < own.stop)
             raise ModelError(massless_joint(joint, f"no inertia along {name} at this configuration"))
@@ -270,7 +266,7 @@ def _is_rounding(part: float, model: ClosedMechanism, q: Array, v: Array, a: Arr
     """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other."""
     needed = model.coordinate_weights * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
     left = part * np.abs(np.real(needed)).max(initial=0.0)
-    return bool(left <= ROUNDED * balancing_terms(model, q, v, a, pushes, motors))
+    return bool(left <= EXACT * balancing_terms(model, q, v, a, pushes, motors))
 
 
 def balancing_terms(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:

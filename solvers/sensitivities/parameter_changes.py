@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.gear import Gear
@@ -38,11 +39,6 @@ from titop.solvers.sensitivities.effect import Effect
 from titop.solvers.sensitivities.state import State
 from titop.solvers.sensitivities.stepped import Stepped
 
-_STEP = 1e-30
-#: Step over a parameter's value, for blocks whose parameters cannot be complex.
-_DIFFERENCE = 1e-3
-#: Values below may be rounding, of which no part is a step: a good one is sought.
-_SMALL = 1e-8
 #: Steps of which is kept what depends on them: as many as differences ask for.
 _MOST_STEPS = 32
 
@@ -132,15 +128,15 @@ class ParameterChange:
         """Return the derivatives of the k-th part's numbers by the parameter: complex steps, or sixth-order differences."""
         changed = self._changed[k]
         if self._is_complex:
-            return [np.imag(number) / _STEP for number in changed.parts(self._at(1j * _STEP)[k], state)]
+            return [np.imag(number) / COMPLEX_STEP for number in changed.parts(self._at(1j * COMPLEX_STEP)[k], state)]
 
         @cache
         def at(step: float) -> list[Array]:
             return changed.parts(self._at(step)[k], state)
 
-        step = start = _DIFFERENCE * (abs(self._value) or 1.0)
-        if abs(self._value) < _SMALL:
-            step = settled_step(at, start) or settled_step(at, _DIFFERENCE) or start
+        step = start = DIFFERENCE_STEP * (abs(self._value) or 1.0)
+        if abs(self._value) < SAME:
+            step = settled_step(at, start) or settled_step(at, DIFFERENCE_STEP) or start
         return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
     def _at(self, step: complex) -> list[Any]:

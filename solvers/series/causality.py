@@ -14,16 +14,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.closed_dynamics import BALANCED, ROUNDED, acting, balancing_terms, counted
-from titop.solvers.constraints.consistency import ROUNDING, mobility, of_each_term
+from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
+from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted
+from titop.solvers.constraints.consistency import mobility, of_each_term
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.series.acting_series import at_start, up_to
 from titop.solvers.series.constraint_series import ConstraintSeries
-
-#: Derivatives of constraints below this part of what rates of their size make of them are rounding.
-_CONSISTENT = 1e-6
 
 
 def hybrid(
@@ -116,12 +114,12 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
     jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(model, q, v_series).rates()[1:]
-    allowed = _CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
+    allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
     if (np.abs(openings * weights) > allowed[:, None]).any():  # what cancels at an equilibrium may explain it
         response = mobility(model, q)
         alone = of_each_term(model, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
         natural = np.sqrt((jacobian @ alone).max()) ** np.arange(2.0, len(allowed) + 2.0)
-        allowed += ROUNDING * (natural + (jacobian @ response @ np.abs(efforts).T).max(axis=0))
+        allowed += SAME * (natural + (jacobian @ response @ np.abs(efforts).T).max(axis=0))
     for k, (opening, size) in enumerate(zip(openings, allowed, strict=True), start=1):
         worst = int(np.abs(opening * weights).argmax())
         if abs(opening[worst] * weights[worst]) > size:
@@ -137,7 +135,7 @@ def _is_rounding(left: Array, model: ClosedMechanism, q: Array, v_series: Array,
     terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
     terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order
     terms += (sizes * (np.abs(model.engine.dynamics.mass_matrix(q)) @ np.abs(v_series[-1]))).max()
-    return bool(np.abs(sizes * left).max() <= ROUNDED * terms)
+    return bool(np.abs(sizes * left).max() <= EXACT * terms)
 
 
 def _rate(sizes: Array) -> float:

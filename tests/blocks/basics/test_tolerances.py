@@ -18,23 +18,35 @@ MOST = 25
 
 #: Folders whose small numbers are not in the table yet; the list may only become shorter.
 NOT_YET = (
-    "blocks",
-    "graph",
-    "solvers",
+    "solvers/control",
+    "solvers/engines/compiled",
+    "solvers/equilibrium",
+    "solvers/kernels",
+    "solvers/lft",
+    "solvers/linear",
+    "solvers/model",
+    "solvers/robust",
+    "solvers/simulation",
 )
 
 #: Small numbers that are no thresholds, by file: how many there are, and what they are.
-NO_THRESHOLDS: dict[str, tuple[int, str]] = {}
+NO_THRESHOLDS: dict[str, tuple[int, str]] = {
+    "graph/checking/doubtful_units.py": (2, "a density in kg/m^3, and a part of the least inertia that matter has"),
+    "graph/files/block_types.py": (2, "what files leave out: defaults of arguments"),
+}
 
 
 def small_numbers(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and text of numbers of a source between 0 and a hundredth, and of what asks NumPy for the rounding.
 
-    Texts, docstrings among them, and comments are no numbers; defaults of arguments belong to those who set them.
+    Texts, docstrings among them, and comments are no numbers; defaults of arguments and of fields of records belong to those
+    who set them.
     """
     tree = ast.parse(source)
     arguments = (node for node in ast.walk(tree) if isinstance(node, ast.arguments))
     defaults = [default for each in arguments for default in (*each.defaults, *each.kw_defaults) if default]
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    defaults += [node.value for each in classes for node in each.body if isinstance(node, ast.AnnAssign) and node.value]
     exempt = {id(part) for default in defaults for part in ast.walk(default)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, float | complex) and id(node) not in exempt:
@@ -87,6 +99,7 @@ def test_few_names_with_their_reasons() -> None:
         ("eps = np.finfo(float).eps", 1),
         ("def f(x=1 + 1e-3):\n    return x < 1e-3", 1),
         ("def f(*, atol=1e-9): '''Within 1e-9.'''", 0),
+        ("class A:\n    smoothing: float = 0.001\n    _small = 1e-9", 1),
         ("x = 0.5 * 0.0 + 1e-2  # 1e-9", 0),
     ],
 )
