@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
-from titop.graph.checking.massless import massless_joint
+from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
 from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest

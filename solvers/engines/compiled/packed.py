@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.overrides import built_in, overrides
-from titop.graph.checking.massless import massless_joint
+from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import NamedMechanism

@@ -29,7 +29,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import port_terms
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import motion_among
-from titop.graph.checking.massless import massless_joint
+from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments.reading import overflow

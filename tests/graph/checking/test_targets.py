@@ -1,4 +1,4 @@
-"""Names of blocks and ports: unknown, foreign, doubled and unusable ones are found."""
+"""Ports, coordinates, rods and tendons that blocks act on or read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import assert_says, body, hinged, refused
+from tests.solvers.mechanism.soft_arms import BEND, driven_arm, geared_arm, soft_arm
 
 
 class TestNames:
@@ -119,3 +120,117 @@ class TestNames:
         assert_says(
             refused(s, engine), "not-a-joint", "connect.joint", "got hinge", "expected a joint block", "use tt.Revolute"
         )
+
+
+@pytest.mark.parametrize(
+    ("acting", "code", "where", "words"),
+    [
+        (tt.Motor("m", "pannel.mode1"), "unknown-joint", "m.joint", "did you mean 'panel'?"),
+        (tt.Motor("m", "panel"), "several-coordinates", "m.joint", "'panel.mode1'"),
+        (tt.Motor("m", "panel.mode4"), "unknown-coordinate", "m.joint", "a coordinate of the block"),
+        (tt.Motor("m", "segment", rotor_inertia=0.1), "no-armature", "m.rotor_inertia", "mass matrix of 'segment'"),
+        (tt.Motor("m", "tip"), "unknown-joint", "m.joint", "or a block with coordinates"),
+        (tt.Encoder("e", "segment.bent"), "unknown-coordinate", "e.joint", "did you mean 'segment.bend'?"),
+        (tt.ReactionSensor("r", "segment"), "unknown-joint", "r.joint", "a joint of the system"),
+        (tt.Gear("g", "segment", "segment.bend"), "self-connection", "g", "two different coordinates"),
+        (tt.Gear("g", "panel", "segment"), "several-coordinates", "g.driver", "'panel.mode1'"),
+    ],
+)
+def test_what_is_no_target_is_refused_by_name(acting: tt.Block, code: str, where: str, words: str) -> None:
+    s = soft_arm()
+    s.connect(s["panel"].port("C0"), tt.RigidBody("tip", 1.0, inertia=0.1), tt.Weld("bracket"))
+    add = {tt.Motor: s.add_actuator, tt.Gear: s.add_gear}.get(type(acting), s.add_sensor)
+    add(acting)  # type: ignore[operator]
+    assert_says(refused(s), code, where, words)
+
+
+def test_circles_and_contradictions_of_gears_on_own_coordinates_are_seen() -> None:
+    s = geared_arm()
+    s.add_gear(tt.Gear("back", driver="panel.mode1", driven="shoulder"))
+    assert_says(refused(s), "gear-cycle", "panel.mode1", "segment.bend and shoulder.angle")
+    s = geared_arm()
+    s.add_gear(tt.Gear("again", driver="shoulder", driven="segment.bend", ratio=BEND, offset=0.0))
+    assert_says(refused(s), "gears-contradict", "again")
+
+
+def test_a_rotor_that_no_joint_bears_is_refused_later_too() -> None:
+    model = driven_arm().resolve()
+    assert "bender.gear" in model.parameters()
+    assert "bender.rotor_inertia" not in model.parameters()
+    q, v = model.neutral(), np.zeros(model.nv)
+    assert model.forward_dynamics_sensitivities(q, v, v, list(model.parameters())).keys() == model.parameters().keys()
+    with pytest.raises(tt.ModelError, match=r"bender\.rotor_inertia.*no-armature"):
+        model.with_parameters({"bender.rotor_inertia": 0.1})
+
+
+def rod(name: str, **fields: Any) -> tt.Rod:
+    return tt.Rod(name, 0.3, tt.Section.circle(0.01), young=1e6, density=1000.0, strains={"bending_z": 0}, **fields)
+
+
+def chain(joint: tt.Block | None = None, port: str = "tip", link: tt.Block | None = None) -> tuple[tt.System, tt.Rod, tt.Rod]:
+    s, near, far = tt.System("chain"), rod("near", ports={"middle": 0.15, "end": 0.3}), rod("far")
+    s.connect("world", near, tt.Weld("clamp"))
+    knuckle = tt.RigidBody("knuckle", mass=0.1, inertia=1e-4, ports={"top": [0.01, 0, 0]}) if link is None else link
+    s.connect(near.port(port), knuckle, tt.Weld("first"))
+    s.connect(knuckle.port(knuckle.ports[0] if link else "top"), far, tt.Weld("second") if joint is None else joint)
+    return s, near, far
+
+
+def codes(s: tt.System) -> list[str]:
+    return [finding.code for finding in s.check()]
+
+
+@pytest.mark.parametrize("port", ["tip", "end"])
+def test_rods_that_carry_each_other_are_fine(port: str) -> None:
+    s, near, far = chain(port=port)
+    s.add_interaction(tt.Tendon("tendon", [near, far], y=0.005))
+    assert not codes(s)
+
+
+def test_what_moves_between_rods_is_suspicious() -> None:
+    for s, near, far in (chain(tt.Revolute("hinge")), chain(link=rod("middle"))):
+        s.add_interaction(tt.Tendon("tendon", [near, far], y=0.005))
+        assert codes(s) == ["moving-joint"]
+    s, near, far = chain(tt.Revolute("hinge"))
+    s.add_interaction(tt.Tendon("tendon", [near], y=0.005))
+    assert not codes(s)
+
+
+def test_rods_in_another_order_or_place_are_suspicious() -> None:
+    s, near, far = chain()
+    s.add_interaction(tt.Tendon("tendon", [far, near], y=0.005))
+    assert codes(s) == ["not-in-series"]
+    s, near, far = chain(port="middle")
+    s.add_interaction(tt.Tendon("tendon", [near, far], y=0.005))
+    assert codes(s) == ["not-at-the-tip"]
+
+
+def test_rods_of_other_systems_are_refused() -> None:
+    s, _near, _ = chain()
+    s.add_interaction(tt.Tendon("twin", rod("near"), y=0.005))
+    s.add_interaction(tt.Tendon("lost", rod("elsewhere"), y=0.005))
+    with pytest.raises(tt.ModelError) as error:
+        s.check()
+    assert "twin.rods: got near; expected a rod of this system" in str(error.value)
+    assert "lost.rods: got elsewhere" in str(error.value)
+
+
+def test_targets_beside_the_rods_are_those_of_arms() -> None:
+    s, near, _far = chain(tt.Revolute("hinge"))
+    s.add_interaction(tt.Tendon("tendon", near, y=0.005), "hinge")
+    with pytest.raises(tt.ModelError, match="tendon: got 2 coordinates; expected 1 coordinates"):
+        s.check()
+
+
+def test_sensors_read_tendons() -> None:
+    s, near, _ = chain()
+    s.add_interaction(tt.Tendon("tendon", near, y=0.005))
+    s.add_interaction(tt.PressureChamber("chamber", near, area=1e-5, y=0.005))
+    s.add_sensor(tt.TendonSensor("good", s["tendon"]))
+    assert not codes(s)
+    s.add_sensor(tt.TendonSensor("typo", "tndon"))
+    s.add_sensor(tt.TendonSensor("other", "chamber"))
+    with pytest.raises(tt.ModelError) as error:
+        s.check()
+    assert "typo.tendon: got tndon; expected a tendon of the system; did you mean 'tendon'" in str(error.value)
+    assert "other.tendon: got chamber" in str(error.value)
