@@ -11,8 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import read_state, read_wrenches
-from titop.solvers.control.commands import Command
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable
 

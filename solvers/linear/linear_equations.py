@@ -95,7 +95,7 @@ def _sizes(points: Points) -> Array:
     return coordinate_sizes(model.assembly, np.diag(model.mass_matrix(points.q[0])), model.size)
 
 
-class Motion(NamedTuple):
+class LinearMotion(NamedTuple):
     """Accelerations and efforts (n, nv) at stacked points, and all coordinates' linear equations."""
 
     a: Array
@@ -203,12 +203,12 @@ def with_own_states(
     )
 
 
-def motions(points: Points, system_inputs: SystemInputs) -> Motion:
+def motions(points: Points, system_inputs: SystemInputs) -> LinearMotion:
     """Return accelerations, efforts and all coordinates' linear equations at stacked points."""
     return _hybrid_motions(points, system_inputs) if system_inputs.prescribed.any() else _forward_motions(points, system_inputs)
 
 
-def _forward_motions(points: Points, system_inputs: SystemInputs) -> Motion:
+def _forward_motions(points: Points, system_inputs: SystemInputs) -> LinearMotion:
     n, nv = points.v.shape
     a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
     simple = points.u is None and not points.wrenches
@@ -220,15 +220,15 @@ def _forward_motions(points: Points, system_inputs: SystemInputs) -> Motion:
         by_input = B @ np.array([system_inputs.efforts(*state) for state in points.states()])
     else:
         by_input = B[:, :, [channel.entry for channel in system_inputs.channels]]
-    return Motion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
+    return LinearMotion(a, points.tau, A, by_input, np.zeros((nv, 2 * nv)), applied)
 
 
-def _hybrid_motions(points: Points, system_inputs: SystemInputs) -> Motion:
+def _hybrid_motions(points: Points, system_inputs: SystemInputs) -> LinearMotion:
     rows = [_hybrid_motion(points, k, system_inputs) for k in range(len(points.q))]
-    return Motion(*(np.array(field) for field in zip(*rows, strict=True)))
+    return LinearMotion(*(np.array(field) for field in zip(*rows, strict=True)))
 
 
-def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motion:
+def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> LinearMotion:
     """Return the equations at one point."""
     model, q, v, u, wrenches = points.models[k], points.q[k], points.v[k], points.inputs(k), points.loads(k)
     nv, names = model.nv, system_inputs.imposed_names
@@ -242,10 +242,10 @@ def _hybrid_motion(points: Points, k: int, system_inputs: SystemInputs) -> Motio
     A = np.block([[-model.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
     B = np.vstack([np.zeros_like(efforts), derivatives.da_dtau @ efforts + derivatives.da_da @ motions])
     by_input = derivatives.dtau_dtau @ efforts + derivatives.dtau_da @ motions - loads
-    return Motion(a, tau, A, B, np.hstack([derivatives.dtau_dq, derivatives.dtau_dv]), by_input)
+    return LinearMotion(a, tau, A, B, np.hstack([derivatives.dtau_dq, derivatives.dtau_dv]), by_input)
 
 
-def _outputs(points: Points, motion: Motion, groups: Sequence[SystemOutputs], change: SnapshotDerivatives) -> list[Array]:
+def _outputs(points: Points, motion: LinearMotion, groups: Sequence[SystemOutputs], change: SnapshotDerivatives) -> list[Array]:
     """Return ``[C D]`` (n, outputs, states + inputs) of each group of outputs, each point's derivatives found once."""
     n, read = len(points.q), [group for group in groups if not group.selects]
     changes = ((snapshot(points, motion.a[k], motion.tau[k], k), change.at(k)) for k in range(n if read else 0))

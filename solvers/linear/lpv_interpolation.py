@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,14 +44,11 @@ class Around(NamedTuple):
         return result
 
 
-class Interpolation(Protocol):
-    """What finds the points around a place (parameters,), None outside."""
-
-    def __call__(self, place: Array) -> Around | None: ...
-
-
 class GridInterpolation:
-    """Between the points of a grid (axes' values, rising or falling); of an axis with one value only that is known."""
+    """Between the points of a grid (axes' values, rising or falling); of an axis with one value only that is known.
+
+    Called with a place (parameters,) it returns the points around it, None outside.
+    """
 
     def __init__(self, axes: list[Array]) -> None:
         self._axes = [_Axis(axis, 0.0) for axis in axes]
@@ -70,6 +67,8 @@ class GridInterpolation:
 
 class ListInterpolation:
     """Between some of a list's points, in any order, in the line, plane or space that they span: nothing is known beside it.
+
+    Called with a place (parameters,) it returns the points around it, None outside.
 
     Parameters
     ----------

@@ -11,8 +11,7 @@ import pytest
 import titop as tt
 from tests.refusals import refusal
 from tests.solvers.control.sliders import controller, lead
-from titop.solvers.control.control_laws import controller_law, scheduled_law, state_space_law
-from titop.solvers.control.linear_controller import LinearWiring
+from titop.solvers.control.control_laws import LinearWiring, controller_law, scheduled_law, state_space_law
 
 WIRING = LinearWiring(("rail.q",), ("rail.q",), ("motor",), np.array([[-1.0]]), np.array([[1.0]]))
 

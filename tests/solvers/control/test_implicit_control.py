@@ -11,8 +11,8 @@ from scipy.linalg import expm
 
 from tests.solvers.control.sliders import lead
 from titop.blocks.basics.spatial import Array
-from titop.solvers.control.commands import Command
-from titop.solvers.control.implicit_control import TrapezoidalStep
+from titop.solvers.control.continuous_loop import TrapezoidalStep
+from titop.solvers.control.loop_signals import Command
 
 K = lead()
 

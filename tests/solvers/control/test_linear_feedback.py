@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.control.linear_feedback import LinearFeedback
+from titop.solvers.control.continuous_loop import LinearFeedback
 
 
 def test_offsets_are_written_at_their_times() -> None:

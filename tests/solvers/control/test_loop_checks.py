@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.control.loop_checks import suspicions
+from titop.solvers.control.loop_arguments import suspicions
 from titop.solvers.control.operating_values import OperatingValues
 
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from titop.solvers.linear.lpv_results import Results
+from titop.solvers.linear.lpv_members import Results
 
 SHAPES = {"A": (4, 4), "B": (4, 1), "C": (2, 4), "D": (2, 1), "valid": ()}
 
