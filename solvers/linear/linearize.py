@@ -17,7 +17,7 @@ from titop.solvers.equilibrium.resting_states import changing_findings
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.equilibrium.switching_points import switching_findings
-from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
+from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
 from titop.solvers.model.model import Model
@@ -144,17 +144,14 @@ def linearize(
     """
     at = read_point(model, point)
     ends = read_ends(at, inputs, outputs, omit, hold)
-    wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
-    u = at.driving
-    points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if u is None else u[None], wrenches)
-    linear = linear_equations(points, ends.inputs, ends.outputs, independent)
+    linear = linear_equations([at], ends.inputs, ends.outputs, independent)
     kept = np.arange(len(linear.states))
     if ends.omitted.size:
         chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
 
         def again(_: Array) -> list[tuple[Array, Array]]:
             rng = np.random.default_rng(0)
-            others = (linear_equations(nearby(points, rng), ends.inputs, ends.outputs, chosen) for _ in range(2))
+            others = (linear_equations(nearby([at], rng), ends.inputs, ends.outputs, chosen) for _ in range(2))
             return [(other.A, other.C) for other in others]
 
         kept = kept_states(linear.states, (linear.A, linear.C), ends, again)

@@ -16,7 +16,7 @@ from titop.solvers.equilibrium.dependents import with_dependents
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
-from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
+from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.model.model import Model
@@ -193,8 +193,8 @@ class FamilyMembers:
     def nearby(self, rows: Array) -> list[tuple[Array, Array]]:
         """Return A and C, twice, next to some of the points that were linearised last."""
         points, independent = self._linearised_at
-        stack, rng = self._stacked([self.whole(points[k]) for k in rows]), np.random.default_rng(0)
-        others = (linear_equations(nearby(stack, rng), self.ends.inputs, self.ends.outputs, independent) for _ in range(2))
+        chosen, rng = [self.whole(points[k]) for k in rows], np.random.default_rng(0)
+        others = (linear_equations(nearby(chosen, rng), self.ends.inputs, self.ends.outputs, independent) for _ in range(2))
         return [(other.A, other.C) for other in others]
 
     def whole(self, point: AnyPoint) -> OperatingPoint:
@@ -221,37 +221,25 @@ class FamilyMembers:
 
     def linearised(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
         """Return the results at operating points, in the states of the independent coordinates."""
-        model, count, stack = self.guess.model, len(points), self._stacked(points)
-        linear = linear_equations(stack, self.ends.inputs, self.ends.outputs, independent)
-        u = np.zeros((count, model.nu)) if stack.u is None else model.inputs.given(stack.u)
-        x = np.array([point.x for point in points])
-        y = self._outputs(stack, linear.a, linear.tau)
-        valid = np.ones(count, dtype=bool)
-        matrices = linear.A, linear.B, linear.C, linear.D
-        return Results(*matrices, stack.q, stack.v, linear.tau, u, x, y, linear.a, linear.drift, valid, linear.states)
+        model, linear = self.guess.model, linear_equations(points, self.ends.inputs, self.ends.outputs, independent)
+        q, v, x = (np.array([getattr(point, name) for point in points]) for name in "qvx")
+        u = np.array([np.zeros(model.nu) if point.u is None else point.u for point in points])
+        y = self._outputs(points, q, v, linear.a, linear.tau)
+        matrices, valid = (linear.A, linear.B, linear.C, linear.D), np.ones(len(points), dtype=bool)
+        return Results(*matrices, q, v, linear.tau, u, x, y, linear.a, linear.drift, valid, linear.states)
 
-    def _stacked(self, points: Sequence[OperatingPoint]) -> Points:
-        return Points(
-            [point.model for point in points],
-            np.array([point.q for point in points]),
-            np.array([point.v for point in points]),
-            np.array([point.tau for point in points]),
-            _inputs(self.guess.model, points),
-            _wrenches(points),
-        )
-
-    def _outputs(self, points: Points, a: Array, tau: Array) -> Array:
+    def _outputs(self, points: Sequence[OperatingPoint], q: Array, v: Array, a: Array, tau: Array) -> Array:
         """Return the outputs (n, outputs); displacements are measured from the neutral configuration."""
-        n, origin = len(points.q), self.guess.model.neutral()
-        whole = Snapshot(points.models[0], points.q, points.v, a, tau, points.u, None, origin)
+        n, origin = len(points), self.guess.model.neutral()
+        whole = Snapshot(points[0].model, q, v, a, tau, None, None, origin)
         columns = []
         for group in self.ends.outputs:
             if group.selects:
                 columns.append(group.value(whole))
                 continue
             rows = [
-                Snapshot(points.models[k], points.q[k], points.v[k], a[k], tau[k], points.inputs(k), points.loads(k), origin)
-                for k in range(n)
+                Snapshot(point.model, point.q, point.v, a[k], tau[k], point.driving, point.wrenches or None, origin)
+                for k, point in enumerate(points)
             ]
             columns.append(np.array([group.value(row) for row in rows]))
         return np.concatenate(columns, axis=1) if columns else np.zeros((n, 0))
@@ -368,21 +356,6 @@ def _shown(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool
         for size, part in zip(sizes, parts, strict=True):
             yield part
             bar.update(size)
-
-
-def _inputs(model: Model, points: Sequence[OperatingPoint]) -> Array | None:
-    given = [point.u for point in points]
-    if all(u is None for u in given) and not model.nx:
-        return None
-    u = np.array([np.zeros(model.nu) if u is None else u for u in given])
-    return model.inputs.joined(u, np.array([point.x for point in points])) if model.nx else u
-
-
-def _wrenches(points: Sequence[OperatingPoint]) -> dict[str, Array] | None:
-    ports = {port for point in points for port in point.wrenches or ()}
-    if not ports:
-        return None
-    return {port: np.array([(point.wrenches or {}).get(port, np.zeros(6)) for point in points]) for port in sorted(ports)}
 
 
 def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:

@@ -16,7 +16,7 @@ from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
-from titop.solvers.linear.linear_equations import Points, motions, with_own_states
+from titop.solvers.linear.linear_equations import motions, with_own_states
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import Place
@@ -54,8 +54,8 @@ class ActingState(NamedTuple):
     ports: dict[str, Array]
 
     @property
-    def u(self) -> Array | None:
-        """Inputs of the actuators (nu), None where they do nothing."""
+    def driving(self) -> Array | None:
+        """Inputs, with states of the first order behind them; None where they do nothing."""
         return self.inputs if self.inputs.any() else None
 
     @property
@@ -238,15 +238,12 @@ class SystemFunctions:
         return np.concatenate([group.value(snapshot) if group.of is None else next(read) for group in self.system_outputs])
 
     def _snapshot(self, at: ActingState, a: Array, tau: Array) -> Snapshot:
-        return Snapshot(at.model, at.q, at.v, a, tau, at.u, at.wrenches, self.origin)
+        return Snapshot(at.model, at.q, at.v, a, tau, at.driving, at.wrenches, self.origin)
 
     def derivatives(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> tuple[Array, Array, Array, Array]:
         """Return A, B, C and D: the derivatives of rates and outputs, exact to rounding."""
         at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
-        wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
-        u = None if at.u is None else at.u[None]
-        points = Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None])
-        motion = motions(points, self.system_inputs)
+        motion = motions([at], self.system_inputs, at.a)
         reduced = self._reduction(at)
         change = SnapshotDerivatives(reduced.columns, *motion[2:]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
@@ -263,7 +260,7 @@ class SystemFunctions:
         if not self.model.nx:
             return A, B, C, D
         matrices = A[None], B[None], C[None], D[None]
-        stacked = with_own_states(matrices, points, self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
+        stacked = with_own_states(matrices, [at], self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
         return stacked[0][0], stacked[1][0], stacked[2][0], stacked[3][0]
 
     def _reduction(self, at: ActingState) -> Reduction:

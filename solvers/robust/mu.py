@@ -16,7 +16,7 @@ from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Matrices, Structure, balanced_matrix
+from titop.solvers.robust.structure import Matrices, Structure, balanced
 from titop.solvers.robust.uncertain_loop import (
     centred_system,
     check_branching,
@@ -187,7 +187,7 @@ class _Bounds(NamedTuple):
 
 def _bounded(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
     """Return bounds of a matrix (columns of z, rows of w)."""
-    centres, M = Centres(structure), balanced_matrix(response, structure)
+    centres, M = Centres(structure), balanced(Matrices.constant(response), structure).D
     bound = upper_bound(centres, M, tolerance)
     found = lower_bound(M, structure, bound.level)
     upper, scaled, better = bound.level, M, bound

@@ -148,7 +148,8 @@ def robust_stability(
     centres = Centres(loop.structure)
     proof = sweep(centres, loop.uncertain, max(found.value, _LOWEST) if lowest else level, lowest, tolerance, progress)
     if lowest or not proof.proved or not loop.structure.is_real:
-        found = _nearer(found, _at_frequency(loop, proof))
+        at_peak = lower_bound(loop.uncertain.response(proof.omega), loop.structure)._replace(omega=proof.omega)
+        found = _nearer(found, at_peak)
     if margin and found.value < level < proof.bound:
         given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
         proof = given if given.proved else proof
@@ -178,11 +179,6 @@ def _search(loop: UncertainLoop, reach: float, farthest: float) -> Singular:
         if np.isfinite(member.radius) or reach >= farthest:
             return member.singular(loop.structure)
         reach = min(_LARGER * reach, farthest)
-
-
-def _at_frequency(loop: UncertainLoop, proof: Sweep) -> Singular:
-    """Look for a singular loop where the bound is highest."""
-    return lower_bound(loop.uncertain.response(proof.omega), loop.structure)._replace(omega=proof.omega)
 
 
 def _result(loop: UncertainLoop, level: float, found: Singular, proof: Sweep | None, left: float = 0.0) -> RobustStability:

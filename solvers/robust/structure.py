@@ -169,17 +169,10 @@ def balanced(system: Matrices, structure: Structure) -> Matrices:
     return Matrices(system.A, B, C, D)
 
 
-def balanced_matrix(M: Array, structure: Structure) -> Array:
-    """Return a matrix (columns of z, rows of w) with the channels of all blocks balanced."""
-    into, back = _coordinates([M], structure)
-    result: Array = into @ M @ back
-    return result
-
-
 def _responses(system: Matrices) -> list[Array]:
-    """Return the responses at zero, infinity and the poles' frequencies."""
-    frequencies = np.unique(np.abs(system.poles))
-    return [system.response(float(omega)) for omega in (0.0, *frequencies, np.inf)]
+    """Return the responses at zero, infinity and the poles' frequencies, the only one of a matrix."""
+    frequencies = (0.0, *np.unique(np.abs(system.poles)).tolist()) if len(system.A) else ()
+    return [system.response(omega) for omega in (*frequencies, np.inf)]
 
 
 def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, Array]:
