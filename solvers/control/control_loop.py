@@ -17,6 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import REFERENCE, SampledLaw
@@ -26,9 +27,6 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.signal_tables import check_names
 from titop.solvers.signals.units import units_of
-
-#: Times this close, relatively to the interval between two samples, count as one.
-_ROUNDING = 1e-9
 
 
 class ControlledModel(Protocol):
@@ -207,13 +205,13 @@ class SampledLoop(ControlLoop):
     def _instants_between(self, begin: float, end: float) -> Iterator[_Instant]:
         """Yield what is to be done when; what rounding has moved past the end is done there."""
         step = self._law.sample_time
-        whole = int(np.floor(self._delay + _ROUNDING))
-        part = self._delay - whole if self._delay - whole > _ROUNDING else 0.0
-        last = end - _ROUNDING * step
-        for k in range(int((end - begin) / step + _ROUNDING) + 1):
+        whole = int(np.floor(self._delay + SAME))
+        part = self._delay - whole if self._delay - whole > SAME else 0.0
+        last = end - SAME * step
+        for k in range(int((end - begin) / step + SAME) + 1):
             sampled, late = begin + k * step, begin + (k + part) * step
             yield _Instant(end if sampled >= last else sampled, True, -1 if part else k - whole)
-            if part and k >= whole and late <= end + _ROUNDING * step:
+            if part and k >= whole and late <= end + SAME * step:
                 yield _Instant(end if late >= last else late, False, k - whole)
         yield _Instant(math.inf, False, -1)
 
@@ -240,7 +238,7 @@ class SampledLoop(ControlLoop):
         return x_next
 
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
-        return self._acting[bisect_right(self._instants, t + _ROUNDING * self._law.sample_time) - 1]
+        return self._acting[bisect_right(self._instants, t + SAME * self._law.sample_time) - 1]
 
     def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
         instants, outputs, references, states = ([sample[k] for sample in self._samples] for k in range(4))

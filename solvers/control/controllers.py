@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration, read_mapping
@@ -152,7 +153,7 @@ def sampled(K: Any, sample_time: float) -> Any:
         from control import sample_system
 
         return sample_system(K, sample_time, SAMPLING)
-    if not np.isclose(K.dt, sample_time, rtol=1e-9, atol=0):
+    if not np.isclose(K.dt, sample_time, rtol=SAME, atol=0):
         advice = "leave sample_time out, or sample the controller again"
         raise ModelError(Finding("other-sample-time", "sample_time", sample_time, f"the controller's {K.dt:g} s", advice))
     return K

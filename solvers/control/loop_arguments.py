@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control.continuous_loop import ContinuousLoop
@@ -24,9 +25,6 @@ from titop.solvers.signals.signal_tables import SignalTable
 
 #: More samples would take days, and more memory than there is.
 _MOST_SAMPLES = 1e8
-
-#: Of the system's size, a radian or one: about an operating point nearer to zero than this, references are deviations.
-_NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Ar
     K, step = given.controller, given.sample_time
     exogenous = [str(name) for name in given.reference] if isinstance(given.reference, Mapping) else []
     own = K.sample_time if isinstance(K, Controller | ScheduledController) else None
-    if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=1e-9, atol=0):
+    if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=SAME, atol=0):
         expected = f"the controller's {own:g} s"
         raise ModelError(Finding("other-sample-time", "sample_time", step, expected, "leave sample_time out"))
     if isinstance(K, Controller):
@@ -178,7 +176,7 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
     references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
     for name, unit, reference, there in references:
         size = loop.measurements.model.size if unit in ("m", "m/s") else 1.0
-        if abs(reference - there) > abs(reference) and abs(there) > _NEGLIGIBLE * size:
+        if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:
             found, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
             advice = "references are absolute: if a deviation is meant, add the operating point's value"
             yield Finding("far-reference", f"reference[{name!r}]", found, expected, advice)

@@ -17,6 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.system_outputs import SystemOutputs
@@ -26,12 +27,6 @@ from titop.solvers.model.reduction import Reduction, closure_derivatives, reduct
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
-
-#: How exactly an equilibrium is known (rad, and m for a system of size one): the tolerance of `trim`.
-_NEARBY = 1e-9
-
-#: How little a held coordinate turns with others, over how fast these move, that counts as nothing.
-_NOTHING = 1e-9
 
 
 class ActedState(Protocol):
@@ -53,10 +48,10 @@ class ActedState(Protocol):
 
 def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[OperatingPoint]:
     """Return points next to given ones, as far away as an equilibrium is known; with closures and gears, closed ones."""
-    reach, near = _NEARBY * _sizes(points[0]), []
+    reach, near = SAME * _sizes(points[0]), []
     for point in points:
         model, (turn, part) = point.model, rng.uniform(-1.0, 1.0, (2, point.model.nv))
-        q, v = model.integrate(point.q, reach * turn), point.v * (1.0 + _NEARBY * part)
+        q, v = model.integrate(point.q, reach * turn), point.v * (1.0 + SAME * part)
         if model.is_constrained:
             q = model.assemble(q)
             v = model.assemble_velocity(q, v)
@@ -232,7 +227,7 @@ def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs:
     speed = float(np.abs(v / sizes).max(initial=0.0)) or 1.0
     changes = np.concatenate([sizes, speed * sizes])[reduced.states]
     turned = np.abs(reduced.columns(by_state)[:, held]) * changes / (speed * sizes[held, None])
-    turning = turned.max(axis=(0, 2), initial=0.0) > _NOTHING
+    turning = turned.max(axis=(0, 2), initial=0.0) > SAME
     for k, moves, turns in zip(held, moving, turning, strict=True):
         name = model.coordinate_names[k]
         if moves:

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
 from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.equilibrium.resting_states import changing_findings
@@ -29,12 +30,8 @@ from titop.solvers.signals.system_inputs import SystemInputs
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: An entry below this part of its row, or that part of the whole matrix, is small: it may be zero.
-_OF_ROW, _OF_ALL = 1e-9, 1e-12
-
-#: A small entry is zero where it is below this part of its row (some units of rounding), or where it is no larger than so many
-#: times its change nearby.
-_ROUNDING, _CHANGES = 16 * float(np.finfo(float).eps), 8.0
+#: A small entry is zero where it is no larger than so many times its change nearby.
+_CHANGES = 8.0
 
 #: What the names that a model was asked for last stand for, and of how many askings that is kept.
 _KNOWN: WeakKeyDictionary[Model, dict[Any, Ends]] = WeakKeyDictionary()
@@ -300,8 +297,8 @@ def _judged(rows: Array, out: Array) -> tuple[Array, Array]:
     """Return which entries of omitted columns are dependences, and which have to be looked at again."""
     sizes = np.abs(rows)
     beside = sizes.max(axis=2, keepdims=True, initial=0.0)
-    small = sizes <= _OF_ROW * beside + _OF_ALL * sizes.max(initial=0.0)
-    return ~small & out, small & out & (sizes > _ROUNDING * beside)
+    small = sizes <= SAME * beside + EXACT * sizes.max(initial=0.0)
+    return ~small & out, small & out & (sizes > FEW_ROUNDINGS * beside)
 
 
 def _acceleration_findings(point: OperatingPoint, rates: Array, a: Array, drift: Array) -> Iterator[Finding]:

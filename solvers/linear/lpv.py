@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
@@ -31,9 +32,6 @@ _MOST_MEMORY, _POINT = 8 * 2**30, 2000
 
 #: So many points without an equilibrium are named in a warning.
 _NAMED = 10
-
-#: How far a given point's value may be from the parameter's, in parts of the largest.
-_SAME = 1e-9
 
 
 def lpv(
@@ -294,7 +292,7 @@ def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array
         values = values_of(points, name)
         error = np.abs(values - targets[:, column])
         worst = int(error.argmax())
-        if error[worst] > _SAME * (float(np.abs(targets[:, column]).max()) or 1.0):
+        if error[worst] > SAME * (float(np.abs(targets[:, column]).max()) or 1.0):
             expected = f"{name} = {targets[worst, column]:.9g}"
             advice = "give points and values in the same order, the last parameter fastest"
             raise ModelError(Finding("other-value", f"points[{worst}]", f"{values[worst]:.9g}", expected, advice))

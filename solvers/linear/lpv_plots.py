@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.signals.exported import Signal
 
@@ -83,7 +84,7 @@ def frequency_responses(A: Array, B: Array, C: Array, D: Array, frequencies: Arr
 def frequencies_around(poles: Array) -> Array:
     """Return frequencies from a tenth of the slowest to ten times the fastest pole (rad/s)."""
     sizes = np.abs(poles)
-    sizes = sizes[sizes > 1e-3 * sizes.max(initial=0.0)]
+    sizes = sizes[sizes > NEGLIGIBLE * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if sizes.size else (1.0, 1.0)
     return np.geomspace(0.1 * low, 10 * high, 400)
 

@@ -13,14 +13,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.signals.exported import Signal, exported, stems, table_of
 from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-#: A feedthrough of a channel whose smallest singular value is below this part of its largest cannot be inverted.
-_SINGULAR = 1e-12
 
 
 def named_system(
@@ -122,7 +120,7 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
             raise ModelError(Finding("duplicate-channel", "channels", twice, f"each {side} once", "leave one out"))
     feedthrough = system.D[np.ix_(outs, ins)]
     sizes = np.linalg.svd(feedthrough, compute_uv=False)
-    if (rank := decided_rank(sizes, _SINGULAR * sizes[0])) < len(sizes):
+    if (rank := decided_rank(sizes, SINGULAR * sizes[0])) < len(sizes):
         found = f"feedthrough of rank {rank} of {len(sizes)}"
         advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
         raise ModelError(Finding("singular-channel", "channels", found, "an invertible feedthrough", advice))

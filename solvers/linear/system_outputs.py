@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, NEGLIGIBLE
 from titop.blocks.basics.user_functions import check_function
 from titop.solvers.constraints.consistency import mobility, of_each_term
 from titop.solvers.equilibrium.balance import reaches
@@ -28,20 +29,12 @@ if TYPE_CHECKING:
     from titop.solvers.equilibrium.operating_point import OperatingPoint
     from titop.solvers.model.model import Model
 
-_COMPLEX_STEP = 1e-30
-#: Where the search for the step of differences begins, over what the state is.
-_FIRST_STEP = 1e-3
-#: Coordinates, rates, accelerations and inputs below this part of what counts as one, or does as much, are errors of an
-#: equilibrium, and tell no step.
-_ERRORS = 1e-8
 #: By how much at most a step is longer than where its search begins.
 _LONGER = 256.0**4
-#: How well complex steps and differences have to agree for the former to be believed: of the derivative, and over the rounding
-#: of the function's values.
-_AGREEMENT, _NOISE = 1e-6, 1e3
-#: Slopes ahead and behind have to come together over steps this many times shorter, or differ by less than this part of what
-#: the function changes.
-_SHORTER, _KINK = 16.0, 1e-3
+#: So much more than the rounding of a function's values is no noise.
+_NOISE = 1e3
+#: Slopes ahead and behind have to come together over steps this many times shorter.
+_SHORTER = 16.0
 
 #: What says q, v, a and u.
 State = Callable[[], tuple[Array, Array, Array, Array]]
@@ -179,7 +172,7 @@ def _function_derivatives(
 
     whole = coordinate_sizes(at.model.assembly, np.diag(at.model.mass_matrix(at.q)), at.model.size)
     along = reaches(at.model, at.q)
-    along = np.where(along > _ERRORS * whole, along, whole)
+    along = np.where(along > BALANCED * whole, along, whole)
     rows = np.abs(np.vstack([change.q, *changes[1:]]))
     sizes = np.concatenate([along, *_noticed(at, along, rows[: len(along)], np.abs(change.a), actuators)])
 
@@ -198,8 +191,8 @@ def _function_derivatives(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            steps = [np.atleast_1d(function(*along_column(column, 1j * _COMPLEX_STEP))) for column in columns]
-            exact = np.imag(np.column_stack(steps)) / _COMPLEX_STEP
+            steps = [np.atleast_1d(function(*along_column(column, 1j * COMPLEX_STEP))) for column in columns]
+            exact = np.imag(np.column_stack(steps)) / COMPLEX_STEP
         if (np.abs(exact - differences) <= allowed).all() and not breaks.any():
             return exact
     except (TypeError, ValueError, np.exceptions.ComplexWarning):
@@ -214,7 +207,7 @@ def _function_derivatives(
 def _first_step(sizes: Array, moved: Array) -> float:
     """Return the step that moves nothing by more than a part of its size; of a column that moves nothing of any size, one."""
     known = (sizes > 0) & (moved > 0)
-    return _FIRST_STEP * (float((sizes[known] / moved[known]).min()) if known.any() else 1.0)
+    return DIFFERENCE_STEP * (float((sizes[known] / moved[known]).min()) if known.any() else 1.0)
 
 
 def _noticed(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Array) -> tuple[Array, Array, Array]:
@@ -234,10 +227,10 @@ def _noticed(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Ar
     pulled = by_a @ np.where(far < np.inf, far, 0.0)
     v, a, u = (np.abs(x) for x in (at.v, at.a, at.inputs))
     effects = by_a[:, by_a.shape[1] - actuators.shape[1] :] @ actuators.T
-    pushing = (effects * u > _ERRORS * pulled[:, None]).any(axis=0) | ~effects.any(axis=0)
+    pushing = (effects * u > BALANCED * pulled[:, None]).any(axis=0) | ~effects.any(axis=0)
     pushes = at.model.external_pushes(at.wrenches, at.u)
     terms = pulled + of_each_term(at.model, at.q, at.v, pushes) + mobility(at.model, at.q) @ np.abs(at.tau)
-    return v * (v > _ERRORS * np.sqrt(terms * along)), a * (a > _ERRORS * terms), u * pushing
+    return v * (v > BALANCED * np.sqrt(terms * along)), a * (a > BALANCED * terms), u * pushing
 
 
 class _Difference(NamedTuple):
@@ -268,9 +261,9 @@ def _difference(value: Callable[[float], float], least: float, plain: float) -> 
         settled = settled_step(lambda s: [value(s)], least)
     step = settled or least
     slope = float(derivative(value, step))
-    rounding = _NOISE * np.finfo(float).eps * abs(value(0.0)) / step
+    rounding = _NOISE * EPS * abs(value(0.0)) / step
     is_good = settled is not None or bool(abs(slope) <= rounding)
-    return _Difference(slope, _AGREEMENT * abs(slope) + rounding, is_good, _breaks(value, step, plain))
+    return _Difference(slope, DIFFERENCE_ERROR * abs(slope) + rounding, is_good, _breaks(value, step, plain))
 
 
 def _breaks(value: Callable[[float], float], step: float, plain: float) -> bool:
@@ -279,7 +272,7 @@ def _breaks(value: Callable[[float], float], step: float, plain: float) -> bool:
     What rounding leaves of a constant far out is none: it would not be seen over `plain`, what the coordinates' own sizes tell.
     """
     here, sides = value(0.0), [value(step), value(-step)]
-    change, rounding = max(abs(each - here) for each in sides), np.finfo(float).eps * max(map(abs, (here, *sides)))
+    change, rounding = max(abs(each - here) for each in sides), EPS * max(map(abs, (here, *sides)))
     bends = [abs(value(s) + value(-s) - 2 * here) for s in (step, step / _SHORTER)]
-    seen = max(_KINK * change, _NOISE * rounding * max(1.0, step / (_SHORTER * plain)))
+    seen = max(NEGLIGIBLE * change, _NOISE * rounding * max(1.0, step / (_SHORTER * plain)))
     return bool(bends[1] > seen and _SHORTER * bends[1] > bends[0] / 2)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.lower_bound import smallest, worst_complex
 from titop.solvers.robust.member_search import EigenvalueSearch
@@ -103,7 +104,7 @@ def branch_and_bound(
             unproved, left = level, volume
         if unproved:
             level = max(level, unproved + _CLOSER * (min(upper, _FARTHER * unproved) - unproved))
-        wanted = (lower * (1 + gap) if lower else low) * (1 + 1e-9)
+        wanted = (lower * (1 + gap) if lower else low) * (1 + SAME)
         if upper <= max(wanted, unproved * (1 + gap)):
             break
     return Branched(upper, nearest, left if upper > wanted else 0.0)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, TYPED
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.robust.least_size import NONE, LeastSize, Singular
 from titop.solvers.robust.structure import Structure
@@ -40,9 +41,6 @@ _STARTS = 16
 #: How far is looked where nothing bounds it: so many times the reach of the gain.
 _FARTHEST = 1e3
 
-#: A lower bound this near to an upper one is as good as that.
-_CLOSED = 1e-6
-
 #: Eigenvalue problems that are solved, about, and fewest places along an edge.
 _PROBLEMS, _PLACES = 1200, 9
 
@@ -54,9 +52,6 @@ _NEAR = 1.5
 
 #: Steps of Newton's method along an edge.
 _NEWTON = 8
-
-#: An eigenvalue counts as real whose imaginary part is below this part of it.
-_REAL = 1e-12
 
 #: Steps of the power iteration.
 _ITERATIONS = 40
@@ -77,7 +72,7 @@ def lower_bound(M: Array, structure: Structure, enough: float = np.inf, seed: in
     for _ in range(1 if structure.is_real or not structure.real else _ROUNDS):
         for start in _starts(M, structure, best, rng):
             best = max(best, smallest(M, structure, start), key=lambda one: one.value)
-            if best.value >= enough * (1 - _CLOSED):
+            if best.value >= enough * (1 - TYPED):
                 return best
     return best
 
@@ -144,7 +139,7 @@ def along_edges(M: Array, structure: Structure, seed: int = 0) -> list[Singular]
         edge = _Edge(M, owners, free, signs)
         values, slopes = edge.eigenvalues(places)
         away = np.divide(-values.imag, slopes.imag, out=np.zeros_like(slopes.imag), where=slopes.imag != 0)
-        is_real = np.abs(values.imag) <= _REAL * np.abs(values)
+        is_real = np.abs(values.imag) <= EXACT * np.abs(values)
         near = is_real | ((np.abs(away) <= _NEAR * (places[1] - places[0])) & (slopes.imag != 0))
         found += [edge.singular(float(places[i]), complex(values[i, j])) for i, j in np.argwhere(near)]
     return sorted((one for one in found if one.value > 0), key=lambda one: -one.value)
@@ -199,13 +194,13 @@ class _Edge:
             values, slopes = self.eigenvalues(np.array([place]))
             k = int(np.argmin(np.abs(values[0] - value)))
             value, slope = complex(values[0, k]), complex(slopes[0, k])
-            if abs(value.imag) <= _REAL * abs(value):
+            if abs(value.imag) <= EXACT * abs(value):
                 break
             if not slope.imag:
                 return Singular(0.0, [])
             away = -value.imag / slope.imag
             place, value = place + away, value + away * slope
-        if abs(place) > 1 or abs(value.imag) > _REAL * abs(value) or not value.real:
+        if abs(place) > 1 or abs(value.imag) > EXACT * abs(value) or not value.real:
             return Singular(0.0, [])
         sign = np.sign(value.real)
         deltas = sign * self.numbers

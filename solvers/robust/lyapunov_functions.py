@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import eigh, matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, Unknown, greatest_decrease
 from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.robust.varying_members import Members
@@ -285,12 +286,12 @@ def _without(powers: Array, i: int) -> Array:
 def _is_positive(matrix: Array) -> bool:
     """Tell whether a symmetric matrix is positive definite, by more than rounding."""
     values = np.linalg.eigvalsh(matrix)
-    return bool(values[0] > len(matrix) * np.finfo(float).eps * values[-1])
+    return bool(values[0] > len(matrix) * EPS * values[-1])
 
 
 def _rounding(A: Array, P: Array) -> float:
     """Return by what a decay (1/s) is uncertain that is computed with P."""
-    return float(len(A) * np.finfo(float).eps * np.linalg.norm(A, 2) * np.linalg.cond(P))
+    return float(len(A) * EPS * np.linalg.norm(A, 2) * np.linalg.cond(P))
 
 
 def _lyapunov_coordinates(A: Array) -> Array:

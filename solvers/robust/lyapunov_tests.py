@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.model.lft_model import LFTModel
@@ -26,7 +27,7 @@ _HIGHEST_DEGREE, _FEW, _MANY = 4, 5, 3
 _CORNERS = 8
 
 #: Errors of rounding of poles, relative to the largest, a state.
-_ROUNDING = 100 * float(np.finfo(float).eps)
+_ROUNDING = 100 * EPS
 
 #: States that move by so much of the largest motion of a pole, each in its own unit, are named.
 _NAMED = 0.1

@@ -25,6 +25,7 @@ from scipy.linalg import LinAlgError, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, SINGULAR, TYPED
 from titop.solvers.lft.fractions.fractional import singular_at
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.structure import Matrices, Structure
@@ -38,14 +39,11 @@ _MARCH, _BISECTIONS, _CLIMB, _SHRINK = 24, 40, 12, 8
 #: Longest step of a climb or of shrinking, relative to the box.
 _TRUST = 0.3
 
-#: What is lost so near, relative, to a member without a response is lost there: rounding decides between them.
-_NEAR = 1e-6
+#: How often a higher peak is looked for.
+_PEAKS = 30
 
-#: By how much a peak is exceeded before it is looked for once more, and how often it is.
-_ABOVE, _PEAKS = 1e-6, 30
-
-#: An eigenvalue this near to the imaginary axis, relative, is a crossing.
-_ON_AXIS = 1e-8
+#: An eigenvalue this near to the imaginary axis, relative to the largest, is a crossing: rounding moves double ones so far.
+_ON_AXIS = float(np.sqrt(EPS))
 
 
 class Member(NamedTuple):
@@ -105,7 +103,7 @@ class EigenvalueSearch:
         direction = direction / np.abs(direction).max()
         reach = min(self.reach, self.best.radius)
         singular = self._singular(direction)
-        end, below = min(reach, singular * (1 - _NEAR)), 0.0
+        end, below = min(reach, singular * (1 - NEAR_AXIS)), 0.0
         for t in np.linspace(0, end, _MARCH + 1)[1:]:
             if self._abscissa(t * direction) >= 0:
                 self._bisect(direction, below, float(t))
@@ -148,7 +146,7 @@ class EigenvalueSearch:
             if not found.success or found.x[-1] <= 0:
                 return
             self.march(found.x[:-1])
-            if self.best.radius > before * (1 - 1e-6):
+            if self.best.radius > before * (1 - TYPED):
                 return
 
     def _bisect(self, direction: Array, stable: float, unstable: float) -> None:
@@ -186,7 +184,7 @@ class EigenvalueSearch:
             return np.inf, None
         k = int(np.argmax(values.real))
         y, x = left[:, k].conj(), right[:, k]
-        if abs(y @ x) < 1e-12:
+        if abs(y @ x) < SINGULAR:
             return float(values[k].real), None
         before = y @ s.B @ (np.eye(len(delta)) + delta @ inner @ s.D)
         after = inner @ s.C @ x
@@ -215,10 +213,10 @@ def peak_gain(system: Matrices) -> tuple[float, float]:
     starts = [0.0, np.inf, *np.abs(system.poles.imag).tolist(), *np.abs(system.poles).tolist()]
     gain, omega = max((_gain(system, w), w) for w in starts)
     for _ in range(_PEAKS):
-        crossings = _crossings(system, gain * (1 + _ABOVE)) if gain else []
+        crossings = _crossings(system, gain * (1 + TYPED)) if gain else []
         between = [(low + high) / 2 for low, high in pairwise(crossings)]
         higher = max(((_gain(system, w), w) for w in between), default=(0.0, 0.0))
-        if higher[0] <= gain * (1 + _ABOVE):
+        if higher[0] <= gain * (1 + TYPED):
             break
         gain, omega = higher
     return gain, omega
@@ -293,10 +291,10 @@ class GainSearch:
         """Follow the derivatives of the gain within the box."""
         trust = 0.5
         for _ in range(_CLIMB):
-            if not np.isfinite(start.value) or trust < 1e-4 or not len(start.deltas):
+            if not np.isfinite(start.value) or trust < CLOSE or not len(start.deltas):
                 return
             found = self.look(np.clip(start.deltas + trust * np.sign(self._slope(start)), -1, 1))
-            start, trust = (found, trust) if found.value > start.value * (1 + _ABOVE) else (start, trust / 2)
+            start, trust = (found, trust) if found.value > start.value * (1 + TYPED) else (start, trust / 2)
 
     def _slope(self, at: Gain) -> Array:
         """Return the derivatives of the gain by the normalised parameters."""

@@ -30,19 +30,14 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS
 from titop.solvers.robust.structure import Matrices, Structure
-
-#: Errors of rounding of a quadratic form, relative to its terms, an entry.
-_ROUNDING = 10 * float(np.finfo(float).eps)
 
 #: Newton's decrement at which a centre is left. At 1 bounds come out several times too high.
 _CENTRED = 0.25
 
 #: Newton steps, and halvings of one.
 _STEPS, _HALVINGS = 60, 40
-
-#: How far above the bound it is asked what drives it.
-_CLOSE = 1e-4
 
 
 class Scaling(NamedTuple):
@@ -66,7 +61,7 @@ class Scaling(NamedTuple):
         form, D = self.form(M), self.D_w
         gain = np.linalg.norm(M, 2)
         size = gain * (gain * np.linalg.norm(self.D_z, 2) + 2 * np.linalg.norm(self.G, 2))
-        form = form + _ROUNDING * len(D) * size * np.eye(len(D))
+        form = form + FEW_ROUNDINGS * len(D) * size * np.eye(len(D))
         kept = np.ones(len(D), dtype=bool)
         kept[varied] = False
         if kept.any():
@@ -203,7 +198,7 @@ class Centres:
         """
         scaling = self.scaling(x, g)
         level = self.bound(M, x, g)
-        weights = self.levels(level * (1 + _CLOSE))
+        weights = self.levels(level * (1 + CLOSE))
         F = weights[:, None] * scaling.D_w * weights - scaling.form(M)
         held = (weights[:, None] * scaling.D_w * weights) @ np.linalg.pinv(F, hermitian=True)
         shares = np.abs(np.array([np.trace(held[w, w]).real for w in self.structure.w]))

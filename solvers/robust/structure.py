@@ -20,13 +20,14 @@ from scipy.linalg import cholesky, matrix_balance, svd
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EXACT
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 
-#: Directions that are smaller than this part of a block's others are taken for as large, and rounds over all blocks.
-_LEAST, _ROUNDS = 1e-8, 20
+#: Directions whose square is smaller than this part of a block's others are taken for as large.
+_LEAST = CLOSE**2
 
-#: How far transformations there and back may be from one.
-_INVERSE = 1e-12
+#: Rounds over all blocks.
+_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, A
             reached, seen = _squares([M[rows] for M in responses]), _squares([M[:, columns].T for M in responses])
             T, inverse = _equalling(reached, seen) if block.kind == "full" else _balancing(reached, seen)
             own, other = T @ into[rows], back[:, columns] @ inverse
-            if block.kind != "full" and np.abs(own[:, rows] @ other[columns] - np.eye(len(T))).max() > _INVERSE:
+            if block.kind != "full" and np.abs(own[:, rows] @ other[columns] - np.eye(len(T))).max() > EXACT:
                 continue  # directions that nothing reaches would be stretched on and on: the loop would become another one
             for M in responses:
                 M[rows], M[:, columns] = T @ M[rows], M[:, columns] @ inverse

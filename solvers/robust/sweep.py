@@ -23,26 +23,18 @@ from itertools import pairwise
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS, NEAR_AXIS, SAME, TINY
 from titop.solvers.robust.scalings import Centres, Scaling
 from titop.solvers.robust.structure import Matrices
 from titop.solvers.robust.upper_bound import Known, LevelSearch, Start, UpperBound
 from titop.solvers.support.progress import progress_bar
 
-#: Frequencies looked at, at most, and what is left of a gap that is not closed (relative).
-_FREQUENCIES, _SHORTEST = 2000, 1e-9
+#: Frequencies looked at, at most.
+_FREQUENCIES = 2000
 
 #: After so many frequencies it is asked whether those that are left can close the gaps, and how often a level may be raised
 #: because they cannot.
 _ASKED, _RAISES = 100, 40
-
-#: An eigenvalue this near to the imaginary axis, relative to its size and to the largest, counts as a crossing.
-_NEAR, _NEAR_LARGEST = 1e-6, 1e-9
-
-#: Intervals are cut by this part of their length: crossings are known but for rounding.
-_CUT = 1e-4
-
-#: Errors of rounding of F, relative to its largest eigenvalue, an entry.
-_ROUNDING = 10 * float(np.finfo(float).eps)
 
 #: How far F is looked at beyond the last frequency that matters (factor).
 _BEYOND = 2.0
@@ -239,7 +231,7 @@ def _cover(search: LevelSearch, system: Matrices, result: Sweep, omega: float, p
     elif bound.level >= result.level:
         return False
     low, high = _interval(search, system, result, omega, bound)
-    while not high - low > _SHORTEST * omega and 0 < omega < np.inf:
+    while not high - low > SAME * omega and 0 < omega < np.inf:
         if pace is None or not pace.lift():
             return False
         low, high = _interval(search, system, result, omega, bound)
@@ -259,12 +251,12 @@ def valid_interval(system: Matrices, scaling: Scaling, levels: Array, omega: flo
     system, G = scaling.normalised(system)
     crossings, places = _crossings(system, G, levels, omega)
     if np.isinf(omega):
-        low, high = max(crossings, default=0.0) * (1 + _CUT), np.inf
+        low, high = max(crossings, default=0.0) * (1 + CLOSE), np.inf
     else:
         above = min((w for w in crossings if w > omega), default=np.inf)
         below = max((w for w in crossings if w < omega), default=-np.inf)
-        high = above if np.isinf(above) else above - _CUT * (above - omega)
-        low = max(below + _CUT * (omega - below) if np.isfinite(below) else 0.0, 0.0)
+        high = above if np.isinf(above) else above - CLOSE * (above - omega)
+        low = max(below + CLOSE * (omega - below) if np.isfinite(below) else 0.0, 0.0)
     places = [*places, *system.poles.imag.tolist(), *np.abs(system.poles).tolist()]
     return _confirmed(system, G, levels, omega, (low, high), places)
 
@@ -289,7 +281,7 @@ def _is_positive(system: Matrices, G: Array, levels: Array, frequencies: Array) 
     M = np.array([system.response(float(omega)) for omega in frequencies])
     skew = 1j * G @ M
     values = np.linalg.eigvalsh(np.diag(levels**2) - M.conj().swapaxes(1, 2) @ M - skew - skew.conj().swapaxes(1, 2))
-    return np.asarray(values[:, 0] > _ROUNDING * len(levels) * np.abs(values).max(axis=1))
+    return np.asarray(values[:, 0] > FEW_ROUNDINGS * len(levels) * np.abs(values).max(axis=1))
 
 
 def _crossings(system: Matrices, G: Array, levels: Array, omega: float) -> tuple[list[float], list[float]]:
@@ -307,9 +299,8 @@ def _crossings(system: Matrices, G: Array, levels: Array, omega: float) -> tuple
     half = A - B @ solved[:, :n]
     hamiltonian = np.block([[half, -B @ solved[:, n:]], [-Q + S @ solved[:, :n], -half.conj().T]])
     values = np.linalg.eigvals(hamiltonian)
-    near = np.abs(values.real) <= _NEAR * np.abs(values) + _NEAR_LARGEST * np.abs(values).max(initial=0.0)
+    near = np.abs(values.real) <= NEAR_AXIS * np.abs(values) + SAME * np.abs(values).max(initial=0.0)
     if np.isinf(omega):
         return np.abs(values.imag[near]).tolist(), values.imag.tolist()
-    tiny = np.finfo(float).tiny
-    frequencies = [omega - 1 / p if abs(p) > tiny else np.inf for p in values.imag.tolist()]
+    frequencies = [omega - 1 / p if abs(p) > TINY else np.inf for p in values.imag.tolist()]
     return [w for w, on_axis in zip(frequencies, near, strict=True) if on_axis], frequencies

@@ -21,6 +21,7 @@ from scipy.linalg import matrix_balance
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.connections.labels import positions, signals_of
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
@@ -245,7 +246,7 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
 def _continuous(A: Array, B: Array, C: Array, D: Array, period: float) -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
     one = np.eye(len(A))
-    if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < 1e-12 * (1 + np.linalg.norm(A, 2)):
+    if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < SINGULAR * (1 + np.linalg.norm(A, 2)):
         raise ModelError(Finding("bad-pole", "lft", "a pole at -1", "none there", "take another sample time"))
     inner = np.linalg.inv(A + one)
     root = 2 / np.sqrt(period)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, TYPED
 from titop.solvers.robust.scalings import Centres, Scaling
 from titop.solvers.robust.structure import Matrices
 
@@ -30,12 +31,9 @@ _TIGHT = 1.1
 #: Bound of G relative to D and to the matrix' gain: a hundred costs 1e-4 of the bound or less, a thousand nothing that is seen.
 LARGEST_G = 1e3
 
-#: A level this far below the gain counts as zero.
-_ZERO = 1e-6
-
 #: Relative tolerances of bounds that begin nearby, of those begun afresh, and of those that are above the level all the same:
 #: where scalings have to become very unequal, bounds creep before they fall.
-_COARSE, _CONVERGED, _FINE = 3e-3, 3e-4, 1e-5
+_COARSE, _CONVERGED, _FINE = 3 * NEGLIGIBLE, 3 * CLOSE, 0.1 * CLOSE
 
 #: Bounds of G, relative to the gain, in the order in which they are tried: the smaller, the longer a scaling stays valid.
 _BOUNDS_OF_G = (1.0, 10.0, LARGEST_G)
@@ -100,7 +98,7 @@ def upper_bound(
     best = best._replace(level=centres.bound(M, best.x, best.g))
     level, x, before, met = 1.1 * best.level, best.x, None, [np.inf] * _PATIENCE
     for _ in range(_CENTRES):
-        if best.level <= max(enough, _ZERO * gain) or not np.isfinite(level):
+        if best.level <= max(enough, TYPED * gain) or not np.isfinite(level):
             break
         centre = centres.centre(M, level, best.g, x)
         if centre is None:

@@ -14,6 +14,7 @@ from scipy.linalg import eigvals
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEAR_AXIS
 from titop.solvers.lft.connections.closing import read_closing
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
@@ -24,9 +25,6 @@ _MOST, _BETWEEN = 4096, 200
 
 #: A loop with such a condition has no response.
 _ILL_POSED = 1e9
-
-#: Eigenvalues so near the real axis count as real: rounding moves double ones off it by its root.
-_REAL = 1e-6
 
 
 class Members(NamedTuple):
@@ -251,7 +249,7 @@ def suspects(system: Matrices, P: Array, slope: Polynomial, rate: float, decay: 
         In 1/s.
     """
     found = np.concatenate([_singular(system, P, sign * rate * slope, decay) for sign in ((1, -1) if rate else (1,))])
-    near = found[(np.abs(found.imag) <= _REAL * (1 + np.abs(found))) & (np.abs(found.real) <= 1 + _REAL)].real
+    near = found[(np.abs(found.imag) <= NEAR_AXIS * (1 + np.abs(found))) & (np.abs(found.real) <= 1 + NEAR_AXIS)].real
     if not len(near):
         return near
     ends = np.unique(np.concatenate([[-1.0], np.clip(near, -1, 1), [1.0]]))
@@ -261,7 +259,7 @@ def suspects(system: Matrices, P: Array, slope: Polynomial, rate: float, decay: 
 def poles(system: Matrices) -> Array:
     """Return the δ (k, no unit) in [-1, 1] at which members have no response."""
     found = np.linalg.eigvals(system.D)
-    near = found[(np.abs(found) >= 1 - _REAL) & (np.abs(found.imag) <= _REAL * np.abs(found))].real
+    near = found[(np.abs(found) >= 1 - NEAR_AXIS) & (np.abs(found.imag) <= NEAR_AXIS * np.abs(found))].real
     return np.clip(1 / near, -1, 1)
 
 
