@@ -66,7 +66,10 @@ def _sizes(point: ActedState) -> Array:
 
 
 class LinearMotion(NamedTuple):
-    """Accelerations and efforts (n, nv) at stacked points, and all coordinates' linear equations."""
+    """Accelerations and efforts (n, nv) at stacked points, and all coordinates' linear equations.
+
+    `by_effort` (n, 2 nv, nv) is by the efforts on all coordinates, None where motions are prescribed.
+    """
 
     a: Array
     tau: Array
@@ -74,6 +77,7 @@ class LinearMotion(NamedTuple):
     by_input: Array
     effort_by_state: Array
     effort_by_input: Array
+    by_effort: Array | None = None
 
 
 class LinearEquations(NamedTuple):
@@ -88,6 +92,9 @@ class LinearEquations(NamedTuple):
         How the accelerations change while the reference moves: zero where it does so steadily.
     states : (x,) int array
         Entries of ``[dq; dv; dx]``, states of the first order last.
+    of_first : (nv, 2 nv) and (nv, nv) arrays or None
+        Derivatives of the first point's accelerations by coordinates and rates, and by efforts; None where motions are
+        prescribed.
     """
 
     A: Array
@@ -98,6 +105,7 @@ class LinearEquations(NamedTuple):
     tau: Array
     drift: Array
     states: Array
+    of_first: tuple[Array, Array] | None
 
 
 def linear_equations(
@@ -120,7 +128,8 @@ def linear_equations(
         first = linear_equations(points[:1], system_inputs, system_outputs, independent)
         chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
         parts = [first, *(linear_equations([point], system_inputs, system_outputs, chosen) for point in points[1:])]
-        return LinearEquations._make([*map(np.concatenate, list(zip(*parts, strict=True))[:-1]), first.states])
+        stacked = map(np.concatenate, list(zip(*parts, strict=True))[:-2])
+        return LinearEquations._make([*stacked, first.states, first.of_first])
     motion = motions(points, system_inputs)
     reduced = reduction(model, q, v, system_inputs.held, independent)
     if system_inputs.held.any():
@@ -136,7 +145,8 @@ def linear_equations(
     if model.nx:
         matrices = with_own_states(matrices, points, system_inputs, reduced.columns)
         states = np.concatenate([states, 2 * model.nv + np.arange(model.nx)])
-    return LinearEquations(*matrices, motion.a, motion.tau, drift, states)
+    of_first = None if motion.by_effort is None else (motion.by_state[0, model.nv :], motion.by_effort[0, model.nv :])
+    return LinearEquations(*matrices, motion.a, motion.tau, drift, states, of_first)
 
 
 def with_own_states(
@@ -172,7 +182,7 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
     Accelerations (nv) of prescribed coordinates are those of each point (`SystemInputs.accelerations`), if none are `imposed`.
     """
     if system_inputs.prescribed.any():
-        rows = [_hybrid_motion(point, system_inputs, imposed) for point in points]
+        rows = [_hybrid_motion(point, system_inputs, imposed)[:-1] for point in points]
         return LinearMotion(*(np.array(field) for field in zip(*rows, strict=True)))
     n, nv = len(points), points[0].model.nv
     a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
@@ -184,7 +194,7 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
     else:
         by_input = B[:, :, [channel.entry for channel in system_inputs.channels]]
     tau = np.array([point.tau for point in points])
-    return LinearMotion(a, tau, A, by_input, np.zeros((nv, 2 * nv)), system_inputs.applied(nv))
+    return LinearMotion(a, tau, A, by_input, np.zeros((nv, 2 * nv)), system_inputs.applied(nv), B)
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:

@@ -18,7 +18,7 @@ from titop.solvers.equilibrium.resting_states import changing_findings
 from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.equilibrium.switching_points import switching_findings
-from titop.solvers.linear.linear_equations import linear_equations, nearby
+from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
 from titop.solvers.model.model import Model
@@ -153,7 +153,7 @@ def linearize(
 
         kept = kept_states(linear.states, (linear.A, linear.C), ends, again)
     findings = [
-        *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear.a[0], linear.drift[0]),
+        *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
         *spin_findings(at.model, at.q, at.v),
         *steadiness_findings(at),
         *changing_findings(at),
@@ -301,12 +301,11 @@ def _judged(rows: Array, out: Array) -> tuple[Array, Array]:
     return ~small & out, small & out & (sizes > FEW_ROUNDINGS * beside)
 
 
-def _acceleration_findings(point: OperatingPoint, rates: Array, a: Array, drift: Array) -> Iterator[Finding]:
-    """Yield a finding where coordinates are accelerated, now or while the reference moves.
-
-    `rates` are those entries of v that are looked at; `a` and `drift` are as in `excess`.
-    """
-    for what, values, parts in zip(("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift), strict=True):
+def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:
+    """Yield a finding where coordinates (`rates` are entries of v) are accelerated, now or while the reference moves."""
+    both = linear.a[0], linear.drift[0]
+    away = excess(point, *both, linear.of_first)
+    for what, values, parts in zip(("accelerated", "accelerated ever more"), both, away, strict=True):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]
             where, acceleration = f"point: {point.model.coordinate_names[worst]}", f"{what} by {values[worst]:.3g}"

@@ -245,7 +245,7 @@ class SystemFunctions:
         at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
         motion = motions([at], self.system_inputs, at.a)
         reduced = self._reduction(at)
-        change = SnapshotDerivatives(reduced.columns, *motion[2:]).at(0)
+        change = SnapshotDerivatives(reduced.columns, *motion[2:6]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
         x = read_state("x", x, self._names[0])
         chart = self.model.difference_jacobian(self._displacements(x))[np.ix_(chosen, chosen)]

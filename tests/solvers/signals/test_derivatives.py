@@ -42,7 +42,7 @@ class Moved:
         self.at: Snapshot = Snapshot(self.model, q, v, self.motion.a[0], tau, None, None, q)
 
     def change(self) -> SnapshotDerivatives:
-        return SnapshotDerivatives(lambda matrix: matrix, *self.motion[2:]).at(0)
+        return SnapshotDerivatives(lambda matrix: matrix, *self.motion[2:6]).at(0)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
