@@ -73,8 +73,8 @@ from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
 from .solvers.arguments.percent import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
-from .solvers.control.controller import Controller as Controller
-from .solvers.control.scheduled_controller import ScheduledController as ScheduledController
+from .solvers.control.controllers import Controller as Controller
+from .solvers.control.controllers import ScheduledController as ScheduledController
 from .solvers.equilibrium.continuation import trim_along as trim_along
 from .solvers.equilibrium.equilibrium_path import EquilibriumPath as EquilibriumPath
 from .solvers.equilibrium.equilibrium_path import equilibrium_path as equilibrium_path
@@ -88,11 +88,11 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.model.lft_model import LFTModel as LFTModel
 from .solvers.lft.uncertainty.moving import MovingCoordinate as MovingCoordinate
 from .solvers.linear.block_system import block_system as block_system
-from .solvers.linear.channels import invert_channels as invert_channels
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.model.contacts import Contacts as Contacts
 from .solvers.model.model import Model as Model
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability

@@ -28,7 +28,7 @@ from titop.solvers.lft.model.members import Members
 from titop.solvers.lft.uncertainty.given_values import read_values, refuse_complex
 from titop.solvers.lft.uncertainty.moving import MovingCoordinate
 from titop.solvers.lft.uncertainty.uncertain import Uncertain, read_value
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system
 
 if TYPE_CHECKING:
     from control import StateSpace

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.robust.marginal_poles import abscissa, marginal_poles, rounding_of_poles
+from titop.solvers.robust.lyapunov_tests import abscissa, marginal_poles, rounding_of_poles
 
 
 def test_the_largest_growth_of_members() -> None:

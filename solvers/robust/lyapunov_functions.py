@@ -1,18 +1,23 @@
-"""Lyapunov functions that are polynomial in parameters with bounded rates, tested at points of a family."""
+"""Quadratic Lyapunov functions of families: one for all members, or polynomial in parameters with bounded rates.
+
+One function for all members of a linear fractional family is proved by constant multipliers; one that is polynomial in
+parameters is tested at points. Both are found in states in which matrix inequalities of a stable model are well scaled.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.common_lyapunov import Certificate, is_positive, rounding
-from titop.solvers.robust.lyapunov_coordinates import decrease, in_coordinates, lyapunov_coordinates
-from titop.solvers.robust.matrix_inequalities import Inequality, Term, Unknown, greatest_decrease
+from titop.blocks.basics.tolerances import EPS
+from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, Unknown, greatest_decrease
+from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.robust.varying_members import Members
 
 #: Points at which the search begins, those added where it fails and their least distance, and how often.
@@ -20,6 +25,98 @@ _FIRST, _ADDED, _APART, _ROUNDS = 6, 4, 0.05, 25
 
 #: The part of a decay at points that is asked for between them.
 _BETWEEN = 0.9
+
+
+class Certificate(NamedTuple):
+    """What a Lyapunov function shows.
+
+    Attributes
+    ----------
+    P : array (terms, n, n)
+        Of ``V = x^T P x`` in the model's states (no unit, up to a factor): one matrix, or the coefficients of a polynomial.
+    decay : float
+        V falls as ``exp(-2 decay t)`` or faster (1/s); recomputed from P.
+    residual : float
+        Largest eigenvalue of the inequality, recomputed, in parts of the decrease of the nominal member's own function (no
+        unit): negative where the inequality holds.
+    status : str
+        How far the search came.
+    proof : bool
+    """
+
+    P: Array
+    decay: float
+    residual: float
+    status: str
+    proof: bool
+
+
+def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -> Certificate | str:
+    """Look for P and multipliers S, T of ``(A'P + PA) + [C D; 0 I]' [S T; T' -S] [C D; 0 I] < 0``.
+
+    S is positive and T skew, both commute with Δ: for ``w = Δ z``, ``|δ(t)| <= 1`` at every time, the multiplier's form is not
+    negative, thus ``x' P x`` falls along all motions. Of one real block, the condition is also necessary for a common P.
+
+    Parameters
+    ----------
+    system : Matrices
+        The channels of the uncertainty alone, balanced; stable.
+    structure : Structure
+    rate : float
+        The decay (1/s) that is asked for.
+
+    Returns
+    -------
+    Certificate or str
+        How far the search came where the test shows nothing.
+    """
+    small, T = _scaled_loop(system)
+    N = np.eye(len(T) + structure.shape[0])
+    N[: len(T), : len(T)] = _decrease(small.A)
+    solution, inequality = _solved(small, structure, N, rate)
+    P, *multipliers = solution.unknowns
+    status = f"largest decrease {solution.t:.2g} of the nominal member's, to {solution.gap:.1g}"
+    if not (_is_positive(P) and all(_is_positive(S) for S in multipliers[: len(structure.blocks)])):
+        return status
+    F = inequality.value(solution.unknowns)
+    decay = rate + _further_decay(F, P)
+    if not decay > max(rate, _rounding(small.A, P)):
+        return status
+    residual = float(eigh(F, N, eigvals_only=True)[-1])
+    return Certificate((T.T @ P @ T)[None], decay, residual, status, True)
+
+
+def _solved(system: Matrices, structure: Structure, N: Array, rate: float) -> tuple[Solution, Inequality]:
+    """Return P, S of each block and T of each repeated real one, and the inequality that they are to satisfy."""
+    n, w = system.B.shape
+    one = np.eye(n + w)
+    motion, z = np.hstack([system.A + rate * np.eye(n), system.B]), np.hstack([system.C, system.D])
+    terms = [Term(0, one[:n], motion)]
+    sizes = [n, *(1 if b.kind == "full" else b.repetitions for b in structure.blocks)]
+    skews = [k for k in structure.real if structure.blocks[k].repetitions > 1]
+    for k, (of_w, of_z) in enumerate(zip(structure.w, structure.z, strict=True)):
+        into, out = one[n:][of_w], z[of_z]
+        if structure.blocks[k].kind == "full":
+            terms += [Term(k + 1, row[None] / 2, row[None]) for row in out]
+            terms += [Term(k + 1, -row[None] / 2, row[None]) for row in into]
+        else:
+            terms += [Term(k + 1, out / 2, out), Term(k + 1, -into / 2, into)]
+        if k in skews:
+            terms.append(Term(len(sizes) + skews.index(k), out, into))
+    unknowns = [*(Unknown(size) for size in sizes), *(Unknown(sizes[k + 1], skew=True) for k in skews)]
+    positive = [Inequality((Term(k, -np.eye(m) / 2, np.eye(m)),), np.zeros((m, m))) for k, m in enumerate(sizes) if k]
+    size = [*(np.eye(m) for m in sizes), *(np.zeros((sizes[k + 1],) * 2) for k in skews)]
+    return greatest_decrease(unknowns, [Inequality(tuple(terms), N), *positive], size), Inequality(tuple(terms), N)
+
+
+def _further_decay(F: Array, P: Array) -> float:
+    """Return by how much the decay (1/s) exceeds the rate in a matrix F, w eliminated."""
+    n = len(P)
+    on_w = -F[n:, n:]
+    if not _is_positive(on_w):
+        return -np.inf
+    left = F[:n, :n] + F[:n, n:] @ np.linalg.solve(on_w, F[n:, :n])
+    return -float(eigh((left + left.T) / 2, P, eigvals_only=True)[-1]) / 2
 
 
 @dataclass
@@ -51,7 +148,7 @@ class ParameterLyapunov:
     doubts: Callable[[Array, float], Members] | None = None
 
     def __post_init__(self) -> None:
-        self._T = lyapunov_coordinates(self.members.A[0])
+        self._T = _lyapunov_coordinates(self.members.A[0])
         ends = itertools.product(*([-x, x] if x else [0.0] for x in self.rates))
         self._motions = np.array([*ends]).reshape(-1, len(self.rates))
         self._active = self._first()
@@ -117,11 +214,11 @@ class ParameterLyapunov:
     def _solved(self, rate: float) -> tuple[Array, str]:
         """Return the coefficients (terms, n, n) in Lyapunov coordinates that do best at the active points."""
         values, along = self._monomials()
-        reference = in_coordinates(self.members.A[0], self._T)
-        N, one = decrease(reference), np.eye(len(reference))
+        reference = _in_coordinates(self.members.A[0], self._T)
+        N, one = _decrease(reference), np.eye(len(reference))
         inequalities = []
         for k, j in self._active:
-            A = in_coordinates(self.members.A[k], self._T) + rate * one
+            A = _in_coordinates(self.members.A[k], self._T) + rate * one
             own = [Term(t, one, x * A + 0.5 * dx * one) for t, (x, dx) in enumerate(zip(values[k], along[k, j], strict=True))]
             inequalities.append(Inequality(tuple(own), N))
         mean = values[[k for k, _ in self._active]].mean(axis=0)
@@ -133,15 +230,15 @@ class ParameterLyapunov:
         """Return half the rate of growth of ``log V`` (k, motions; 1/s) at all points, infinite where P is not positive."""
         values, along = self._monomials()
         result = np.full((len(values), len(self._motions)), np.inf)
-        for k, A in enumerate(in_coordinates(self.members.A, self._T)):
+        for k, A in enumerate(_in_coordinates(self.members.A, self._T)):
             own = np.tensordot(values[k], P, 1)
-            if not is_positive(own):
+            if not _is_positive(own):
                 continue
             change = own @ A + (own @ A).T
             for j in range(len(self._motions)):
                 F = change + np.tensordot(along[k, j], P, 1)
                 result[k, j] = eigh(F, own, eigvals_only=True, subset_by_index=[len(A) - 1] * 2)[0] / 2
-            result[k] += rounding(A, own)
+            result[k] += _rounding(A, own)
         return result
 
     def _certified(self, P: Array, decay: float, rate: float, status: str) -> Certificate | None:
@@ -161,8 +258,8 @@ class ParameterLyapunov:
     def _residual(self, P: Array, rate: float) -> float:
         """Return the largest eigenvalue of the inequalities at all points, in parts of the reference's decrease."""
         values, along = self._monomials()
-        A = in_coordinates(self.members.A, self._T) + rate * np.eye(P.shape[-1])
-        N, worst = decrease(in_coordinates(self.members.A[0], self._T)), -np.inf
+        A = _in_coordinates(self.members.A, self._T) + rate * np.eye(P.shape[-1])
+        N, worst = _decrease(_in_coordinates(self.members.A[0], self._T)), -np.inf
         for k, own in enumerate(np.tensordot(values, P, 1)):
             change = own @ A[k] + (own @ A[k]).T
             for j in range(len(self._motions)):
@@ -184,3 +281,49 @@ def _without(powers: Array, i: int) -> Array:
     """Return the product of powers (k, terms, p) but for one."""
     result: Array = np.delete(powers, i, axis=2).prod(axis=2)
     return result
+
+
+def _is_positive(matrix: Array) -> bool:
+    """Tell whether a symmetric matrix is positive definite, by more than rounding."""
+    values = np.linalg.eigvalsh(matrix)
+    return bool(values[0] > len(matrix) * EPS * values[-1])
+
+
+def _rounding(A: Array, P: Array) -> float:
+    """Return by what a decay (1/s) is uncertain that is computed with P."""
+    return float(len(A) * EPS * np.linalg.norm(A, 2) * np.linalg.cond(P))
+
+
+def _lyapunov_coordinates(A: Array) -> Array:
+    """Return T (n, n; inverse units of the states) so that ``|T x|^2`` falls while ``dx/dt = A x``, A stable.
+
+    It falls at half the rate of the slowest pole or faster.
+    """
+    balanced, scales = matrix_balance(A, permute=False)
+    slowest = -float(np.linalg.eigvals(A).real.max())
+    shifted = balanced + 0.5 * slowest * np.eye(len(A))
+    P = solve_continuous_lyapunov(shifted.T, -np.eye(len(A)))
+    root: Array = np.linalg.cholesky((P + P.T) / 2).T
+    return root / np.diag(scales)
+
+
+def _decrease(A: Array) -> Array:
+    """Return ``-(A + A^T)`` (n, n, 1/s), by which ``x^T x`` falls."""
+    return -(A + A.T)
+
+
+def _in_coordinates(A: Array, T: Array) -> Array:
+    """Return ``T A T^-1`` (..., n, n, 1/s) of one matrix or a stack."""
+    result: Array = T @ A @ np.linalg.inv(T)
+    return result
+
+
+def _scaled_loop(system: Matrices) -> tuple[Matrices, Array]:
+    """Return a loop with balanced channels in Lyapunov coordinates, its states reached as much as they are seen; and T."""
+    T = _lyapunov_coordinates(system.A)
+    A, B, C = _in_coordinates(system.A, T), T @ system.B, system.C @ np.linalg.inv(T)
+    root = np.linalg.cholesky(_decrease(A))
+    into = np.linalg.norm(np.linalg.solve(root, B), 2)
+    out = np.linalg.norm(np.linalg.solve(root, C.T), 2)
+    size = np.sqrt(out / into) if into and out else 1.0
+    return Matrices(A, B * size, C / size, system.D), T

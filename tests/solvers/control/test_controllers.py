@@ -1,4 +1,4 @@
-"""Controllers that follow parameters."""
+"""Controllers as users give them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,26 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.control.sliders import gain, held, largest, lead, slider, state
+from tests.solvers.control.sliders import controller, gain, held, largest, lead, slider, state
 from tests.tolerances import ACCURACY, TIGHT
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"update": 3.0}, "wrong-type"),
+        ({"initial_state": [[1.0]]}, "wrong-type"),
+        ({"initial_state": [np.nan]}, "wrong-type"),
+        ({"inputs": "rail.q"}, "wrong-type"),
+        ({"outputs": ["motor", "motor"]}, "duplicate-name"),
+        ({"sample_time": -1.0}, "bad-time"),
+        ({"sample_time": np.inf}, "bad-time"),
+    ],
+)
+def test_bad_controllers(changes: dict[str, Any], code: str) -> None:
+    with pytest.raises(tt.ModelError) as caught:
+        controller(**changes)
+    assert caught.value.code == code
 
 
 def test_a_scheduled_controller_follows_its_parameter() -> None:

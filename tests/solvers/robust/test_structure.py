@@ -10,8 +10,8 @@ import pytest
 
 import titop as tt
 from tests.solvers.robust.families import structure_of_modes
-from titop.solvers.robust.balancing import balanced
-from titop.solvers.robust.centres import Centres
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import balanced
 from titop.solvers.robust.uncertain_loop import read_loop
 from titop.solvers.robust.upper_bound import upper_bound
 

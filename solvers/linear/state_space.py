@@ -1,4 +1,7 @@
-"""Inverting channels of linear systems: an output becomes an input, and its input the output."""
+"""Linear systems with named signals, as python-control holds them: made, read, and their channels inverted.
+
+Inverting a channel, an output becomes an input, and its input the output.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,63 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
-from titop.solvers.signals.exported import Signal, exported, stems
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
+from titop.solvers.signals.exported import Signal, exported, stems, table_of
 from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: A feedthrough of a channel whose smallest singular value is below this part of its largest cannot be inverted.
-_SINGULAR = 1e-12
+
+def named_system(
+    matrices: Sequence[Array],
+    states: Sequence[Signal],
+    inputs: Sequence[Signal],
+    outputs: Sequence[Signal],
+    name: str,
+    period: float = 0.0,
+) -> StateSpace:
+    """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time."""
+    import control
+
+    if not inputs and 1 in (len(states), len(outputs)):
+        got, expected = f"{len(states)} states, {len(outputs)} outputs and no inputs", "what python-control can hold"
+        raise ModelError(Finding("no-inputs", "inputs", got, expected, "name an input, or take another state or output along"))
+    system = control.StateSpace(
+        *(matrix + 0.0 for matrix in matrices),  # no negative zeros
+        *((period,) if period else ()),
+        states=[signal.name for signal in states] or 0,
+        inputs=[signal.name for signal in inputs] or 0,
+        outputs=[signal.name for signal in outputs] or 0,
+        name=exported(name),
+        remove_useless_states=False,
+    )
+    system.signals = table_of(states, inputs, outputs)
+    return system
+
+
+def is_state_space(system: Any) -> bool:
+    """Tell whether an object is a state space with named signals."""
+    return all(hasattr(system, name) for name in ("A", "B", "C", "D", "dt", "input_labels", "output_labels"))
+
+
+def refuse_not_finite(where: str, system: Any) -> None:
+    """Refuse a state space with NaN or infinity in its matrices.
+
+    Raises
+    ------
+    ModelError
+        Naming the entry.
+    """
+    for name in "ABCD":
+        matrix = np.asarray(getattr(system, name))
+        if not np.isfinite(matrix).all():
+            row, column = (int(k) for k in np.argwhere(~np.isfinite(matrix))[0])
+            advice = "look at what the system was made from"
+            raise ModelError(
+                Finding("not-finite", f"{name}[{row}, {column}] of {where}", matrix[row, column], "finite numbers", advice)
+            )
 
 
 def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
@@ -54,7 +106,7 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     """
     import control
 
-    if not hasattr(system, "input_labels"):
+    if not is_state_space(system):
         advice = "pass what tt.linearize or tt.block_system returns"
         raise ModelError(Finding("wrong-type", "system", system, "a linear model with named signals", advice))
     if not (given := read_names("channels", channels)):
@@ -68,7 +120,7 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
             raise ModelError(Finding("duplicate-channel", "channels", twice, f"each {side} once", "leave one out"))
     feedthrough = system.D[np.ix_(outs, ins)]
     sizes = np.linalg.svd(feedthrough, compute_uv=False)
-    if (rank := decided_rank(sizes, _SINGULAR * sizes[0])) < len(sizes):
+    if (rank := decided_rank(sizes, SINGULAR * sizes[0])) < len(sizes):
         found = f"feedthrough of rank {rank} of {len(sizes)}"
         advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
         raise ModelError(Finding("singular-channel", "channels", found, "an invertible feedthrough", advice))

@@ -1,4 +1,4 @@
-"""Steps of controllers' states by the trapezoidal rule, against a closed form and the rule itself."""
+"""Loops in continuous time: controllers within steps of implicit integrators, and as tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.linalg import expm
 
 from tests.solvers.control.sliders import lead
 from titop.blocks.basics.spatial import Array
-from titop.solvers.control.commands import Command
-from titop.solvers.control.implicit_control import TrapezoidalStep
+from titop.solvers.control.continuous_loop import LinearFeedback, TrapezoidalStep
+from titop.solvers.control.loop_signals import Command
 
 K = lead()
 
@@ -60,3 +60,15 @@ def test_small_differences_are_damped_as_the_step_does() -> None:
     expected = np.linalg.solve(np.eye(2) - 0.5 * h * K.A, dx)
     np.testing.assert_allclose(step.filtered(dx), expected, rtol=1e-12)
     assert np.linalg.norm(expected) < np.linalg.norm(dx)
+
+
+def test_offsets_are_written_at_their_times() -> None:
+    limits, motors, thrust = np.array([[-1.0], [1.0]]), np.ones((2, 1)), np.zeros((0, 1))
+    feedback = LinearFeedback(np.eye(3), lambda t: np.array([t, t**2, 1.0]), True, limits, motors, thrust)
+    gains, offsets, *others = feedback.tables(4)
+    assert offsets.tolist() == [[0.0, 0.0, 1.0]] * 4
+    feedback.write([0.0, 0.5, 0.5, 2.0], offsets)
+    assert offsets.tolist() == [[0.0, 0.0, 1.0], [0.5, 0.25, 1.0], [0.5, 0.25, 1.0], [2.0, 4.0, 1.0]]
+    assert feedback.tables(1)[1].tolist() == [[0.0, 0.0, 1.0]]  # rows of their own
+    assert np.array_equal(gains, np.eye(3))
+    assert [part is own for part, own in zip(others, (limits, motors, thrust), strict=True)] == [True] * 3

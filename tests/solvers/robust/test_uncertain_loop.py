@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.robust.centring import as_given, centred_system
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.robust.uncertain_loop import centred_system, in_given_ranges
 
 REAL = tt.DeltaBlock.real
 
@@ -27,12 +26,12 @@ def test_members_are_the_same() -> None:
     for mass, turned in ((30.0, 0.9), (45.5, 0.3), (61.0, -0.4), (55.0, 0.1)):
         deltas = [[own.blocks[0].normalised(mass), own.blocks[2].normalised(turned)] for own in (given, structure)]
         members = [
-            loop.closed(places.only(dict(zip((0, 2), own, strict=True)))).part([5], [4, 5])
+            loop.closed(places.real_matrix(own)).part([5], [4, 5])
             for loop, places, own in zip((system, moved), (given, structure), deltas, strict=True)
         ]
         for one, other in zip(*((m.A, m.B, m.C, m.D) for m in members), strict=True):
             np.testing.assert_allclose(one, other, rtol=ROUNDING, atol=ROUNDING)
-        mapped = as_given(given, structure, [deltas[1][0], np.zeros((1, 2)), deltas[1][1]])
+        mapped = in_given_ranges(given, structure, [deltas[1][0], np.zeros((1, 2)), deltas[1][1]])
         np.testing.assert_allclose([mapped[0], mapped[2]], deltas[0], rtol=ROUNDING, atol=ROUNDING)
 
 
