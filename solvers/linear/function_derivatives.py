@@ -13,7 +13,7 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.consistency import mobility, of_each_term
-from titop.solvers.equilibrium.balance import reaches
+from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
