@@ -95,6 +95,8 @@ from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.model.contacts import Contacts as Contacts
 from .solvers.model.model import Model as Model
+from .solvers.monte_carlo import Samples as Samples
+from .solvers.monte_carlo import monte_carlo as monte_carlo
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.mu import MuBounds as MuBounds
@@ -103,8 +105,6 @@ from .solvers.robust.robust_stability import RobustStability as RobustStability
 from .solvers.robust.robust_stability import robust_stability as robust_stability
 from .solvers.robust.worst_case_gain import WorstCaseGain as WorstCaseGain
 from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
-from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
-from .solvers.sampling.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal
 from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event

@@ -14,9 +14,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
-from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.lft.fractions.structured_reduction import Fractional
 from titop.solvers.lft.system.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty.definiteness import mass_findings

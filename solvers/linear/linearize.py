@@ -12,12 +12,14 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
-from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.linear_validity import (
+    changing_findings,
+    excess,
+    spin_findings,
+    steadiness_findings,
+    switching_findings,
+)
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.equilibrium.resting_states import changing_findings
-from titop.solvers.equilibrium.spinning import spin_findings
-from titop.solvers.equilibrium.steadiness import steadiness_findings
-from titop.solvers.equilibrium.switching_points import switching_findings
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of

@@ -12,11 +12,11 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
-from titop.solvers.equilibrium.dependents import with_dependents
+from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.steadiness import steadiness_findings
-from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
-from titop.solvers.linear.linear_equations import linear_equations, nearby
+from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.equilibrium.unknowns import Unknown, Unknowns, TrimUnknown, TrimUnknowns, with_dependents
+from titop.solvers.linear.linear_equations import linear_equations, nearby, Points
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.model.model import Model
@@ -277,10 +277,10 @@ class FamilyMembers:
             raise
 
     @cached_property
-    def _unknowns(self) -> tuple[Unknown, ...]:
+    def _unknowns(self) -> tuple[TrimUnknown, ...]:
         """What is searched for."""
-        varied = Unknowns(self.guess, self.recipe.names)
-        return with_dependents(self.guess, Unknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
+        varied = TrimUnknowns(self.guess, self.recipe.names)
+        return with_dependents(self.guess, TrimUnknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
 
     def values(self, values: Array) -> str:
         """Return values of the parameters in words."""

@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, NEGLIGIBLE
 from titop.blocks.basics.user_functions import check_function
 from titop.solvers.constraints.consistency import mobility, of_each_term
-from titop.solvers.equilibrium.balance import reaches
+from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of

@@ -1,4 +1,8 @@
-"""Roots of equations that may determine their unknowns partly, with bounds: the one near the start."""
+"""Roots of equations that may determine their unknowns partly, within bounds: the one near the start.
+
+`newton` takes steps of least norm. Where they end without a root `trust_region` searches farther. Derivatives that nobody knows
+are differences (`by_difference`).
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, CENTRAL_STEP, COARSE, EXACT, RANK
 
-#: Singular values below this part of the largest one count as zero: their directions stay as they are.
-_RANK = 1e-10
-
-#: Entries below this part of the largest of their row, or of their column, are rounding: no row or column is scaled by them.
-_ROUNDING = 1e-14
-
-#: A Newton step shorter than this, and than that part of the one before, squares its error: the next would be rounding.
-_SETTLED, _CONTRACTED = 1e-7, 1e-2
+#: A Newton step shorter than the first, and than this part of the one before, squares its error: the next would be rounding.
+_SETTLED, _CONTRACTED = np.sqrt(CANCELLED), COARSE
 
 #: Equations are straight along a step that leaves no more of their residual than this.
 _STRAIGHT = 0.1
@@ -25,6 +24,7 @@ _STRAIGHT = 0.1
 _HALVINGS = 6
 
 Function = Callable[[Array], Array]
+Bounds = tuple[Array, Array]
 
 
 @dataclass
@@ -50,7 +50,7 @@ def newton(
     residual: Function,
     derivatives: Function,
     x: Array,
-    bounds: tuple[Array, Array],
+    bounds: Bounds,
     reach: Array,
     iterations: int,
     course: Course | None = None,
@@ -79,43 +79,43 @@ def newton(
         What a change of each unknown counts where the shortest step is looked for; one by default.
     """
     course, straight = course or Course(), reach if straight is None else straight
-    values, moved = residual(x), np.inf
+    values, length = residual(x), np.inf
     for _ in range(iterations):
         step = least_step(derivatives(x), values, x, bounds, lengths)
         cut, least = (max(1.0, float((np.abs(step) / longest).max(initial=0.0))) for longest in (reach, straight))
         if least < cut:
-            found = residual(np.clip(x + step / least, *bounds))
+            ahead = residual(np.clip(x + step / least, *bounds))
             left = 1.0 - (1.0 - _STRAIGHT) / least
-            cut = least if found @ found <= left**2 * (values @ values) else cut
+            cut = least if ahead @ ahead <= left**2 * (values @ values) else cut
         step = step / cut
         for halving in range(_HALVINGS):
             trial = np.clip(x + step / 2**halving, *bounds)
-            found = residual(trial)
-            if found @ found < values @ values:
+            reduced = residual(trial)
+            if reduced @ reduced < values @ values:
                 break
         else:
             return x
-        moved, last = float(np.abs(trial - x).max()), moved
-        course.moved |= moved > _SETTLED
-        course.strayed |= cut > 1.0 or (halving > 0 and moved > _SETTLED) or _SETTLED < last <= moved
-        x, values = trial, found
+        length, last = float(np.abs(trial - x).max()), length
+        course.moved |= length > _SETTLED
+        course.strayed |= cut > 1.0 or (halving > 0 and length > _SETTLED) or _SETTLED < last <= length
+        x, values = trial, reduced
         if course.strict and course.strayed:
             return x
-        if not values.any() or (moved < _SETTLED and moved < _CONTRACTED * last):
+        if not values.any() or (length < _SETTLED and length < _CONTRACTED * last):
             return x
     return x
 
 
-def least_step(derivatives: Array, values: Array, x: Array, bounds: tuple[Array, Array], lengths: Array | None = None) -> Array:
+def least_step(derivatives: Array, values: Array, x: Array, bounds: Bounds, lengths: Array | None = None) -> Array:
     """Return the shortest step that solves the linearised equations best within the bounds; see `newton`."""
     lower, upper = bounds
-    counted = np.ones(len(x)) if lengths is None else lengths
-    step, fixed = -least_solution(derivatives, values, counted), np.zeros(len(x), dtype=bool)
+    lengths = np.ones(len(x)) if lengths is None else lengths
+    step, fixed = -least_solution(derivatives, values, lengths), np.zeros(len(x), dtype=bool)
     if (x + step >= lower).all() and (x + step <= upper).all():
         return step
     while not fixed.all():
         left = values + derivatives[:, fixed] @ step[fixed]
-        step[~fixed] = -least_solution(derivatives[:, ~fixed], left, counted[~fixed])
+        step[~fixed] = -least_solution(derivatives[:, ~fixed], left, lengths[~fixed])
         beyond = ~fixed & ((x + step < lower) | (x + step > upper))
         if not beyond.any():
             break
@@ -134,23 +134,24 @@ def least_solution(matrix: Array, values: Array, lengths: Array | None = None) -
     count, unknowns = matrix.shape
     rows = np.ones(count)
     if count <= unknowns:
-        rows, columns, scaled = of_one_size(matrix)
-        inverse = sure_inverse(scaled, _RANK)
+        rows, columns, scaled = equilibrate(matrix)
+        inverse = regular_inverse(scaled, RANK)
         if inverse is not None:
             solution: Array = columns * (inverse @ (rows * values))
             return solution
-    counted = np.ones(unknowns) if lengths is None else lengths
-    least: Array = np.linalg.lstsq(rows[:, None] * matrix / counted, rows * values, rcond=_RANK)[0] / counted
+    lengths = np.ones(unknowns) if lengths is None else lengths
+    least: Array = np.linalg.lstsq(rows[:, None] * matrix / lengths, rows * values, rcond=RANK)[0] / lengths
     return least
 
 
-def of_one_size(matrix: Array) -> tuple[Array, Array, Array]:
+def equilibrate(matrix: Array) -> tuple[Array, Array, Array]:
     """Return the factors of a matrix's rows (m), and then columns (n), by which their largest entries are one, and it (m, n).
 
-    Entries that are rounding become zero; rows and columns of nothing else keep their size.
+    Entries that are rounding beside the largest of their row, or of their column, become zero; rows and columns of nothing else
+    keep their size.
     """
     sizes = np.abs(matrix)
-    least = _ROUNDING * np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, initial=0.0))
+    least = CANCELLED * np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, initial=0.0))
     known = np.where(sizes > least, matrix, 0.0)
     rows = _factors(np.abs(known).max(axis=1, initial=0.0))
     known = rows[:, None] * known
@@ -164,7 +165,7 @@ def _factors(sizes: Array) -> Array:
     return np.divide(1.0, sizes, out=np.ones(len(sizes)), where=usable)
 
 
-def sure_inverse(matrix: Array, part: float) -> Array | None:
+def regular_inverse(matrix: Array, part: float) -> Array | None:
     """Return the inverse of a square matrix; None if a singular value may be below this part of the largest."""
     if matrix.shape[0] != matrix.shape[1]:
         return None
@@ -176,15 +177,45 @@ def sure_inverse(matrix: Array, part: float) -> Array | None:
     return inverse if condition * part < 1.0 else None
 
 
-def trust_region(residual: Function, derivatives: Function, x: Array, bounds: tuple[Array, Array], evaluations: int) -> Array:
-    """Return the minimum of the residual that scipy's trust-region method finds from x."""
+def trust_region(residual: Function, derivatives: Function, x: Array, bounds: Bounds, evaluations: int) -> Array:
+    """Return the minimum of the residual that scipy's trust-region method finds from x, within the bounds."""
     from scipy.optimize import least_squares
 
-    lower, upper = bounds
-    margin = 1e-6 * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-    inside = np.clip(x, lower + margin, upper - margin)
+    exact = {"xtol": EXACT, "ftol": EXACT, "gtol": EXACT, "max_nfev": evaluations}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # steps to where nothing can be evaluated
-        found: Array = least_squares(
-            residual, inside, derivatives, (lower, upper), xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=evaluations
-        ).x
-    return found
+        minimum: Array = least_squares(residual, x, derivatives, bounds, **exact).x
+    return minimum
+
+
+def by_difference(residual: Function, x: Array, k: int, bounds: Bounds | None = None) -> Array:
+    """Return the derivative of residuals by the k-th of x, of second order; zero where the system can be to neither side.
+
+    Differences are taken to both sides where the residuals are finite and within bounds, else to one.
+
+    Parameters
+    ----------
+    residual : callable
+        From x (n) to the equations' residuals, not finite where they cannot be evaluated.
+    x : (n,) array
+    k : int
+    bounds : (n,) arrays, optional
+        Between which x is, and is evaluated.
+    """
+    room = np.full(2, np.inf) if bounds is None else np.array([bounds[1][k] - x[k], x[k] - bounds[0][k]])
+    step = min(CENTRAL_STEP, float(room.max()) / 2)
+
+    def at(steps: int) -> Array | None:
+        if abs(steps) * step > room[0 if steps > 0 else 1]:
+            return None
+        values = residual(x + steps * step * np.eye(len(x))[k])
+        return values if np.isfinite(values).all() else None
+
+    ahead, behind = at(1), at(-1)
+    if ahead is not None and behind is not None:
+        return (ahead - behind) / (2 * step)
+    here = residual(x)
+    for sign, near in ((1, ahead), (-1, behind)):
+        far = None if near is None else at(2 * sign)
+        if near is not None and far is not None:
+            return sign * (4 * near - 3 * here - far) / (2 * step)
+    return np.zeros(len(here))

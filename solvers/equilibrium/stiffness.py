@@ -1,4 +1,4 @@
-"""What an equilibrium's equations say of its unknowns: which are free, and what does not depend on them.
+"""The stiffness at an equilibrium: which unknowns it determines, what does not depend on them, and whether it stands.
 
 Stiff and soft coordinates stand side by side in the equations' derivatives. An entry counts as zero beside the rounding of the
 terms that made it, and rows and columns are brought to one size before ranks are counted.
@@ -11,25 +11,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, EXACT, SAME
+from titop.solvers.equilibrium.newton import equilibrate, regular_inverse
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.root_search import sure_inverse
-from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.equilibrium.unknowns import TrimUnknowns
 from titop.solvers.signals.quantities import Kind
 
-#: What rounding leaves of a sum in parts of its terms, the condition of mass matrices included.
-_ROUNDING = 1e-12
-
-#: Singular values below this part of the largest one count as zero.
-_RANK = 1e-8
-
-#: Parts of its largest entry by which a stiffness may miss its symmetry.
-_SYMMETRIC = 1e-9
-
-#: Entries of null spaces below this are rounding.
-_ENTRY = 1e-6
+#: Entries of null spaces below this are rounding of double roots.
+_ENTRY = np.sqrt(EXACT)
 
 
-def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> OperatingPoint:
+def described(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns) -> OperatingPoint:
     """Return an equilibrium with what its equations say of the unknowns.
 
     Equations are looked at as efforts: one that depends on no unknown accelerates all coordinates that its own is coupled to.
@@ -38,46 +30,49 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: Unknowns) -> 
     ----------
     point : OperatingPoint
     derivatives : (equations, unknowns) array
-        Derivatives of `titop.solvers.equilibrium.equations.equations` by the unknowns.
-    unknowns : Unknowns
+        Derivatives of `titop.solvers.equilibrium.equations.AccelerationEquations` by the unknowns.
+    unknowns : TrimUnknowns
     """
-    model, nv = point.model, point.model.nv
+    model, nv, names = point.model, point.model.nv, unknowns.names
     efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * derivatives[:nv])
     independent = [*model.independent_coordinates(point.q)] if model.is_constrained else [*model.coordinate_names]
-    if not model.is_constrained and len(derivatives) == nv and sure_inverse(_equilibrated(efforts), _RANK) is not None:
-        return point.noted(unknowns.names, len(unknowns.names), negative=_negative(unknowns, efforts, np.eye(nv)))
     motions, closed = _motions(point, independent), _closed_directions(point, derivatives)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
-    balanced = _equilibrated(np.where(np.abs(reduced) > _ROUNDING * terms, reduced, 0.0))
-    if sure_inverse(balanced, _RANK) is not None:  # every motion that closes loops changes an effort of its own
-        return point.noted(unknowns.names, len(unknowns.names), negative=_negative(unknowns, efforts, motions))
+    balanced = equilibrate(np.where(np.abs(reduced) > EXACT * terms, reduced, 0.0))[2]
+    if regular_inverse(balanced, BALANCED) is not None:  # every motion that closes loops changes an effort of its own
+        return point.with_findings(names, len(names), negative=_negative(unknowns, efforts, motions))
     left, sizes, _ = np.linalg.svd(balanced)
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
     rest = derivatives[nv:]  # along the motion by differences, and of closures
-    rest = np.where(np.abs(rest) > _RANK * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
-    _, sizes, right = np.linalg.svd(_equilibrated(np.vstack([efforts, rest])))
+    rest = np.where(np.abs(rest) > BALANCED * max(1.0, np.abs(rest).max(initial=0.0)), rest, 0.0)
+    _, sizes, right = np.linalg.svd(equilibrate(np.vstack([efforts, rest]))[2])
     rank = _rank(sizes)
     free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
-    return point.noted(
-        unknowns.names,
+    return point.with_findings(
+        names,
         rank,
-        tuple(name for name, is_free in zip(unknowns.names, free, strict=True) if is_free),
+        tuple(name for name, is_free in zip(names, free, strict=True) if is_free),
         tuple(name for name, is_lost in zip(independent, lost, strict=True) if is_lost),
-        _negative(unknowns, efforts, motions) if rank == len(unknowns.names) else None,
+        _negative(unknowns, efforts, motions) if rank == len(names) else None,
     )
 
 
-def _negative(unknowns: Unknowns, efforts: Array, motions: Array) -> int | None:
+def _rank(sizes: Array) -> int:
+    """Return how many singular values of efforts count."""
+    return int((sizes > BALANCED * max(1.0, sizes.max(initial=0.0))).sum())
+
+
+def _negative(unknowns: TrimUnknowns, efforts: Array, motions: Array) -> int | None:
     """Return how many stiffnesses over the unknowns are negative; None if these are not one for each of some efforts.
 
     Where loops are closed they are those along the motions, of all coordinates only.
     """
     nv, count = motions.shape
-    own = [entry.number for entry in unknowns.entries if entry.kind in (Kind.POSITION, Kind.EFFORT)]
-    if unknowns.select(Kind.POSITION)[1] == [*range(nv)] == [*range(len(unknowns.entries))]:
+    rows = [entry.number for entry in unknowns.entries if entry.kind in (Kind.POSITION, Kind.EFFORT)]
+    if unknowns.are_all_coordinates:
         return negative_stiffnesses(-motions.T @ (efforts / unknowns.scales) @ motions)
-    if count == nv and len(set(own)) == len(unknowns.entries):
-        return negative_stiffnesses(-efforts[own] / unknowns.scales)
+    if count == nv and len(set(rows)) == len(unknowns.entries):
+        return negative_stiffnesses(-efforts[rows] / unknowns.scales)
     return None
 
 
@@ -86,11 +81,30 @@ def negative_stiffnesses(stiffness: Array) -> int:
     sizes = np.sqrt(np.abs(np.diag(stiffness)))
     stiffness = stiffness / np.outer(sizes, sizes) if sizes.all() else stiffness
     largest = np.abs(stiffness).max(initial=0.0)
-    zero = -_ROUNDING * largest
-    if np.abs(stiffness - stiffness.T).max(initial=0.0) <= _SYMMETRIC * largest:
+    zero = -EXACT * largest
+    if np.abs(stiffness - stiffness.T).max(initial=0.0) <= SAME * largest:
         return int((np.linalg.eigvalsh(stiffness) < zero).sum())
     values = np.linalg.eigvals(stiffness)  # those of loads that follow a body: pairs have no zero
     return int(((values.real < zero) & (values.imag == 0)).sum())
+
+
+def stiffness_at(point: OperatingPoint) -> Array:
+    """Return the stiffness (n, n) of a point at rest along its independent motions."""
+    return -efforts_of_motions(point, point.forward_derivatives[0])
+
+
+def stands(point: OperatingPoint) -> bool:
+    """Tell whether the stiffness of a point at rest is positive: that of loads that turn with a body has no symmetry."""
+    stiffness = stiffness_at(point)
+    sizes = np.sqrt(np.abs(np.diag(stiffness)))
+    if not sizes.all():
+        return False
+    stiffness = stiffness / np.outer(sizes, sizes)
+    try:
+        np.linalg.cholesky((stiffness + stiffness.T) / 2.0 - EXACT * np.eye(len(stiffness)))  # told ten times as fast
+    except np.linalg.LinAlgError:
+        return bool(np.linalg.eigvals(stiffness).real.min() > EXACT)
+    return True
 
 
 def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
@@ -112,15 +126,7 @@ def _efforts(mass: Array, derivatives: Array) -> Array:
     inertia = np.diag(mass)[:, None]
     efforts = mass @ derivatives
     compared = np.abs(efforts) / np.sqrt(np.where(inertia > 0, inertia, 1.0))
-    return np.where(compared > _ROUNDING * compared.max(axis=0, initial=0.0), efforts, 0.0)
-
-
-def _equilibrated(matrix: Array) -> Array:
-    """Return a matrix with rows, and then columns, brought to one size."""
-    for axis in (1, 0):
-        sizes = np.abs(matrix).max(axis=axis, keepdims=True, initial=0.0)
-        matrix = matrix / np.where(sizes > 0, sizes, 1.0)
-    return matrix
+    return np.where(compared > EXACT * compared.max(axis=0, initial=0.0), efforts, 0.0)
 
 
 def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
@@ -128,21 +134,19 @@ def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
     model = point.model
     if not model.is_constrained:
         return np.eye(model.nv)
-    own = [model.coordinate_names.index(name) for name in names]
-    motions = np.eye(model.nv)[:, own]
-    others = np.setdiff1d(np.arange(model.nv), own)
+    chosen = [model.coordinate_names.index(name) for name in names]
+    motions = np.eye(model.nv)[:, chosen]
+    others = np.setdiff1d(np.arange(model.nv), chosen)
     weighted = model.closure_weights[:, None] * model.closure_jacobian(point.q)
-    motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, own], rcond=None)[0]
+    motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, chosen], rcond=None)[0]
     return motions
 
 
 def _closed_directions(point: OperatingPoint, derivatives: Array) -> Array:
     """Return directions of the unknowns (columns) in which rigid closures and gears stay closed: all of them for a tree."""
-    closures = derivatives[len(derivatives) - 2 * len(point.model.constraint_names) :]
-    _, sizes, right = np.linalg.svd(closures)
+    constraints = len(point.model.constraint_names)
+    if not constraints:
+        return np.eye(derivatives.shape[1])
+    _, sizes, right = np.linalg.svd(derivatives[-2 * constraints :])
     directions: Array = right[_rank(sizes) :].T
     return directions
-
-
-def _rank(sizes: Array) -> int:
-    return int((sizes > _RANK * max(1.0, sizes.max(initial=0.0))).sum())

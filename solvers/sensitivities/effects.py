@@ -1,18 +1,83 @@
-"""What moving ports does to the dynamics at a state, from the derivatives of a system in which they can move."""
+"""What a change of a parameter does at a state: first on its own, then what the system answers.
+
+On its own it takes efforts, moves ports and turns constraints (`Effect`). What moving ports does to the dynamics follows from
+the derivatives of a system in which they can move (`Movable`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.mechanism.movable_ports import Place, with_movable
-from titop.solvers.sensitivities.effect import Move
-from titop.solvers.sensitivities.sensitive_model import SensitiveModel
-from titop.solvers.sensitivities.state import State
+from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
+
+
+class Move(NamedTuple):
+    """How a place moves, a unit of the parameter: by small twists of its own frame.
+
+    Attributes
+    ----------
+    place : Place
+    displacement : (6,) array, m and rad
+    rate, acceleration : (6,) arrays
+        How fast the displacement changes in the course of the motion, and how that changes.
+    own : slice
+        The coordinates (n) with which it changes.
+    by_own : (6, n) array
+        The derivative of the displacement by these.
+    """
+
+    place: Place
+    displacement: Array
+    rate: Array
+    acceleration: Array
+    own: slice
+    by_own: Array
+
+    @classmethod
+    def still(cls, place: Place, displacement: Array) -> Move:
+        """Return a displacement that does not change in the course of the motion."""
+        return cls(place, displacement, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0)))
+
+
+class ConstraintTurn(NamedTuple):
+    """How constraints change, a unit of the parameter.
+
+    Attributes
+    ----------
+    rows : slice
+        Which of all (k of them).
+    jacobian : (k, nv) array
+    opening : (k,) array
+        Of ``J a + bias``, m/s^2 and rad/s^2.
+    """
+
+    rows: slice
+    jacobian: Array
+    opening: Array
+
+
+@dataclass
+class Effect:
+    """What a unit of a parameter does.
+
+    Attributes
+    ----------
+    efforts : (nv,) array
+        What inverse dynamics need more.
+    moves : list of Move
+    turns : list of ConstraintTurn
+    """
+
+    efforts: Array
+    moves: list[Move] = field(default_factory=list)
+    turns: list[ConstraintTurn] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -86,7 +151,7 @@ class Movable:
             first = int(np.searchsorted(self._added, self._model.assembly.v_slices[place.joint].start))
             self._where[place] = slice(first, first + 6)
 
-    def response(self, state: State, multipliers: Array, shared: Array) -> Response:
+    def response(self, state: SensitivityState, multipliers: Array, shared: Array) -> Response:
         """Return what moving the places does at a state with the closures' `multipliers` (k), and to `shared` efforts (nv)."""
         model = self._model
         q, (v, a, efforts) = model.neutral(), np.zeros((3, model.nv))

@@ -1,4 +1,4 @@
-"""Where a load turns round, or stability changes, between two points of a path in closed form."""
+"""Steps along a curve of equilibria in closed form, and where its load turns round, or stability changes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.equilibrium.path_curve import Curve, Station
-from titop.solvers.equilibrium.path_events import Event, events_between
+from tests.solvers.equilibrium.spinners import GRAVITY, swing
+from titop.solvers.equilibrium import curve as curves
+from titop.solvers.equilibrium.curve import Curve, PathEvent, Station, events_between, steps_along
 
 SPRING, LENGTH, WEIGHT = 2.0, 0.5, 10.0
 
@@ -28,7 +29,7 @@ def curve(model: tt.Model) -> Curve:
     return Curve(guess, ["bar.mass"], list(model.coordinate_names), np.array([1.0]), 1e-9)
 
 
-def happening(path: Curve, stations: list[Station]) -> list[Event]:
+def happening(path: Curve, stations: list[Station]) -> list[PathEvent]:
     return [event for pair in pairwise(stations) for event in events_between(path, *pair)]
 
 
@@ -82,3 +83,34 @@ def test_a_load_that_turns_round_is_a_limit() -> None:
     assert limit.kind == "limit"
     assert limit.station.point.tau[0] == pytest.approx(WEIGHT * LENGTH, rel=1e-9)
     assert limit.station.point.q[0] == pytest.approx(0.0, abs=1e-5)  # the torque is flat there
+
+
+def swings() -> Curve:
+    """Return the equilibria of a pendulum over the torque on it, as a part of what turns it most (N m)."""
+    return Curve(tt.OperatingPoint(swing(), [0.0]), ["hinge.tau"], ["hinge"], np.array([2.0 * GRAVITY]), 1e-9)
+
+
+def test_steps_end_where_a_range_does() -> None:
+    """``T = m g sin q``: at half of the largest torque after 30 degrees."""
+    path = swings()
+    steps = [*steps_along(path, path.begin(), 0.2, (-1.0, 0.5))]
+    assert [step.end for step in steps] == [""] * (len(steps) - 1) + ["left"]
+    assert steps[-1].reached.y[0] == 0.5
+    assert steps[-1].reached.point.q[0] == pytest.approx(np.pi / 6, abs=1e-9)
+    lengths = [path.distance(a.reached, b.reached) for a, b in pairwise(steps)]
+    assert max(lengths) < 0.2 / 0.9  # at right angles to where they began, and straight to 0.9
+
+
+def test_steps_that_lead_astray_are_made_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to where all do, and that is told: nothing is found out about what happens beyond 0.3 of the torque."""
+
+    def events_between(curve: Curve, before: Station, after: Station) -> list[PathEvent]:
+        if after.y[0] > 0.3:
+            raise tt.ConvergenceError("another branch is near")
+        return []
+
+    monkeypatch.setattr(curves, "events_between", events_between)
+    path, reached = swings(), []
+    with pytest.raises(tt.ConvergenceError, match=r"path ends near a load factor of 0\.[23]\d*: another branch is near"):
+        reached.extend(step.reached.y[0] for step in steps_along(path, path.begin(), 0.2, (-1.0, 1.0)))
+    assert 0.3 - 1e-6 < max(reached) <= 0.3

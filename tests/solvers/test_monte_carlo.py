@@ -10,7 +10,24 @@ import pytest
 from scipy import stats
 
 import titop as tt
-from tests.solvers.sampling.sprung_masses import DISTRIBUTIONS, parameter, spring
+
+
+def spring() -> tt.Model:
+    """Return a mass on a spring."""
+    s = tt.System("spring", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", mass=2.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=8.0, damping=0.2))
+    return s.resolve()
+
+
+DISTRIBUTIONS = {
+    "mass.mass": stats.norm(2.0, 0.1),
+    "rail.stiffness": (6.0, 10.0),
+    "rail.damping": lambda rng: rng.exponential(0.2),
+}
+
+
+def parameter(model: tt.Model, name: str) -> float:
+    return model.parameters()[name][0]
 
 
 def noisy(model: tt.Model, seed: int) -> dict[str, Any]:
@@ -166,3 +183,29 @@ def test_ranges_in_percent_are_about_the_nominal_value() -> None:
     found = tt.monte_carlo(model, {name: tt.percent(-10, 20)}, lambda m: {"x": m.parameters()[name][0]}, 60).parameters[name]
     assert 0.9 * nominal <= found.min() < 0.95 * nominal
     assert 1.15 * nominal < found.max() <= 1.2 * nominal
+
+
+def test_more_samples_go_on_where_fewer_ended() -> None:
+    few, many = (tt.monte_carlo(spring(), DISTRIBUTIONS, lambda model: {}, n=n) for n in (3, 6))
+    for name in DISTRIBUTIONS:
+        assert np.array_equal(many.parameters[name][:3], few.parameters[name])
+
+
+def test_parameters_follow_their_distributions_and_reach_the_model() -> None:
+    def run(model: tt.Model) -> dict[str, float]:
+        return {name: parameter(model, name) for name in DISTRIBUTIONS}
+
+    samples = tt.monte_carlo(spring(), DISTRIBUTIONS, run, n=400)
+    expected = (stats.norm(2.0, 0.1), stats.uniform(6.0, 4.0), stats.expon(scale=0.2))
+    for name, distribution in zip(DISTRIBUTIONS, expected, strict=True):
+        assert np.array_equal(samples.outcomes[name], samples.parameters[name])
+        assert stats.kstest(samples.parameters[name], distribution.cdf).pvalue > 1e-3
+    columns = np.array(list(samples.parameters.values()))
+    assert np.abs(np.corrcoef(columns) - np.eye(3)).max() < 4 / np.sqrt(400)
+
+
+def test_everything_wrong_with_the_distributions_is_reported_at_once() -> None:
+    with pytest.raises(tt.ModelError) as caught:
+        tt.monte_carlo(spring(), {"mass.mas": (1.0, 2.0), "mass.mass": (2.0, 1.0)}, lambda model: {}, n=2)
+    assert [finding.code for finding in caught.value.findings] == ["unknown-parameter", "bad-distribution"]
+    assert "mass.mass" in caught.value.findings[0].advice

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +17,116 @@ from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
-from titop.solvers.sampling.samples import Samples
+from titop.solvers.support.extras import import_xarray
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import spread
+
+if TYPE_CHECKING:
+    import xarray
 
 Draw = Callable[[np.random.Generator], float]
 Outcome = dict[str, Array]
 
 #: Samples, and processes, of one study: a million take some 2 GB.
 _MOST = 1_000_000
+
+
+class Statistics(NamedTuple):
+    """Statistics of an outcome over the samples, each of the outcome's shape.
+
+    `std` is the unbiased standard deviation; `low`, `median` and `high` are the 5, 50 and 95 % quantiles.
+    """
+
+    mean: Any
+    std: Any
+    least: Any
+    low: Any
+    median: Any
+    high: Any
+    greatest: Any
+
+
+@dataclass(frozen=True, repr=False)
+class Samples:
+    """Parameters that were drawn, and what came out.
+
+    Attributes
+    ----------
+    name : str
+        Of the model.
+    parameters : dict of name to (n,) array
+    outcomes : dict of name to (n, ...) array
+        NaN where the run failed.
+    failures : dict of int to str
+        Messages of the runs that failed, by number of the sample.
+    seed : int
+
+    Notes
+    -----
+    `outcome` in the methods is the name of an outcome.
+    """
+
+    name: str
+    parameters: dict[str, Array]
+    outcomes: dict[str, Array]
+    failures: dict[int, str]
+    seed: int
+
+    @property
+    def n(self) -> int:
+        """Number of samples, failures included."""
+        sizes = {len(column) for column in (*self.parameters.values(), *self.outcomes.values())}
+        return max(sizes, default=len(self.failures))
+
+    def values(self, outcome: str) -> Array:
+        """Return an outcome (samples, ...) of the runs that did not fail, in its own unit.
+
+        Raises
+        ------
+        ModelError
+            If the name is unknown.
+        """
+        if outcome not in self.outcomes:
+            advice = did_you_mean(outcome, self.outcomes)
+            raise ModelError(Finding("unknown-outcome", "outcome", outcome, "an outcome of the runs", advice))
+        return np.delete(self.outcomes[outcome], list(self.failures), axis=0)
+
+    def statistics(self, outcome: str) -> Statistics:
+        """Return statistics of an outcome over the runs that did not fail."""
+        values = self.values(outcome)
+        std = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+        return Statistics(values.mean(axis=0), std, *np.quantile(values, [0.0, 0.05, 0.5, 0.95, 1.0], axis=0))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return outcomes as a Dataset over the samples, with ``parameters`` and the messages of failed runs (``failure``).
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed (``pip install titop[xarray]``).
+        ModelError
+            If outcomes have names that the dataset's own variables have.
+        """
+        xarray = import_xarray("Samples.to_xarray")
+        reserved = {"parameters", "failure", "sample", "parameter"}.intersection(self.outcomes)
+        if reserved:
+            expected, advice = "other names: the dataset's own are these", "rename what `run` returns, or read `outcomes`"
+            raise ModelError(Finding("reserved-name", "outcomes", ", ".join(sorted(reserved)), expected, advice))
+        columns = np.array(list(self.parameters.values())).reshape(len(self.parameters), self.n)
+        variables: dict[str, Any] = {"parameters": (("sample", "parameter"), columns.T)}
+        for name, values in self.outcomes.items():
+            axes = (f"{name}_{k}" for k in range(values.ndim - 1))
+            variables[name] = (("sample", *axes), values)
+        variables["failure"] = ("sample", np.array([self.failures.get(k, "") for k in range(self.n)], dtype=np.str_))
+        coordinates = {"sample": np.arange(self.n), "parameter": np.array(list(self.parameters), dtype=np.str_)}
+        return xarray.Dataset(variables, coordinates, attrs={"system": self.name, "seed": self.seed})
+
+    def __repr__(self) -> str:
+        text = f"Samples({self.name!r}, n={self.n}, outcomes: {', '.join(self.outcomes) or 'none'}; "
+        if not self.failures:
+            return f"{text}no failures)"
+        k, message = next(iter(self.failures.items()))
+        return f"{text}{len(self.failures)} failed, the first at sample {k}: {message})"
 
 
 def monte_carlo(
@@ -86,10 +188,10 @@ def monte_carlo(
     seed, draws = _read_seed(seed), _read_distributions(model, distributions)
     seeds = [child.spawn(2) for child in np.random.SeedSequence(seed).spawn(n)]
     parameters = {name: np.empty(n) for name in draws}
-    for k, (own, _) in enumerate(seeds):
-        rng = np.random.default_rng(own)
+    for k, (seed_of_parameters, _) in enumerate(seeds):
+        rng = np.random.default_rng(seed_of_parameters)
         for name in sorted(draws):  # whatever the order in which they are given
-            parameters[name][k] = _drawn(name, draws[name](rng))
+            parameters[name][k] = _read_drawn(name, draws[name](rng))
     seeded = _takes_seed(run)
     samples = [{name: float(column[k]) for name, column in parameters.items()} for k in range(n)]
     warn_of_samples(model.assembly, samples)
@@ -101,7 +203,7 @@ def monte_carlo(
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 
-    return _gathered(model, parameters, _spread(sample, n, workers, progress), seed)
+    return _gather(model, parameters, _spread(sample, n, workers, progress), seed)
 
 
 def _spread(sample: Callable[[int], Outcome | str], n: int, workers: int, progress: bool) -> list[Outcome | str]:
@@ -135,17 +237,18 @@ def _read_seed(seed: Any) -> int:
 def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[str, Draw]:
     known = model.parameters()
     draws, findings = {}, []
-    for name, given in read_mapping("distributions", distributions).items():
-        if callable(given) and not hasattr(given, "rvs"):
-            check_function(f"distributions[{name!r}]", given, "rng")
+    for name, distribution in read_mapping("distributions", distributions).items():
         where = f"distributions[{name!r}]"
-        draw = _read_draw(given.about(where, known[name][0]) if isinstance(given, Percent) and name in known else given)
+        if callable(distribution) and not hasattr(distribution, "rvs"):
+            check_function(where, distribution, "rng")
+        is_percent = isinstance(distribution, Percent) and name in known
+        draw = _read_draw(distribution.about(where, known[name][0]) if is_percent else distribution)
         if name not in known:
             advice = did_you_mean(name, known)
             findings.append(Finding("unknown-parameter", where, name, "a parameter of the model", advice))
         elif draw is None:
             expected = "a frozen scipy distribution, (low, high) with low < high, tt.percent(10), or a function of a generator"
-            findings.append(Finding("bad-distribution", where, given, expected, "such as scipy.stats.norm(1.0, 0.1)"))
+            findings.append(Finding("bad-distribution", where, distribution, expected, "such as scipy.stats.norm(1.0, 0.1)"))
         else:
             draws[name] = draw
     if findings:
@@ -153,18 +256,18 @@ def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[
     return draws
 
 
-def _read_draw(given: Any) -> Draw | None:
-    if hasattr(given, "rvs") and hasattr(given, "args"):
-        return lambda rng: given.rvs(random_state=rng)
-    if callable(given) and not hasattr(given, "rvs"):
-        return given  # type: ignore[no-any-return]
-    pair = real_array(given)
+def _read_draw(distribution: Any) -> Draw | None:
+    if hasattr(distribution, "rvs") and hasattr(distribution, "args"):
+        return lambda rng: distribution.rvs(random_state=rng)
+    if callable(distribution) and not hasattr(distribution, "rvs"):
+        return distribution  # type: ignore[no-any-return]
+    pair = real_array(distribution)
     if pair is None or pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
         return None
     return lambda rng: rng.uniform(*pair)
 
 
-def _drawn(name: str, value: Any) -> float:
+def _read_drawn(name: str, value: Any) -> float:
     number = real_array(value)
     if number is None or number.size != 1 or not np.isfinite(number).all():
         advice = "check the distribution"
@@ -200,7 +303,7 @@ def _read_outcome(outcome: Any) -> Outcome:
     return read
 
 
-def _gathered(model: Model, parameters: dict[str, Array], results: Sequence[Outcome | str], seed: int) -> Samples:
+def _gather(model: Model, parameters: dict[str, Array], results: Sequence[Outcome | str], seed: int) -> Samples:
     """Return the samples; a run whose outcomes differ in kind from the first usable ones' has failed, too."""
     first = next((result for result in results if isinstance(result, dict)), {})
     shapes = {name: value.shape for name, value in first.items()}
@@ -217,6 +320,6 @@ def _gathered(model: Model, parameters: dict[str, Array], results: Sequence[Outc
     samples = Samples(model.name, parameters, outcomes, failures, seed)
     if failures:
         k, message = next(iter(failures.items()))
-        found = f"{len(failures)} of {len(results)} runs failed, the first at sample {k}: {message}"
-        warn([Finding("failed-runs", "run", found, "runs without errors", "see samples.failures")])
+        broken = f"{len(failures)} of {len(results)} runs failed, the first at sample {k}: {message}"
+        warn([Finding("failed-runs", "run", broken, "runs without errors", "see samples.failures")])
     return samples
