@@ -20,7 +20,7 @@ from scipy.linalg import LinAlgError, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.fractional import singular_at
+from titop.solvers.lft.fractions import singular_at
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure

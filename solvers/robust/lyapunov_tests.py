@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.lft.model.lft_model import LFTModel
+from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.common_lyapunov import Certificate, common_lyapunov

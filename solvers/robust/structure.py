@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock
 
 
 @dataclass(frozen=True)

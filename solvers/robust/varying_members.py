@@ -11,8 +11,8 @@ from numpy.polynomial import Polynomial
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.connections.closing import read_closing
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.closing import read_closing
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
