@@ -83,10 +83,10 @@ from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint
 from .solvers.equilibrium.trim import trim as trim
 from .solvers.lft.arcs import lft_arcs as lft_arcs
-from .solvers.lft.fractions.delta_blocks import DeltaBlock as DeltaBlock
+from .solvers.lft.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.lft.lft import lft as lft
-from .solvers.lft.model.lft_model import LFTModel as LFTModel
-from .solvers.lft.uncertainty.moving import MovingCoordinate as MovingCoordinate
+from .solvers.lft.lft_model import LFTModel as LFTModel
+from .solvers.lft.moving import MovingCoordinate as MovingCoordinate
 from .solvers.linear.block_system import block_system as block_system
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize

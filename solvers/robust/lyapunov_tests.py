@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.lft.model.lft_model import LFTModel
+from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
 from titop.solvers.robust.structure import Matrices, balanced

@@ -17,6 +17,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS
 from titop.solvers.lft.connections.closing import read_closing
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.closing import read_closing
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.structure import Matrices, Structure
 
