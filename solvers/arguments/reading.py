@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.basics.user_input import shape_of
+from titop.blocks.basics.user_input import real_array, shape_of
 from titop.blocks.contract.overrides import is_titops_own
 from titop.graph.network.assembly import Assembly
 
@@ -307,3 +307,18 @@ def overflow(assembly: Assembly | None = None) -> Finding:
 def shorten(names: tuple[str, ...]) -> str:
     """Return names as text, the middle left out when there are many."""
     return ", ".join(names) if len(names) <= 12 else ", ".join([*names[:8], "...", *names[-2:]])
+
+
+def read_duration(where: str, value: Any, zero: bool = False) -> float:
+    """Return a positive (or, if `zero`, non-negative) finite time (s).
+
+    Raises
+    ------
+    ModelError
+        If it is none.
+    """
+    number = real_array(value)
+    if number is None or number.shape != () or not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        expected = "a time in seconds, zero or more" if zero else "a time in seconds, more than zero"
+        raise ModelError(Finding("bad-time", where, value, expected, "check the value"))
+    return float(number)

@@ -10,15 +10,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, SAME
 from titop.solvers.arguments.reading import read_state, read_wrenches
-from titop.solvers.control.commands import Command
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable
 
-#: How far (in radians, or of the system's size) the fastest coordinate goes to see which outputs change, and changes that are
-#: rounding, as parts of an output or of what counts as one.
-_STEP, _SAME = 1e-4, 1e-9
 #: By which powers of the system's size and of the fastest rate outputs count.
 _POWERS = {
     "rad/s": (0, 1),
@@ -133,10 +130,10 @@ class OperatingValues:
             return np.zeros(len(names))
         q, v, a = self._state
         rate = float(np.abs(v / self._model.coordinate_weights).max())
-        t = _STEP / rate
+        t = CLOSE / rate
         before, after = (self._read_outputs(names, self._model.integrate(q, h * v), v + h * a, a) for h in (-t, t))
         change, sizes = after - before, self._sizes(names, rate)
-        return np.where(np.abs(change) > _SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
+        return np.where(np.abs(change) > SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
 
     def _measurements(self, names: Sequence[str]) -> Measurements:
         """Return those of the outputs with these names that there are."""

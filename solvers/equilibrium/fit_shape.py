@@ -10,16 +10,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
+from titop.blocks.basics.tolerances import EXACT, RANK
 from titop.blocks.basics.user_input import FieldReader
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.displacements import displaced, displacement_motions
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.grammar import read_entries
-
-#: How exactly the minimum is found, in parts of coordinates, sum of squares and derivative.
-_EXACT = 1e-12
-#: Singular values below this part of the largest one count as zero.
-_RANK = 1e-8
 
 
 class FittedShape(NamedTuple):
@@ -114,13 +110,13 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
-        x = least_squares(residual, x, derivatives, xtol=_EXACT, ftol=_EXACT, gtol=_EXACT).x
+        x = least_squares(residual, x, derivatives, xtol=EXACT, ftol=EXACT, gtol=EXACT).x
     q = displaced(model, start, displacement(x))
-    rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=_RANK)) if len(sought) and poses else 0
+    rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=RANK)) if len(sought) and poses else 0
     if rank < len(sought):
-        found, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
+        value, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
         advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"
-        warn([Finding("undetermined", "measured", found, expected, advice)], stacklevel=4)
+        warn([Finding("undetermined", "measured", value, expected, advice)], stacklevel=4)
     return FittedShape(q, dict(_errors(model, poses, q)), rank)
 
 

@@ -7,12 +7,13 @@ springs make things look different.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.loaded_state import LoadedState
+from titop.blocks.basics.tolerances import EXACT, ROUNDING, STEADY
 from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.model.model import Model
 
@@ -20,10 +21,31 @@ from titop.solvers.model.model import Model
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "Pa": (1, -3, 0)}
 _PURE = ("1", "rad")
 
-#: What rounding leaves of springs' and rods' accelerations at rest, in parts of those a radian or the system's length away.
-_ROUNDING = 1e-13
-#: The square of the rate, at least, over the fastest motion's and the fastest turn's, also where they push nothing: rounding.
-_TURNING = 1e-6
+#: What rounding leaves of terms in the fastest rate and the fastest that turns, over what is left of terms that balance.
+ROUNDED_TURNS = EXACT / STEADY
+
+
+class LoadedState(Protocol):
+    """A state with all that acts on it; see `titop.solvers.equilibrium.operating_point.OperatingPoint`."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def q(self) -> Array: ...
+    @property
+    def v(self) -> Array: ...
+    @property
+    def tau(self) -> Array: ...
+    @property
+    def u(self) -> Array | None: ...
+    @property
+    def x(self) -> Array: ...
+    @property
+    def driving(self) -> Array | None: ...
+    @property
+    def wrenches(self) -> Mapping[str, Array] | None: ...
+    @property
+    def residual(self) -> Array: ...
 
 
 class Sizes(NamedTuple):
@@ -77,10 +99,10 @@ class Sizes(NamedTuple):
         above, *below = unit.split("/")
         for sign, part in ((1, above), *((-1, part) for part in below)):
             for factor in part.split():
-                found = re.fullmatch(r"([A-Za-z]+|1)(?:\^(\d+))?", factor)
-                if not found or found[1] not in (*_POWERS, *_PURE):
+                match = re.fullmatch(r"([A-Za-z]+|1)(?:\^(\d+))?", factor)
+                if not match or match[1] not in (*_POWERS, *_PURE):
                     return 1.0
-                powers += sign * int(found[2] or 1) * np.array(_POWERS.get(found[1], (0, 0, 0)))
+                powers += sign * int(match[2] or 1) * np.array(_POWERS.get(match[1], (0, 0, 0)))
         return float(self.energy ** powers[0] * self.length ** powers[1] * self.rate ** -powers[2])
 
 
@@ -131,7 +153,7 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     moving, pulled = (
         float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
     )
-    least = max(_ROUNDING * stiff, _TURNING * fastest * _speed(turning(model, point.v), coordinates))
+    least = max(ROUNDING * stiff, ROUNDED_TURNS * fastest * _speed(turning(model, point.v), coordinates))
     return float(np.sqrt(next((each for each in (falling + moving, pulled) if each > least), max(stiff, least)))) or 1.0
 
 

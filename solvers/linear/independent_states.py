@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import ROUNDING
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import independent_columns, reduction
@@ -16,8 +17,6 @@ from titop.solvers.model.reduction import independent_columns, reduction
 _STRIDE = 0.2
 #: By how much columns are lengthened that a pivoted QR is to take first: its rank is judged beside the longest.
 _FIRST = 1e3
-#: How well loops are closed (rad, and m for a system of size one).
-_CLOSED = 1e-13
 
 
 class IndependentStates:
@@ -143,7 +142,7 @@ class Follower:
         try:
             for k in range(1, strides + 1):
                 placed = self._placed(q, goal if k == strides else begin + way * (k / strides))
-                closed = self._dynamics.closed(placed, v, _CLOSED)
+                closed = self._dynamics.closed(placed, v, ROUNDING)
                 q = closed.q
         except ConvergenceError as error:
             names = ", ".join(self._model.coordinate_names[k] for k in self._states.chosen)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.state_space import Matrices
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import UncertainLoop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -10,24 +10,27 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.lft.model.lft_model import LFTModel
+from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.robust.balancing import balanced
-from titop.solvers.robust.common_lyapunov import Certificate, common_lyapunov
-from titop.solvers.robust.marginal_poles import abscissa, marginal_poles, rounding_of_poles
-from titop.solvers.robust.one_parameter import poles, suspects
-from titop.solvers.robust.parameter_lyapunov import ParameterLyapunov, monomials
-from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
+from titop.solvers.robust.structure import Matrices, balanced
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, middle_rate, read_loop
-from titop.solvers.robust.varying_members import Family, FractionalFamily, Members, SampledFamily, slope_of
+from titop.solvers.robust.varying_members import Family, FractionalFamily, Members, SampledFamily, poles, slope_of, suspects
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
 _HIGHEST_DEGREE, _FEW, _MANY = 4, 5, 3
 
 #: Corners of so many parameters are looked at.
 _CORNERS = 8
+
+#: Errors of rounding of poles, relative to the largest, a state.
+_ROUNDING = 100 * EPS
+
+#: States that move by so much of the largest motion of a pole, each in its own unit, are named.
+_NAMED = 0.1
 
 
 class Request(NamedTuple):
@@ -272,3 +275,30 @@ def _is_count(value: Any, least: float, most: float) -> bool:
 def _grown(system: Matrices, factor: float) -> Matrices:
     """Return the channels of uncertainties that are so many times as large."""
     return system.scaled(np.full(len(system.C), factor))
+
+
+def abscissa(A: Array) -> Array:
+    """Return the largest real part of the poles (k) of members (k, n, n), infinite where there is no response."""
+    result = np.full(len(A), np.inf)
+    finite = np.isfinite(A).all(axis=(1, 2))
+    result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1, initial=-np.inf)
+    return result
+
+
+def rounding_of_poles(A: Array) -> float:
+    """Return by what poles of a member (n, n) are uncertain, zero where there is no response."""
+    if not np.isfinite(A).all():
+        return 0.0
+    return float(_ROUNDING * len(A) * np.abs(np.linalg.eigvals(A)).max(initial=0.0))
+
+
+def marginal_poles(A: Array, states: Sequence[str], rate: float) -> str:
+    """Say which poles of a member (n, n; poles in parts of a rate in rad/s) neither decay nor grow, and of which states."""
+    values, vectors = np.linalg.eig(A)
+    rounding = rounding_of_poles(A)
+    at = np.abs(values.real) <= rounding
+    size, omega = np.abs(vectors[:, at]), np.abs(values[at].imag)
+    moving = (size >= _NAMED * size.max(axis=0)).any(axis=1)
+    names = ", ".join(name for name, moves in zip(states, moving, strict=True) if moves)
+    where = ", ".join(dict.fromkeys(f"{w * rate:.4g}" for w in np.sort(np.where(omega <= rounding, 0.0, omega)).tolist()))
+    return f"a member neither decays nor grows at {where} rad/s, in {names}: omit=, damp or control these states"

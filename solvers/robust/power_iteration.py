@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.structure import Structure
 

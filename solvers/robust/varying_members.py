@@ -1,4 +1,6 @@
-"""Members of families at points of their parameters, for tests of parameters that change with time."""
+"""Members of families at points of their parameters, for tests of parameters that change with time; and of one parameter, the
+values between the points at which a Lyapunov function may fail.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,17 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.polynomial import Polynomial
+from scipy.linalg import eigvals
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEAR_AXIS
 from titop.solvers.lft.connections.closing import read_closing
 from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.closing import read_closing
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.structure import Matrices, Structure
 
 #: Most members of a grid, and random ones between its points.
 _MOST, _BETWEEN = 4096, 200
@@ -115,7 +120,7 @@ class FractionalFamily:
         return Members(s, slopes, np.array([self._member(row) for row in s]))
 
     def _member(self, s: Array) -> Array:
-        delta = self.structure.only(dict(zip(self.structure.real, (self.factor * s).tolist(), strict=True)))
+        delta = self.structure.real_matrix(self.factor * s)
         loop = np.eye(len(self.system.D)) - self.system.D @ delta
         if np.linalg.cond(loop) > _ILL_POSED:
             return np.full_like(self.system.A, np.nan)
@@ -222,3 +227,70 @@ class _Member:
     M: Any
     blocks: tuple[DeltaBlock, ...] = ()
     channels: tuple[int, int] = (0, 0)
+
+
+def suspects(system: Matrices, P: Array, slope: Polynomial, rate: float, decay: float) -> Array:
+    """Return values of δ (k, no unit) of which one fails if any in [-1, 1] does, given that one holds.
+
+    Where the largest eigenvalue of ``F = A'P + P A + dP/dt + 2 decay P`` crosses zero, F is singular. With
+    ``v = (1 - δ D)^-1 C x`` and ``u = (1 - δ D')^-1 B' P x`` this is an eigenvalue problem that is polynomial in δ. If no δ in
+    [-1, 1] is an eigenvalue, there are no suspects: F holds everywhere. Otherwise they are these values, those between them,
+    and the ends. All members need a response: see `poles`.
+
+    Parameters
+    ----------
+    system : Matrices
+        The channels of one real block.
+    P : array (terms, n, n)
+        Coefficients of the powers of δ (no unit).
+    slope : Polynomial
+        See `slope_of`.
+    rate : float
+        Highest rate of the parameter, in its unit per second.
+    decay : float
+        In 1/s.
+    """
+    found = np.concatenate([_singular(system, P, sign * rate * slope, decay) for sign in ((1, -1) if rate else (1,))])
+    near = found[(np.abs(found.imag) <= NEAR_AXIS * (1 + np.abs(found))) & (np.abs(found.real) <= 1 + NEAR_AXIS)].real
+    if not len(near):
+        return near
+    ends = np.unique(np.concatenate([[-1.0], np.clip(near, -1, 1), [1.0]]))
+    return np.unique(np.concatenate([ends, (ends[1:] + ends[:-1]) / 2]))
+
+
+def poles(system: Matrices) -> Array:
+    """Return the δ (k, no unit) in [-1, 1] at which members have no response."""
+    found = np.linalg.eigvals(system.D)
+    near = found[(np.abs(found) >= 1 - NEAR_AXIS) & (np.abs(found.imag) <= NEAR_AXIS * np.abs(found))].real
+    return np.clip(1 / near, -1, 1)
+
+
+def _singular(system: Matrices, P: Array, motion: Polynomial, decay: float) -> Array:
+    """Return all complex δ at which F is singular, δ changing as a polynomial says (1/s)."""
+    A, B, C, D = system.A, system.B, system.C, system.D
+    n, r = B.shape
+    shifted = A + decay * np.eye(n)
+    degree = max(len(P), len(P) - 2 + len(motion.coef))
+    K = np.zeros((degree + 1, n + 2 * r, n + 2 * r))
+    x, v, u = slice(0, n), slice(n, n + r), slice(n + r, n + 2 * r)
+    K[0, v, x], K[0, v, v], K[1, v, v] = -C, np.eye(r), -D
+    K[0, u, u], K[1, u, u] = np.eye(r), -D.T
+    K[1, x, u] = C.T
+    for k, term in enumerate(P):
+        K[k, u, x] -= B.T @ term
+        K[k, x, x] += shifted.T @ term + term @ shifted
+        K[k + 1, x, v] += term @ B
+        for j, coefficient in enumerate(motion.coef.tolist()):
+            if k:
+                K[k - 1 + j, x, x] += k * coefficient * term
+    return _polynomial_eigenvalues(K)
+
+
+def _polynomial_eigenvalues(K: Array) -> Array:
+    """Return the finite numbers at which ``K_0 + δ K_1 + δ² K_2 ...`` is singular, from its companion form."""
+    degree, size = len(K) - 1, K.shape[-1]
+    right = np.eye(degree * size)
+    left = np.vstack([-np.hstack([*K[-2::-1]]), right[:-size]])
+    right[:size, :size] = K[-1]
+    values = eigvals(left, right)
+    return values[np.isfinite(values)]

@@ -19,7 +19,7 @@ from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.solvers.control.control_loop import ContinuousLoop
+from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.simulation.closed_states import ROUNDING, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.feedback_derivatives import feedback_derivatives

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.control.controller import read_duration
+from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.connections.labels import positions
 from titop.solvers.lft.connections.sampling import Matrices
 from titop.solvers.signals.exported import Signal

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.signals.system_inputs import SystemInputs
