@@ -31,7 +31,7 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     places = [model.assembly.place(name) for name in loop.coordinates]
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs, states = loop.closure.inputs_and_states(u)
-    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
+    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.scale.reach, states)
 
 
 def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:

@@ -14,9 +14,8 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.linear_validity import steadiness_findings
-from titop.solvers.equilibrium.unknowns import Unknown, Unknowns, TrimUnknown, TrimUnknowns, with_dependents
-from titop.solvers.linear.linear_equations import linear_equations, nearby, Points
+from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
+from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.model.model import Model

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ class Built(NamedTuple):
     system: tt.System
     q: dict[str, Any]
     v: dict[str, Any]
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 def fall(u: Units, *direction: float) -> Array:
@@ -87,7 +88,9 @@ def geared_linkage(u: Units) -> Built:
 def slider_crank(u: Units) -> Built:
     """Lengths among the coordinates of a loop."""
     s = tt.System("engine", gravity=fall(u, 0.0, -1.0, 0.0))
-    crank, rod = (solid(u, name, 1.0, com=(0.5 * length, 0, 0), E=[length, 0, 0]) for name, length in (("crank", 0.3), ("rod", 0.8)))
+    crank, rod = (
+        solid(u, name, 1.0, com=(0.5 * length, 0, 0), E=[length, 0, 0]) for name, length in (("crank", 0.3), ("rod", 0.8))
+    )
     s.connect("world", crank, tt.Revolute("shaft", damping=0.5 * u.of("N m s/rad"), stiffness=4.0 * u.of("N m/rad")))
     s.connect(crank.port("E"), rod, tt.Revolute("pin"))
     s.connect("world", solid(u, "piston", 0.6), tt.Prismatic("bore", axis=[1, 0, 0], stiffness=30.0 * u.of("N/m")))
@@ -117,7 +120,9 @@ def rod(u: Units) -> Built:
     s.connect("world", slender, tt.Weld("clamp"))
     s.connect(slender.port("tip"), solid(u, "tip", 0.02, 1e-4, 1e-4, 1e-4, com=(0, 0, 0)), tt.Weld("glue"))
     s.add_interaction(tt.Tendon("tendon", slender, y=0.006 * u.length))
-    return Built(s, {"rod.bending_y0": 0.2, "rod.bending_z0": -0.3}, {"rod.bending_y0": 0.5}, {"u": {"tendon.tension": 0.2 * u.of("N")}})
+    return Built(
+        s, {"rod.bending_y0": 0.2, "rod.bending_z0": -0.3}, {"rod.bending_y0": 0.5}, {"u": {"tendon.tension": 0.2 * u.of("N")}}
+    )
 
 
 def sprung(u: Units) -> Built:

@@ -4,9 +4,8 @@ powers of two from 2^-20 to 2^20, once its answer is scaled back.
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -263,7 +262,8 @@ def matrices(s: Scaled, system: Any, label: str = "") -> Answers:
     """Return the matrices of a state space, by the units that its table tells."""
     table = tt.signal_table(system)
     x, u, y = (
-        s.of(*(table[name].unit for name in names)) for names in (system.state_labels, system.input_labels, system.output_labels)
+        s.of(*(table[name].unit for name in names))
+        for names in (system.state_labels, system.input_labels, system.output_labels)
     )
     found = {"A": over(x / s.units.time, x), "B": over(x / s.units.time, u), "C": over(y, x), "D": over(y, u)}
     return {f"{label}{name}": (getattr(system, name), size) for name, size in found.items()}
@@ -272,7 +272,9 @@ def matrices(s: Scaled, system: Any, label: str = "") -> Answers:
 def channels(s: Scaled) -> tuple[list[str], list[str]]:
     """Return inputs and outputs of the system: its joints' and actuators', a body's motion."""
     names = [name for name in s.m.coordinate_names if name in s.m.joint_names]
-    return [*names[:2], *s.m.input_names], [f"{name}.q" for name in names] + [f"{s.m.body_names[-1]}.{part}" for part in ("v", "dv")]
+    return [*names[:2], *s.m.input_names], [f"{name}.q" for name in names] + [
+        f"{s.m.body_names[-1]}.{part}" for part in ("v", "dv")
+    ]
 
 
 def linear(s: Scaled) -> Answers:
@@ -313,7 +315,10 @@ def uncertain(s: Scaled) -> Answers:
     inputs, outputs = channels(s)
     name = mass_of(s)
     model = tt.lft(s.m, equilibrium(s), {name: tt.percent(20)}, inputs, outputs)
-    member, table = model.at({name: s.m.parameters()[name][0] * 1.1}), tt.signal_table(tt.linearize(s.m, equilibrium(s), inputs, outputs))
+    member, table = (
+        model.at({name: s.m.parameters()[name][0] * 1.1}),
+        tt.signal_table(tt.linearize(s.m, equilibrium(s), inputs, outputs)),
+    )
     u, y = (s.of(*(table[name].unit for name in names)) for names in (member.input_labels, member.output_labels))
     answers: Answers = {f"at {w}": (response(member, 1j * w / s.units.time), over(y, u)) for w in (0.3, 3.0, 30.0)}
     if (np.linalg.eigvals(member.A).real < 0).all():
@@ -339,7 +344,8 @@ def courses(s: Scaled) -> Answers:
 
 
 QUESTIONS: dict[str, Callable[[Scaled], Answers]] = {
-    each.__name__: each for each in (dynamics, motions, series, closures, parameters, trimmed, linear, family, uncertain, courses)
+    each.__name__: each
+    for each in (dynamics, motions, series, closures, parameters, trimmed, linear, family, uncertain, courses)
 }
 
 
