@@ -10,20 +10,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.connections.delays import delayed, read_delays, split_delay, tapped
-from titop.solvers.lft.connections.labels import Connectable, channel_signals, positions, signals_of, unlike
-from titop.solvers.lft.connections.sampled_channels import sampled_channels
-from titop.solvers.lft.connections.sampling import Channels, Matrices, Window, kept_columns, sampled
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.lft.fractions.fractional import degrees, real_fraction
-from titop.solvers.linear.state_space import named_system, refuse_not_finite
-from titop.solvers.arguments.linear_systems import refuse_not_finite
-from titop.solvers.control.controller import read_duration
+from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
 from titop.solvers.lft.sampling import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:

@@ -28,17 +28,10 @@ from titop.solvers.lft.refusals import (
     warn_of_error,
     warn_of_motion,
 )
-from titop.solvers.lft.system.system_loop import SystemLoop
-from titop.solvers.lft.uncertainty.definiteness import refuse_ill_posed
-from titop.solvers.lft.uncertainty.equilibria import Equilibria
-from titop.solvers.lft.uncertainty.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
-from titop.solvers.lft.uncertainty.rational import refuse_irrational
-from titop.solvers.lft.uncertainty.uncertain import Uncertain, Uncertainty
-from titop.solvers.linear.linearize import read_omitted, named_system
-from titop.solvers.linear.state_space import named_system
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
-from titop.solvers.linear.omission import read_omitted
+from titop.solvers.linear.linearize import read_omitted
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
 

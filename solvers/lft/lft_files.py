@@ -12,16 +12,11 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.bodies.modal_parameters import Share
-from titop.solvers.lft.connections.labels import signals_of
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.lft.uncertainty.moving import MovingCoordinate
-from titop.solvers.lft.uncertainty.uncertain import Member, Uncertain
-from titop.solvers.linear.state_space import named_system
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.moving import MovingCoordinate
 from titop.solvers.lft.uncertainty import Member, Uncertain
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import Archive, write_archive
 

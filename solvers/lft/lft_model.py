@@ -16,19 +16,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.connections.closing import closed_loop, read_closing
-from titop.solvers.lft.connections.labels import signals_of
-from titop.solvers.lft.connections.neglected import outside, with_neglected
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.lft.fractions.fractional import closed, real_fraction
-from titop.solvers.lft.fractions.structured_reduction import Fractional
-from titop.solvers.lft.model.comparison import coarse, difference
-from titop.solvers.lft.model.lft_files import load_lft, save_lft
-from titop.solvers.lft.model.members import Members
-from titop.solvers.lft.uncertainty.given_values import read_values, refuse_complex
-from titop.solvers.lft.uncertainty.moving import MovingCoordinate
-from titop.solvers.lft.uncertainty.uncertain import Uncertain, read_value
-from titop.solvers.linear.state_space import named_system
 from titop.solvers.lft.closing import closed_loop, read_closing
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import close_deltas
@@ -38,7 +25,7 @@ from titop.solvers.lft.members import Members, coarse_findings, read_value, read
 from titop.solvers.lft.moving import MovingCoordinate
 from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.uncertainty import Uncertain
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system
 
 if TYPE_CHECKING:
     from control import StateSpace

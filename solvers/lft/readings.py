@@ -8,16 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.spatial import skew
-from titop.solvers.lft.fractions.loops import Loop, Signal, stacked, zeros
-from titop.solvers.lft.fractions.steps import turned_outwards
-from titop.solvers.lft.laws.laws import CONVECTIVE
-from titop.solvers.lft.system.passes import Changes, Tree
 from titop.solvers.lft.factored_laws import CONVECTIVE
 from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
 from titop.solvers.lft.passes import Changes, Tree
 from titop.solvers.lft.polynomials import Polynomial
-from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity

@@ -21,19 +21,11 @@ from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.checking.block_findings import inertia_findings
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
-from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
-from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.fractions.structured_reduction import Fractional
-from titop.solvers.lft.system.system_loop import SystemLoop
-from titop.solvers.lft.uncertainty.definiteness import mass_findings
-from titop.solvers.lft.uncertainty.equilibria import Equilibria
-from titop.solvers.lft.uncertainty.point_values import accelerations_at
-from titop.solvers.lft.uncertainty.uncertain import Uncertainty
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
-from titop.solvers.equilibrium.balance import excess
-from titop.solvers.equilibrium.steadiness import steadiness_findings
+from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
+from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, singular_at
 from titop.solvers.lft.operating_points import Equilibria, accelerations_at

@@ -54,7 +54,7 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
         if model.is_constrained:
             q = model.assemble(q)
             v = model.assemble_velocity(q, v)
-        near.append(point.moved(q, v, point.tau, point.u))
+        near.append(point.with_state(q, v, point.tau, point.u, point.x))
     return near
 
 

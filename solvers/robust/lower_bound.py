@@ -22,7 +22,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, TYPED
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.least_size import NONE, LeastSize, Singular
 from titop.solvers.robust.structure import Structure
 

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.lyapunov_functions import Certificate
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.robust.common_lyapunov import Certificate
+from titop.solvers.robust.lyapunov_functions import Certificate
 from titop.solvers.robust.lyapunov_tests import LyapunovTest, Request, read_test
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.threads import one_thread

@@ -26,7 +26,6 @@ from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, SINGULAR, TYPED
-from titop.solvers.lft.fractions.fractional import singular_at
 from titop.solvers.lft.fractions import singular_at
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.structure import Matrices, Structure

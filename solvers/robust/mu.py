@@ -11,9 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced_matrix
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound

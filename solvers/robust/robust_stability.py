@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound

@@ -21,7 +21,6 @@ from scipy.linalg import cholesky, matrix_balance, svd
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.delta_blocks import DeltaBlock
 
 #: Directions whose square is smaller than this part of a block's others are taken for as large.

@@ -23,12 +23,9 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.connections.labels import positions, signals_of
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import positions, signals_of
-from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.signals.exported import Signal
 
 #: So many parameters can be branched over.

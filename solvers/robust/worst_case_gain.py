@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced
 from titop.solvers.robust.branch_and_bound import CELLS, Box
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
 from titop.solvers.robust.scalings import Centres
