@@ -54,9 +54,9 @@ def accelerations(
     ModelError
         For motions without inertia, and accelerations that are not finite.
     """
-    weights = model.closure_weights if weights is None else weights
+    weights = model.scale.weights if weights is None else weights
     weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
-    comparable = (weighted * model.coordinate_weights)[:, ~imposed]
+    comparable = (weighted * model.scale.coordinates)[:, ~imposed]
     chosen = independent_rows(comparable, rank, gears, least)
     dependent = np.flatnonzero(~imposed)[dependent_columns(comparable, chosen, gears, least)]
     others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
@@ -96,7 +96,7 @@ def open_accelerations(model: ClosedMechanism, q: Array, v: Array, tau: Array, p
     """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
     first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
     rows = Constraints(*(part[first:] for part in model.engine.dynamics.constraints(q, v)))
-    weights = model.closure_weights[first:]
+    weights = model.scale.weights[first:]
     return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)
 
 
@@ -111,7 +111,7 @@ def counted(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, in
     rows = model.engine.dynamics.constraints(q, v)
     if is_open(model, rows.error):
         return rows, rank_near(model, q)
-    return rows, len(independent_rows(model.comparable(rows.jacobian), gears=model.gear_count))
+    return rows, len(independent_rows(model.scale.comparable(rows.jacobian), gears=model.gear_count))
 
 
 def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
@@ -214,7 +214,7 @@ def imposing_efforts(
     At `most` so many constraints act, if that is given; `least` is as for `independent_rows`.
     """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    weights = model.closure_weights, model.coordinate_weights
+    weights = model.scale.weights, model.scale.coordinates
     own, _, _ = share_efforts(rows.jacobian, *weights, needed, imposed, most, model.gear_count, True, least)
     return np.where(imposed, own, tau)
 
@@ -257,14 +257,14 @@ def balanced(
     `least` is as for `independent_rows`.
     """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
-    weights = model.closure_weights, model.coordinate_weights
+    weights = model.scale.weights, model.scale.coordinates
     tau, _, unbalanced = share_efforts(rows.jacobian, *weights, needed, actuated, rank, model.gear_count, least=least)
     return tau, unbalanced
 
 
 def _is_rounding(part: float, model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
     """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other."""
-    needed = model.coordinate_weights * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
+    needed = model.scale.coordinates * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
     left = part * np.abs(np.real(needed)).max(initial=0.0)
     return bool(left <= EXACT * balancing_terms(model, q, v, a, pushes, motors))
 
@@ -274,7 +274,7 @@ def balancing_terms(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes
 
     What springs at rest hold has no terms: to these come the efforts a radian or the system's size away.
     """
-    sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
+    sizes, nothing = model.scale.coordinates, np.zeros(model.nv)
     terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
     terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(model, v))
     terms += np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
@@ -295,15 +295,16 @@ def multipliers(
     """
     rows, rank = counted(model, q, v)
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes)
-    unknown, sizes = np.full(model.nv, applied is None), model.coordinate_weights
+    unknown, sizes = np.full(model.nv, applied is None), model.scale.coordinates
     size = np.abs(sizes * needed).max(initial=0.0)
     if applied is not None:
         needed, size = needed - applied, size + np.abs(sizes * applied).max(initial=0.0)
-    _, carried, part = share_efforts(rows.jacobian, model.closure_weights, sizes, needed, unknown, rank, model.gear_count)
+    _, carried, part = share_efforts(rows.jacobian, model.scale.weights, sizes, needed, unknown, rank, model.gear_count)
     left = part * np.abs(sizes * needed).max(initial=0.0)
     if left > _CAUSED * size:
         advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
-        found = f"efforts that leave {left:.3g} N m, or N over the system's {model.size:.3g} m, of what the accelerations need"
+        long = f"the system's {model.scale.length:.3g} m"
+        found = f"efforts that leave {left:.3g} N m, or N over {long}, of what the accelerations need"
         warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
     return carried, rows
 

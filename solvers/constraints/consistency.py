@@ -54,9 +54,9 @@ def effort_terms(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push])
 
 def swiftest(model: ClosedMechanism, v: Array) -> Array:
     """Return accelerations (nv) with which the system's size falls, and turns as fast as anything does."""
-    sizes = model.coordinate_weights
+    sizes = model.scale.coordinates
     rate = np.abs(np.real(v) / sizes).max(initial=0.0)
-    accelerations: Array = (float(np.linalg.norm(model.engine.gravity)) / model.size + rate**2) * sizes
+    accelerations: Array = (float(np.linalg.norm(model.engine.gravity)) / model.scale.length + rate**2) * sizes
     return accelerations
 
 
@@ -73,7 +73,7 @@ def _left_open(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, al
     """
     if not len(rows.error):
         return 0, 0.0
-    weights, weighted = model.closure_weights, model.closure_weights[:, None] * np.abs(np.real(rows.jacobian))
+    weights, weighted = model.scale.weights, model.scale.weights[:, None] * np.abs(np.real(rows.jacobian))
     rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * weights
     terms = (weighted @ np.abs(np.real(a)) + np.abs(np.real(rows.bias)) * weights).max()
     rounded, rate = ((weighted @ np.abs(np.real(each))).max() for each in (alone, v))

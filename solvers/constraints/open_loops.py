@@ -23,11 +23,11 @@ def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tu
     if not model.is_constrained:
         return
     rows = model.engine.dynamics.constraints(q, v)
-    if np.abs(model.closure_weights * rows.error).max() > OPEN:
+    if np.abs(model.scale.weights * rows.error).max() > OPEN:
         found = f"{open_loops(model, q)} {where[0]} leaves it so"
         raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
     changes = rows.jacobian @ v
-    sizes, terms = (model.closure_weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
+    sizes, terms = (model.scale.weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
     if sizes.max() > OPEN * max(1.0, terms.max()):
         worst = int(sizes.argmax())
         found = f"{model.constraint_names[worst]} changing at {changes[worst]:.3g}"
@@ -37,7 +37,7 @@ def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tu
 def open_loops(model: ClosedMechanism, q: Array) -> str:
     """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
     rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
-    row = int((model.closure_weights * np.abs(rows.error)).argmax())
+    row = int((model.scale.weights * np.abs(rows.error)).argmax())
     name = owner_of(model.constraint_names[row])
     own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
     if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):

@@ -175,7 +175,7 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
             yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
     references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
     for name, unit, reference, there in references:
-        size = loop.measurements.model.size if unit in ("m", "m/s") else 1.0
+        size = loop.measurements.model.scale.length if unit in ("m", "m/s") else 1.0
         if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:
             found, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
             advice = "references are absolute: if a deviation is meant, add the operating point's value"

@@ -15,7 +15,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, RANK
 from titop.solvers.equilibrium.displacements import displaced, displacement_motions
 from titop.solvers.equilibrium.newton import equilibrate
-from titop.solvers.equilibrium.sizes import LoadedState, Sizes
+from titop.solvers.equilibrium.sizes import LoadedState
+from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.own_states import StateDerivatives
 
 _ITERATIONS = 50
@@ -67,7 +68,7 @@ def resting_states(point: LoadedState) -> Array:
     return x
 
 
-def changing_state(point: LoadedState, sizes: Sizes, tolerance: float) -> tuple[str, str] | None:
+def changing_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:
     """Return the name of a state that goes on changing, and its rate in words; None if none does.
 
     Rates may be a tolerance of what each state, input and coordinate of a system's size contributes.

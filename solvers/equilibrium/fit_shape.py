@@ -82,7 +82,7 @@ def fit_shape(
         expected, advice = "a model without closed loops and gears", "fit the tree, then close it by model.assemble"
         raise ModelError(Finding("constrained", "model", model.name, expected, advice))
     poses = _read_measured(model, measured)
-    arm = model.size if radian is None else FieldReader("fit_shape").scalar("radian", radian)
+    arm = model.scale.length if radian is None else FieldReader("fit_shape").scalar("radian", radian)
     if not 0 < arm < np.inf:
         raise ModelError(Finding("bad-radian", "radian", radian, "a length > 0", "give metres that count as a radian"))
     sought = list(range(model.nv)) if coordinates is None else read_entries(model, "coordinates", coordinates)
@@ -92,7 +92,7 @@ def fit_shape(
 def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
     from scipy.optimize import least_squares
 
-    sizes = model.coordinate_weights[sought]
+    sizes = model.scale.coordinates[sought]
 
     def displacement(x: Array) -> Array:
         dq = np.zeros(model.nv)

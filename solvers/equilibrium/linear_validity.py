@@ -7,7 +7,6 @@ until things look different: a radian, the system's size, or for coordinates of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,18 +40,8 @@ _SAME = 0.1 * CLOSE
 
 def reaches(model: NamedModel, q: Array) -> Array:
     """Return how far each coordinate (nv) goes until things look different."""
-    known = _known_reaches(tuple(model.assembly.coordinate_units), model.size)
-    if not np.isnan(known).any():
-        return known
-    return np.where(np.isnan(known), np.abs(model.difference(model.neutral(), q)), known)
-
-
-@lru_cache(maxsize=64)
-def _known_reaches(units: tuple[str, ...], size: float) -> Array:
-    """Return the reaches of coordinates in rad and m, NaN of others; not to be written into."""
-    known = np.array([{"rad": 1.0, "m": size}.get(unit, np.nan) for unit in units])
-    known.flags.writeable = False
-    return known
+    others, sizes = model.scale.others, model.scale.coordinates
+    return np.where(others, np.abs(model.difference(model.neutral(), q)), sizes) if others.any() else sizes
 
 
 def _over_reach(v: Array, reach: Array) -> Array:
@@ -115,7 +104,7 @@ def accelerations_alone(point: LoadedState, reach: Array, by_effort: Array) -> A
         in_port = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    falling = float(np.linalg.norm(model.gravity)) / model.size
+    falling = float(np.linalg.norm(model.gravity)) / model.scale.length
     accelerations: Array = np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
     return accelerations
 
@@ -156,10 +145,10 @@ def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
         if not redefines(loop.closure, "gaps", Block):
             continue
         gaps = np.array([loop.closure.gaps(target_motion(model, loop, *at)) for at in zip(q, v, strict=True)], float)
-        for k in np.flatnonzero((np.abs(gaps) <= BALANCED * model.size).any(axis=0)):
+        for k in np.flatnonzero((np.abs(gaps) <= BALANCED * model.scale.length).any(axis=0)):
             name = loop.closure.point_names[k] if loop.closure.has_points else loop.closure.name
             value = f"a gap of {gaps[np.abs(gaps[:, k]).argmin(), k]:.3g} m"
-            expected = f"a point more than {BALANCED * model.size:.1g} m from where it switches"
+            expected = f"a point more than {BALANCED * model.scale.length:.1g} m from where it switches"
             advice = "the linear model holds on one side only: take a point that touches, or one that does not"
             yield Finding("near-switching", name, value, expected, advice)
 

@@ -24,7 +24,8 @@ from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.displacements import along_axes, displaced, displacement_motions
 from titop.solvers.equilibrium.first_order_states import followed_states, resting_states
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.sizes import Sizes, sizes_of
+from titop.solvers.equilibrium.sizes import sizes_of
+from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, find_name, read_name, read_names
 from titop.solvers.signals.quantities import Kind
@@ -60,7 +61,7 @@ class TrimUnknowns:
         All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
         own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
         parameter. Or what was read of them already.
-    sizes : Sizes, optional
+    sizes : StateScale, optional
         Of the guess's system by default.
     axes : (nq,) array, optional
         The configuration whose axes count; the guess's by default.
@@ -68,7 +69,7 @@ class TrimUnknowns:
     Attributes
     ----------
     entries : tuple of TrimUnknown
-    sizes : Sizes
+    sizes : StateScale
     scales : (n,) array
         What a unit of x stands for: the same for all efforts of one unit, and for all inputs.
     least : (n,) array
@@ -80,7 +81,9 @@ class TrimUnknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any = None, sizes: Sizes | None = None, axes: Array | None = None) -> None:
+    def __init__(
+        self, guess: OperatingPoint, names: Any = None, sizes: StateScale | None = None, axes: Array | None = None
+    ) -> None:
         self.guess, self.axes = guess, guess.q if axes is None else axes
         if sizes is not None:
             self.sizes = sizes
@@ -103,7 +106,7 @@ class TrimUnknowns:
         return self.guess.model.parameters()
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> StateScale:
         """The sizes of the guess's system."""
         return sizes_of(self.guess)
 

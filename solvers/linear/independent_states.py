@@ -79,7 +79,7 @@ class IndependentStates:
     def _plain_choice(self) -> Array:
         """Return a choice in which coordinates that are not plain follow, as far as the closures move them."""
         model, point = self.point.model, self.point
-        jacobian = model.comparable(model.closure_jacobian(point.q))
+        jacobian = model.scale.comparable(model.closure_jacobian(point.q))
         first = np.ones(model.nv)
         for _, where in self._turning:
             first[where] = _FIRST
@@ -118,7 +118,7 @@ class Follower:
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model
         self._dynamics = model.engine.dynamics.prepared([], states.mask)
-        self._strides = 1.0 / (_STRIDE * model.coordinate_weights[states.chosen])
+        self._strides = 1.0 / (_STRIDE * model.scale.coordinates[states.chosen])
         self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
         self._chosen, self._in_plain = states.chosen, states.in_plain
         self._start = None if states.in_plain is None else states.origin[states.in_plain]

@@ -21,7 +21,6 @@ from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.system_outputs import SystemOutputs
-from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import Reduction, closure_derivatives, reduction
 from titop.solvers.signals.quantities import Kind
@@ -62,7 +61,7 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
 def _sizes(point: ActedState) -> Array:
     """Return what counts as one for each coordinate (nv)."""
     model = point.model
-    return coordinate_sizes(model.assembly, np.diag(model.mass_matrix(point.q)), model.size)
+    return model.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
 
 
 class LinearMotion(NamedTuple):

@@ -146,7 +146,7 @@ class FamilyBasis:
 
     def _motions_at(self, model: Model, q: Array) -> Array:
         """Return the motions that closures and gears leave, lengths in units of the system's size."""
-        return free_motions(model.comparable(model.closure_jacobian(q))[:, self._free])
+        return free_motions(model.scale.comparable(model.closure_jacobian(q))[:, self._free])
 
     def _turned(self, one: Array, two: Array, model: Model, start: Array, end: Array, halvings: int = _HALVINGS) -> float:
         """Return whether motions at two configurations have the same orientation (1) or not (-1), followed in between."""

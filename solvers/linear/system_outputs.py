@@ -16,7 +16,6 @@ from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ER
 from titop.blocks.basics.user_functions import check_function
 from titop.solvers.constraints.consistency import mobility, of_each_term
 from titop.solvers.equilibrium.linear_validity import reaches
-from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
@@ -170,7 +169,7 @@ def _function_derivatives(
             q = at.model.integrate(at.q, step * change.q[:, column])
         return [q, *others]
 
-    whole = coordinate_sizes(at.model.assembly, np.diag(at.model.mass_matrix(at.q)), at.model.size)
+    whole = at.model.scale.coordinates_of(np.diag(at.model.mass_matrix(at.q)))
     along = reaches(at.model, at.q)
     along = np.where(along > BALANCED * whole, along, whole)
     rows = np.abs(np.vstack([change.q, *changes[1:]]))

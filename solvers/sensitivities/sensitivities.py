@@ -111,10 +111,10 @@ class Sensitivities:
         """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
         model = self.model
         jacobian = model.engine.dynamics.constraints(q, v).jacobian
-        comparable = model.comparable(jacobian)
+        comparable = model.scale.comparable(jacobian)
         rows = independent_rows(comparable, rank, model.gear_count)
         dependent = dependent_columns(comparable, rows, model.gear_count)
-        shares = Shares.of(jacobian, rows, dependent, unknown, model.coordinate_weights)
+        shares = Shares.of(jacobian, rows, dependent, unknown, model.scale.coordinates)
         shared, multipliers = shares.split(needed, len(jacobian))
         return _Closed(shares, multipliers, shared)
 

@@ -90,7 +90,7 @@ def inverse(
         _, closing = _closing(model, q, motion, multipliers[: k + 1])
         needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
         efforts[k], multipliers[k], unbalanced = share_efforts(
-            rows.jacobian, model.closure_weights, model.coordinate_weights, needed, actuated, rank, model.gear_count
+            rows.jacobian, model.scale.weights, model.scale.coordinates, needed, actuated, rank, model.gear_count
         )
         if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, model, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
@@ -110,7 +110,7 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
     """
     if not model.is_constrained:
         return
-    weights = model.closure_weights
+    weights = model.scale.weights
     jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(model, q, v_series).rates()[1:]
@@ -131,7 +131,7 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
 
 def _is_rounding(left: Array, model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
     """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
-    sizes, order = model.coordinate_weights, len(v_series) - 2
+    sizes, order = model.scale.coordinates, len(v_series) - 2
     terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
     terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order
     terms += (sizes * (np.abs(model.engine.dynamics.mass_matrix(q)) @ np.abs(v_series[-1]))).max()
@@ -181,7 +181,7 @@ class _ClosedEquations:
         self._model, self._imposed = model, imposed
         rows, self._rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
         self._jacobian, free = rows.jacobian, ~imposed
-        comparable, gears = model.comparable(rows.jacobian)[:, free], model.gear_count
+        comparable, gears = model.scale.comparable(rows.jacobian)[:, free], model.gear_count
         self._chosen = independent_rows(comparable, self._rank, gears)
         self._dependent = np.flatnonzero(free)[dependent_columns(comparable, self._chosen, gears)]
         others = np.setdiff1d(np.flatnonzero(free), self._dependent)
@@ -200,6 +200,6 @@ class _ClosedEquations:
 
     def shared(self, needed: Array) -> tuple[Array, Array]:
         """Return the share of `needed` efforts (nv) where motion is imposed, and the multipliers (k) that carry the rest."""
-        weights, gears = (self._model.closure_weights, self._model.coordinate_weights), self._model.gear_count
+        weights, gears = (self._model.scale.weights, self._model.scale.coordinates), self._model.gear_count
         own, carried, _ = share_efforts(self._jacobian, *weights, needed, self._imposed, self._rank, gears, by_passive=True)
         return own, carried

@@ -287,7 +287,7 @@ class AlphaSolver:
         if len(order):
             now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, of]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
-        sizes, (reach, _) = self.model.coordinate_weights, self._reach
+        sizes, (reach, _) = self.model.scale.coordinates, self._reach
         others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
         self._rounded = np.maximum(reach, others * sizes)
 

@@ -92,7 +92,7 @@ class RateJacobian:
         model = self.plant.model
         lengths = np.array([unit == "m" for unit in (*model.assembly.configuration_units, *model.assembly.coordinate_units)])
         steps = np.full(len(y), _STEP)
-        steps[: len(lengths)][lengths] *= model.size
+        steps[: len(lengths)][lengths] *= model.scale.length
         ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in np.diag(steps)]
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 

@@ -101,9 +101,9 @@ class PackedSystem:
         self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
         if mechanism.is_constrained:
-            self.floats[0, layout.EXTENT] = mechanism.size
+            self.floats[0, layout.EXTENT] = mechanism.scale.length
         if assembly.loops:
-            self.floats[0, layout.REACH] = mechanism.reach
+            self.floats[0, layout.REACH] = mechanism.scale.reach
         for row, coefficients in constraint_coefficients(mechanism, tables.constraint_rows):
             self.floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self.laws = LawStages(tables)

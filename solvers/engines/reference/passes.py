@@ -167,7 +167,7 @@ class Passes:
         places = [self.assembly.place(name) for name in loop.coordinates]
         own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
         inputs, own = loop.closure.inputs_and_states(u)
-        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.reach, own)
+        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.scale.reach, own)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self.index[block]
