@@ -7,7 +7,6 @@ parameters is tested at points. Both are found in states in which matrix inequal
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, Unknown, greatest_decrease
 from titop.solvers.robust.structure import Matrices, Structure
-from titop.solvers.robust.varying_members import Members
+from titop.solvers.robust.varying_members import Doubts, Members
 
 #: Points at which the search begins, those added where it fails and their least distance, and how often.
 _FIRST, _ADDED, _APART, _ROUNDS = 6, 4, 0.05, 25
@@ -138,14 +137,14 @@ class ParameterLyapunov:
         Of the monomials, that of the constant first.
     rates : array (p,)
         Bounds in units per second, zero of parameters of which P is no function.
-    doubts : callable
-        Returns members at which P (terms, n, n) may fail to have a decay (1/s); none after a proof.
+    doubts : callable, optional
+        See `varying_members.Doubts`.
     """
 
     members: Members
     exponents: Array
     rates: Array
-    doubts: Callable[[Array, float], Members] | None = None
+    doubts: Doubts | None = None
 
     def __post_init__(self) -> None:
         self._T = _lyapunov_coordinates(self.members.A[0])

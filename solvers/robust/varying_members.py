@@ -5,7 +5,8 @@ values between the points at which a Lyapunov function may fail.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,16 +51,25 @@ class Members(NamedTuple):
         return Members(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
-class Family(Protocol):
-    """What tests read of a family: names of parameters, members, and what a point's values are."""
+#: What returns members at which P (terms, n, n) may fail to have a decay (1/s); none after a proof.
+Doubts = Callable[[Array, float], Members]
+
+
+class VaryingFamily(Protocol):
+    """What tests read of a family."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
-    def grid(self) -> Members:
-        """Return the members at the points of the test."""
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
 
-    def between(self) -> Members:
-        """Return members between these points."""
+    def scaled(self, factor: float) -> VaryingFamily:
+        """Return the family with all ranges so many times as large."""
+
+    def tested(self) -> Members:
+        """Return the members at the points of the test and between them, the reference first."""
+
+    def doubts(self, rate: float) -> Doubts | None:
+        """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
 
     def values(self, s: Array) -> dict[str, float]:
         """Return the parameters in their units at a normalised point (p,)."""
@@ -94,6 +104,28 @@ class FractionalFamily:
     def names(self) -> tuple[str, ...]:
         """Of the parameters."""
         return tuple(block.name for block in self.parameters)
+
+    @property
+    def grown(self) -> Matrices:
+        """The channels of the uncertainty with the factor."""
+        return self.system.scaled(np.full(len(self.system.C), self.factor))
+
+    def scaled(self, factor: float) -> FractionalFamily:
+        """Return the family with all ranges so many times as large."""
+        return replace(self, factor=factor)
+
+    def tested(self) -> Members:
+        """Return the members in the middle, where the only block leaves no response, on the grid, and random ones."""
+        middle = np.zeros((1, len(self.names)))
+        where = poles(self.grown)[:, None] if len(self.names) == len(self.structure.blocks) == 1 else middle
+        return self.members(np.vstack([middle, where])).joined(self.grid()).joined(self.between())
+
+    def doubts(self, rate: float) -> Doubts | None:
+        """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
+        if len(self.names) > 1:
+            return None
+        grown, slope = self.grown, slope_of(self.parameters[0], self.factor)
+        return lambda P, decay: self.members(suspects(grown, P, slope, rate, decay)[:, None])
 
     def grid(self) -> Members:
         """Return the members at all points of the grid."""
@@ -164,6 +196,19 @@ class SampledFamily:
             *(self.controller.state_labels if self.controller is not None else ()),
         )
 
+    def scaled(self, factor: float) -> SampledFamily:
+        """Return the family itself: its ranges are those of its points."""
+        return self
+
+    def tested(self) -> Members:
+        """Return the members at points with an equilibrium and half-way between them, that nearest to the middle first."""
+        members = self.grid().joined(self.between())
+        order = np.argsort(np.linalg.norm(members.s, axis=1), kind="stable")
+        return Members(*(part[order] for part in members))
+
+    def doubts(self, rate: float) -> None:
+        """Return None: between its points a family of samples says nothing of the system."""
+
     def grid(self) -> Members:
         """Return the members at the points that have an equilibrium."""
         return self._members(self._points())
@@ -214,12 +259,12 @@ class SampledFamily:
         member = self.model.at(values)
         if self.controller is None:
             return np.asarray(member.A)
-        closing = read_closing(_Member(member), self.controller, 1, 0.0, 1)
+        closing = read_closing(_NominalModel(member), self.controller, 1, 0.0, 1)
         return np.asarray(closing.exact((member.A, member.B, member.C, member.D))[0])
 
 
 @dataclass(frozen=True)
-class _Member:
+class _NominalModel:
     """A member as a fractional model without uncertainty."""
 
     M: Any
