@@ -43,7 +43,7 @@ def nearest_motion(system: PackedSystem, second: bool) -> Any:
     """Return what finds velocities, or `second` rates, which keep loops closed."""
     model = system.mechanism
     loops = system.loops(model.generic_rank)
-    return Bound.of(system.bare, closure_entries.nearest_motion, loops, second, model.coordinate_weights).call
+    return Bound.of(system.bare, closure_entries.nearest_motion, loops, second, model.scale.coordinates).call
 
 
 class HybridKernels:
