@@ -129,9 +129,7 @@ class FamilyMembers:
 
     # -- members -------------------------------------------------------------------------------------------------------
 
-    def at_points(
-        self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool
-    ) -> Results:
+    def at_given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at given points.
 
         Raises

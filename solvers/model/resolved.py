@@ -111,7 +111,7 @@ class Resolved(ClosedLoops):
         """Names of the states ``x`` of the first order, of blocks and interactions."""
         return self.inputs.state_names
 
-    @property
+    @structural
     def nx(self) -> int:
         """Number of states of the first order."""
         return len(self.inputs.state_names)

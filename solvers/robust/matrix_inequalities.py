@@ -11,12 +11,13 @@ from scipy import sparse
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, NEGLIGIBLE
 
 #: To so much t is found, in parts of N, and relative residuals: roughly, and where t is then not clearly off zero.
-_TOLERANCES = ((1e-3, 1e-5), (1e-7, 1e-8))
+_TOLERANCES = ((NEGLIGIBLE, 0.1 * CLOSE), (10 * BALANCED, BALANCED))
 
 #: What is clearly off zero.
-_CLEAR = 1e-2
+_CLEAR = COARSE
 
 #: With so many more rows than entries, an order of elimination is enforced.
 _MANY_ROWS = 2
