@@ -22,7 +22,6 @@ NOT_YET = (
     "solvers/kernels",
     "solvers/lft",
     "solvers/model",
-    "solvers/robust",
     "solvers/simulation",
 )
 
