@@ -121,7 +121,7 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
 
 
 def _sizes_by_effect(model: ClosedMechanism, comparable: Array) -> Array:
-    """Return what counts as one of each coordinate (nv): what moves the constraints by one of those that are no angles or lengths.
+    """Return what counts as one of each coordinate (nv): of other ones than angles and lengths what moves constraints by one.
 
     Zero where these do not move the constraints.
     """
