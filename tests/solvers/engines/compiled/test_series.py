@@ -90,7 +90,7 @@ def test_stacked_states_one_by_one() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def hung(joint: tt.Joint) -> tt.System:
+def on_joint(joint: tt.Joint) -> tt.System:
     """Return a body on a joint."""
     s = tt.System("hung", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("body", mass=1.0, com=[0.1, 0.2, 0.3], inertia=0.5), joint)
@@ -107,5 +107,5 @@ def hung(joint: tt.Joint) -> tt.System:
     ],
 )
 def test_springs_of_groups_are_found(joint: tt.Joint, expected: bool) -> None:
-    system = hung(joint).resolve().engine.system  # type: ignore[attr-defined]
+    system = on_joint(joint).resolve().engine.system  # type: ignore[attr-defined]
     assert [each.name for each in group_springs(system)] == ["joint"] * expected
