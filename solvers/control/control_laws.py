@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.control.controllers import Controller, ScheduledController, sampled
+from titop.solvers.control.controllers import Controller, ScheduledController, discretise
 from titop.solvers.signals.signal_tables import SignalTable, check_names
 
 #: Head of the names of references.
@@ -89,7 +89,7 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
 
 def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is continuous."""
-    K = sampled(K, sample_time)
+    K = discretise(K, sample_time)
     A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, wiring.from_y, wiring.from_r
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:

@@ -188,7 +188,7 @@ def _drifting(loop: ControlLoop, operating: OperatingValues) -> Iterator[Finding
     names = loop.measurements.names
     measured = zip(names, loop.measurements.units, operating.drifts(names).tolist(), strict=True)
     found = [(name, f"{name} drifts by {rate:.3g} {unit}/s") for name, unit, rate in measured if rate]
-    found = [(name, drift) for name, drift in found if name not in loop.references.given]
+    found = [(name, drift) for name, drift in found if name not in loop.references.specified]
     if found:
         (first, _), expected = found[0], "outputs that stay while the point moves on: their deviations are from its start"
         advice = f"feed back rates alone, or give references that move with it: reference={{{first!r}: f}}"

@@ -86,7 +86,7 @@ class OperatingPoint:
             value = getattr(self, name)
             values[name] = np.zeros(model.nv) if value is None else read_state(name, value, model.coordinate_names)
         values["u"] = None if self.u is None else model.inputs.read(self.u)
-        values["x"] = model.inputs.read_states(self.x)
+        values["x"] = np.zeros(0) if self.x is None and not model.nx else model.inputs.read_states(self.x)
         if self.wrenches is not None:
             object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
         for name, value in values.items():
@@ -123,8 +123,9 @@ class OperatingPoint:
         ------
         ModelError
         """
-        cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
-        refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
+        if self.model.is_constrained:
+            cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
+            refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
     @property
     def driving(self) -> Array | None:

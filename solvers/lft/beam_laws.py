@@ -206,7 +206,7 @@ def refuse_rescaled(model: Model, rescaled: Array, inputs: SystemInputs, outputs
         Naming each coordinate.
     """
     touched: dict[int, str] = {}
-    driven = np.abs(inputs.applied(model.nv)) + np.abs(inputs.motions(model.nv))
+    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
     driven = driven.any(axis=1) | model.inputs.motors.any(axis=1)
     touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
     for output in outputs:

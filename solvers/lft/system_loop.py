@@ -54,7 +54,7 @@ class SystemLoop:
     ) -> None:
         self.point, self.uncertainty = point, uncertainty
         middle = uncertainty.values_at({})
-        model = point.model.changed(uncertainty.model_values(middle))[0]
+        model = uncertainty.model_at(middle)
         self.system_inputs = SystemInputs(model, inputs, hold)
         self.a = accelerations_at(point, self.system_inputs)
         q, v = state_at(point.model, point.q, point.v, middle)
@@ -104,14 +104,14 @@ class SystemLoop:
         )
         driven = apply_gains(loop, given, self._gains(of_inputs))
         solved_for = np.flatnonzero(~inputs.prescribed)
-        a = inputs.motions(nv) @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
+        a = inputs.motions @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
         changes = Changes(self.tree, loop, q, v, a)
         for push in self.tree.applied:
             changes.hold(push)
         self._push(changes, driven)
         joined, own_rates = self._join(changes, solved_for, driven, states[2 * n :])
         changes.inwards()
-        applied = inputs.applied(nv) @ driven
+        applied = inputs.applied @ driven
         needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))

@@ -128,15 +128,15 @@ def lpv(
     warn_of_samples(guess.model.assembly, [{name: row[name] for name in row if name in known} for row in rows])
     lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
     if points is None:
-        results = family.trimmed(targets, lines, _read_workers(workers), progress)
+        results = family.trim(targets, lines, _read_workers(workers), progress)
     else:
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
-        results = family.given(points, targets, lines, _read_workers(workers), progress)
-    return _assembled(family, axes, grid, targets, results, points)
+        results = family.at_given(points, targets, lines, _read_workers(workers), progress)
+    return _assemble(family, axes, grid, targets, results, points)
 
 
-def _assembled(
+def _assemble(
     family: FamilyMembers,
     axes: dict[str, Array],
     grid: bool,

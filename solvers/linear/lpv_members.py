@@ -18,6 +18,7 @@ from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_d
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.progress import progress_bar
@@ -129,7 +130,7 @@ class FamilyMembers:
 
     # -- members -------------------------------------------------------------------------------------------------------
 
-    def given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+    def at_given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at given points.
 
         Raises
@@ -140,7 +141,7 @@ class FamilyMembers:
         sent = [bare(point, self.guess.model) if workers > 1 else point for point in points]
         return self._members(sent, targets, lines, workers, progress)
 
-    def trimmed(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+    def trim(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
 
         Raises
@@ -153,12 +154,12 @@ class FamilyMembers:
         starts = self._line_starts(targets, lines)
         kept = [bare(start) if isinstance(start, OperatingPoint) else start for start in starts]
         tasks = [
-            Task(self._span(targets[rows]), _equilibria_along, (start, targets[rows]))
+            Task(self._span(targets[rows]), _follow_line, (start, targets[rows]))
             for start, (_, rows) in zip(kept, lines, strict=True)
         ]
         found: list[BarePoint | Failure] = [Failure("")] * len(targets)
         sizes = [len(rows) for _, rows in lines]
-        parts = _shown(self._results(tasks, workers), sizes, "points trimmed", progress)
+        parts = _with_bar(self._results(tasks, workers), sizes, "points trimmed", progress)
         for (_, rows), part in zip(lines, parts, strict=True):
             for row, point in zip(rows, part, strict=True):
                 found[row] = point
@@ -179,10 +180,10 @@ class FamilyMembers:
         self._linearised_at = there, independent
         size = min(_CHUNK, -(-len(rows) // workers))
         starts = range(0, len(rows), size)
-        tasks = [Task(self._span(targets[rows[k : k + size]]), _linearised, (there[k : k + size], independent)) for k in starts]
+        tasks = [Task(self._span(targets[rows[k : k + size]]), _linearise, (there[k : k + size], independent)) for k in starts]
         parts = self._results(tasks, workers)
         whole: Results | None = None
-        shown = _shown(parts, [len(rows[k : k + size]) for k in starts], "points linearised", progress)
+        shown = _with_bar(parts, [len(rows[k : k + size]) for k in starts], "points linearised", progress)
         for k, part in zip(starts, shown, strict=True):
             whole = whole or Results.empty(len(points), part)
             whole.put(rows[k : k + size], part)
@@ -218,7 +219,7 @@ class FamilyMembers:
         basis = FamilyBasis([self.whole(point) for point in points], before, self.ends.inputs.held, name)
         return basis.choose() if asked is None else basis.read(asked)
 
-    def linearised(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
+    def linearise(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
         """Return the results at operating points, in the states of the independent coordinates."""
         model, linear = self.guess.model, linear_equations(points, self.ends.inputs, self.ends.outputs, independent)
         q, v, x = (np.array([getattr(point, name) for point in points]) for name in "qvx")
@@ -295,7 +296,7 @@ class FamilyMembers:
         if workers == 1:
             return (task.run(self) for task in tasks)
         made = type(self.guess.model.engine), self.guess.model.assembly, bare(self.guess), self.recipe
-        return spread(tasks, _worker, made, workers, _died, "spawn")
+        return spread(tasks, _worker, made, workers, _refuse_death, "spawn")
 
 
 class Task(NamedTuple):
@@ -317,21 +318,21 @@ class Task(NamedTuple):
 
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     """Return what a process does with its tasks."""
-    family = FamilyMembers(guess.on(Model(assembly, engine)), recipe)
+    family = FamilyMembers(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
 
 
-def _died(task: Task, how: str) -> Any:
+def _refuse_death(task: Task, how: str) -> Any:
     found, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
     raise ModelError(Finding("worker-died", "workers", found, "processes that come to their end", advice))
 
 
-def _linearised(family: FamilyMembers, job: tuple[list[AnyPoint], Any]) -> Results:
+def _linearise(family: FamilyMembers, job: tuple[list[AnyPoint], Any]) -> Results:
     points, independent = job
-    return family.linearised([family.whole(point) for point in points], independent)
+    return family.linearise([family.whole(point) for point in points], independent)
 
 
-def _equilibria_along(family: FamilyMembers, job: tuple[BarePoint | None, Array]) -> list[BarePoint | Failure]:
+def _follow_line(family: FamilyMembers, job: tuple[BarePoint | None, Array]) -> list[BarePoint | Failure]:
     start, targets = job
     found = family.equilibria_along(None if start is None else start.on(family.guess.model), targets)
     return [bare(point) if isinstance(point, OperatingPoint) else point for point in found]
@@ -349,7 +350,7 @@ def _neighbours(rows: Array, lines: Lines) -> list[int]:
     return before
 
 
-def _shown(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool) -> Iterator[Any]:
+def _with_bar(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool) -> Iterator[Any]:
     """Give the parts one after the other, with a bar that counts their sizes."""
     with progress_bar(progress=progress, total=sum(sizes), unit=f" {unit}") as bar:
         for size, part in zip(sizes, parts, strict=True):

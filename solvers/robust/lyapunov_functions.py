@@ -72,7 +72,7 @@ def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -
     small, T = _scaled_loop(system)
     N = np.eye(len(T) + structure.shape[0])
     N[: len(T), : len(T)] = _decrease(small.A)
-    solution, inequality = _solved(small, structure, N, rate)
+    solution, inequality = _solve(small, structure, N, rate)
     P, *multipliers = solution.unknowns
     status = f"largest decrease {solution.t:.2g} of the nominal member's, to {solution.gap:.1g}"
     if not (_is_positive(P) and all(_is_positive(S) for S in multipliers[: len(structure.blocks)])):
@@ -85,7 +85,7 @@ def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -
     return Certificate((T.T @ P @ T)[None], decay, residual, status, True)
 
 
-def _solved(system: Matrices, structure: Structure, N: Array, rate: float) -> tuple[Solution, Inequality]:
+def _solve(system: Matrices, structure: Structure, N: Array, rate: float) -> tuple[Solution, Inequality]:
     """Return P, S of each block and T of each repeated real one, and the inequality that they are to satisfy."""
     n, w = system.B.shape
     one = np.eye(n + w)
@@ -155,14 +155,14 @@ class ParameterLyapunov:
     def search(self, rate: float = 0.0) -> Certificate | str:
         """Return what was found at a rate of decay (1/s), or how far the search came."""
         for _ in range(_ROUNDS):
-            P, status = self._solved(rate)
+            P, status = self._solve(rate)
             growth = self._growth(P)
             worst = float(growth.max())
             if not all(growth[pair] < -rate for pair in self._active):
                 return f"{status}: none exists at the points"
             failing = self._failing(growth, -rate)
             if not failing:
-                certificate = self._certified(P, -worst, rate, status)
+                certificate = self._certify(P, -worst, rate, status)
                 if certificate is not None:
                     return certificate
                 failing = self._failing(self._growth(P), _BETWEEN * worst - (1 - _BETWEEN) * rate)
@@ -210,7 +210,7 @@ class ParameterLyapunov:
         )
         return values, np.einsum("ji,ki,ikt->kjt", self._motions, self.members.slopes, slopes)
 
-    def _solved(self, rate: float) -> tuple[Array, str]:
+    def _solve(self, rate: float) -> tuple[Array, str]:
         """Return the coefficients (terms, n, n) in Lyapunov coordinates that do best at the active points."""
         values, along = self._monomials()
         reference = _in_coordinates(self.members.A[0], self._T)
@@ -240,7 +240,7 @@ class ParameterLyapunov:
             result[k] += _rounding(A, own)
         return result
 
-    def _certified(self, P: Array, decay: float, rate: float, status: str) -> Certificate | None:
+    def _certify(self, P: Array, decay: float, rate: float, status: str) -> Certificate | None:
         """Return what P shows; None where members between the points have become points."""
         whole = self._T.T @ P @ self._T
         if self.doubts is not None:
@@ -248,7 +248,7 @@ class ParameterLyapunov:
             more = self.doubts(whole, held)
             if len(more.s):
                 known = len(self.members.s)
-                self.members = self.members.joined(more)
+                self.members = self.members.join(more)
                 if not (self._growth(P)[known:] < -held).all():
                     return None
             decay = held
