@@ -85,7 +85,9 @@ def loop(reference: float, trim: float, unit: str = "m", size: float = 1.0) -> A
         references=SimpleNamespace(names=("rail.q",), read=lambda t: np.array([reference]), given=("rail.q",)),
         reference_units=(unit,),
         r_trim=np.array([trim]),
-        measurements=SimpleNamespace(model=SimpleNamespace(size=size), names=("rail.q",), units=(unit,)),
+        measurements=SimpleNamespace(
+            model=SimpleNamespace(scale=SimpleNamespace(length=size)), names=("rail.q",), units=(unit,)
+        ),
     )
 
 
