@@ -324,8 +324,8 @@ def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Cal
 
 
 def _refuse_death(task: Task, how: str) -> Any:
-    found, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
-    raise ModelError(Finding("worker-died", "workers", found, "processes that come to their end", advice))
+    got, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
+    raise ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
 
 
 def _neighbours(rows: Array, lines: Lines) -> list[int]:
