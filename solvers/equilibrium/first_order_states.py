@@ -17,7 +17,7 @@ from titop.solvers.equilibrium.displacements import displaced, displacement_moti
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.mechanism.scale import StateScale
-from titop.solvers.model.own_states import StateDerivatives
+from titop.solvers.model.terms import StateDerivatives
 
 _ITERATIONS = 50
 #: Where, in parts of a displacement, what states follow is asked: Gauss's two points.

@@ -21,7 +21,7 @@ from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.stiffness import described
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
 
 #: Longest step of a coordinate (rad, or m for a system of size one), or in parts of its guess of a parameter by which equations

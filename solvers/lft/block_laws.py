@@ -151,12 +151,9 @@ def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], own: 
 
 def _own_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which a block's law may depend, those of its motors' rotors too."""
-    owners = {block.name: None}
-    for actuator in assembly.actuators:
-        if isinstance(actuator, Motor) and owner_of(actuator.joint) == block.name:
-            owners[actuator.name] = None
-    own = [f"{owner}.{name}" for owner in owners for name in assembly.blocks[owner].parameters()]
-    return [name for name in own if uncertainty.at(name) and ".position." not in name and ".rotation." not in name]
+    motors = [own.name for own in assembly.actuators if isinstance(own, Motor) and owner_of(own.joint) == block.name]
+    names = [name for owner in dict.fromkeys([block.name, *motors]) for name in uncertainty.of_block(owner)]
+    return [name for name in names if ".position." not in name and ".rotation." not in name]
 
 
 # -- by matrices ------------------------------------------------------------------------------------------------------------

@@ -260,16 +260,17 @@ def balance(model: Fractional) -> tuple[Fractional, Array]:
 
 def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
     """Return rows and columns of the parts into which a matrix falls, without rows and columns of zeros."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n, m = matrix.shape
-    of, to = np.nonzero(matrix)
-    if len(of) == n * m:
-        return [(np.arange(n), np.arange(m))] if n * m else []
-    _, part = connected_components(coo_array((np.ones(len(of)), (of, n + to)), shape=(n + m, n + m)), directed=False)
-    parts = ((np.flatnonzero(part[:n] == k), np.flatnonzero(part[n:] == k)) for k in np.unique(part))
-    return [(rows, columns) for rows, columns in parts if len(rows) and len(columns)]
+    joined, parts = matrix != 0, []
+    left = joined.any(axis=1)
+    while left.any():
+        rows, more = np.zeros(len(matrix), dtype=bool), np.arange(len(matrix)) == left.argmax()
+        while (more != rows).any():
+            rows = more
+            columns = joined[rows].any(axis=0)
+            more = joined[:, columns].any(axis=1)
+        parts.append((np.flatnonzero(rows), np.flatnonzero(columns)))
+        left &= ~rows
+    return parts
 
 
 def _points(model: Fractional) -> list[list[complex]]:

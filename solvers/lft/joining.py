@@ -143,8 +143,7 @@ def _own_names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[s
     owners = [closure.name]
     if closure.own_field:
         owners += dict.fromkeys(parts_of(name)[0] for name in joined.coordinates)
-    names = [f"{owner}.{own}" for owner in owners for own in model.assembly.blocks[owner].parameters()]
-    return [name for name in names if uncertainty.at(name)]
+    return [name for owner in owners for name in uncertainty.of_block(owner)]
 
 
 def _other_motions(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import split_end
+from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
@@ -130,10 +130,11 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
     block, uncertainty = changing.block, changing.uncertainty
     if port not in block.ports:
         return []
+    if is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain):  # type: ignore[attr-defined]
+        shaping = block.geometric_fields  # type: ignore[attr-defined]
+        if not any(parts_of(name)[1] in shaping for name in changing.names):
+            return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     moving = moving_names(changing, port, q)
-    elementary = is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain)  # type: ignore[attr-defined]
-    if elementary and not moving:
-        return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     refuse_moving_port(block, port, q, OwnCoordinates.of([*names.values()], uncertainty))
     rotation, position = block.pose(port, q)
     moved = uncertainty.vector(position_names(f"{block.name}.{port}"), position)

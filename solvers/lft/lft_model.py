@@ -104,7 +104,7 @@ class LFTModel:
         refuse_complex("at", given, self.blocks)
         deltas = self.deltas(given)
         if self.members is not None and (np.abs(deltas) > 1.0 + _AT_LIMIT).any():
-            self.members.refuse_impossible(read_values("at", given, self.uncertain, self.blocks))
+            self.members.uncertainty.model_at(read_values("at", given, self.uncertain, self.blocks))
         return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:

@@ -111,22 +111,11 @@ class Members(NamedTuple):
 
     def changed_point(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the operating point with values by path, its efforts those that hold it."""
-        parameters = self.uncertainty.model_values(values)
         if self.equilibria is not None:
-            found = self.equilibria.at(values)
+            point = self.equilibria.at(values)
         else:
-            found = held_point(self.point, self.point.model.changed(parameters)[0], values, self.a)
-        return replace(found, parameters=parameters)
-
-    def refuse_impossible(self, values: Mapping[str, float]) -> None:
-        """Refuse values by path that no model can have.
-
-        Raises
-        ------
-        ModelError
-            As `Model.with_parameters`.
-        """
-        self.point.model.changed(self.uncertainty.model_values(values))
+            point = held_point(self.point, self.uncertainty.model_at(values), values, self.a)
+        return replace(point, parameters=self.uncertainty.model_values(values))
 
     def gains(self, values: Mapping[str, float]) -> list[str]:
         """Return the gains among values that are not one: of signals, not of the system."""

@@ -189,7 +189,7 @@ class Equilibria:
         ConvergenceError
             Where there is none, naming the values.
         """
-        model = self.point.model.changed(self.uncertainty.model_values(values))[0]
+        model = self.uncertainty.model_at(values)
         given = {path: values[path] for path in self._given}
         shown = ", ".join(f"{path} = {value:.6g}" for path, value in values.items())
         try:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
-from titop.solvers.engines.reference.engine import reference_passes
-from titop.solvers.engines.reference.passes import Node
+from titop.solvers.engines.reference.passes import Node, Passes
 from titop.solvers.lft.block_laws import law_of
 from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, OwnCoordinates
 from titop.solvers.lft.factored_laws import BlockLaw
@@ -66,7 +65,7 @@ class Tree:
     def __init__(self, state: NominalState, applied: list[Applied], driven: Any, uncertainty: Uncertainty) -> None:
         self.state, self.uncertainty = state, uncertainty
         assembly = state.model.assembly
-        reference = reference_passes(assembly)
+        reference = Passes(state.model, assembly)
         self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.ports
         self.constants = LinearLoop()
         self.one = self.constants.columns("u", 1)
@@ -98,8 +97,7 @@ class Tree:
             node, state = self.nodes[k], self.state
             names = dict(enumerate(state.model.coordinate_names[node.v]))
             own = state.q[node.q], state.v[node.v], state.a[node.v]
-            known = (f"{node.block.name}.{entry}" for entry in node.block.parameters())
-            uncertain = [name for name in known if self.uncertainty.at(name)]
+            uncertain = self.uncertainty.of_block(node.block.name)
             changing = ChangedBlock(state.model.assembly, node.block, uncertain, self.uncertainty)
             self._legs[k, port] = legs_of(changing, port, *own, names)
         return self._legs[k, port]

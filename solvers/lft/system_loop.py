@@ -54,7 +54,7 @@ class SystemLoop:
     ) -> None:
         self.point, self.uncertainty = point, uncertainty
         middle = uncertainty.values_at({})
-        model = point.model.changed(uncertainty.model_values(middle))[0]
+        model = uncertainty.model_at(middle)
         self.system_inputs = SystemInputs(model, inputs, hold)
         self.a = accelerations_at(point, self.system_inputs)
         q, v = state_at(point.model, point.q, point.v, middle)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import split_end
+from titop.blocks.basics.paths import owner_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.flexible_body import FlexibleBody
@@ -22,6 +22,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import GAIN
 from titop.solvers.lft.polynomials import Polynomial
+from titop.solvers.model.model import Model
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
@@ -174,6 +175,21 @@ class Uncertainty:
             for member in uncertain.members:
                 result[member.path] = member.at(deltas.get(uncertain.name, 0.0), uncertain.block.part)
         return result
+
+    def of_block(self, name: str) -> list[str]:
+        """Return the names that are parameters of a block, in its order."""
+        return [path for path in self.known if path in self._by_path and owner_of(path) == name and ".placement." not in path]
+
+    def model_at(self, values: Mapping[str, float]) -> Model:
+        """Return the model with some values by path.
+
+        Raises
+        ------
+        ModelError
+            As `Model.with_parameters`.
+        """
+        changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
+        return self.point.model.changed(changed)[0] if changed else self.point.model
 
     def model_values(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return those of some values by path that are parameters of the model, and those that follow from them."""

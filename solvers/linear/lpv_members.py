@@ -18,6 +18,7 @@ from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_d
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.progress import progress_bar
@@ -319,7 +320,7 @@ class Task(NamedTuple):
 
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     """Return what a process does with its tasks."""
-    family = FamilyMembers(guess.on(Model(assembly, engine)), recipe)
+    family = FamilyMembers(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
 
 
