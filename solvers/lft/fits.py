@@ -113,12 +113,7 @@ def fraction_of(polynomial: Polynomial, deltas: Sequence[str]) -> Fractional:
     loop = LinearLoop()
     given = loop.columns("u", polynomial.matrices[0].shape[1])
     value = _highest_first(polynomial).apply(loop, given)
-    solved = loop.solved(value[:0], value)
-    names = np.array(solved.deltas, dtype=object)
-    order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
-    n, M = len(names), solved.M
-    sizes = (*(int((names == delta).sum()) for delta in deltas), 0)
-    A, B, C, D = M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:]
+    A, B, C, D, sizes = loop.fraction(deltas, value[:0], value)
     again = B[:, 1:]  # what the value itself drives, of a row
     return reduce_fraction(Fractional(A + again @ C[: again.shape[1]], B[:, :1], C, D[:, :1], sizes))
 
