@@ -10,13 +10,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.linear_systems import refuse_not_finite
-from titop.solvers.control.controller import read_duration
+from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
 from titop.solvers.lft.sampling import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:

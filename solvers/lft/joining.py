@@ -192,7 +192,7 @@ class Constraints:
             self._loops.append((joined, pose, own))
             for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
                 self.applied.append(Applied(str(ref), False, Polynomial.affine((jacobian.T @ own)[:, None])))
-        self._comparable = model.comparable(model.closure_jacobian(point.q))
+        self._comparable = model.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
             if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:

@@ -203,7 +203,7 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -
     ModelError
         Naming one.
     """
-    before, size = PortMotion(*block.pose(port, q), block.motion_subspace(port, q)), own.uncertainty.point.model.size
+    before, size = PortMotion(*block.pose(port, q), block.motion_subspace(port, q)), own.uncertainty.point.model.scale.length
     for path, k in zip(own.paths, own.entries, strict=True):
         uncertain, _ = own.uncertainty.at(path)  # type: ignore[misc]
         moved = q.copy()
@@ -230,7 +230,7 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)
-        if before.differs(after, changing.uncertainty.point.model.size, _SAME):
+        if before.differs(after, changing.uncertainty.point.model.scale.length, _SAME):
             names.append(name)
     return names
 

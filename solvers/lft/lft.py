@@ -31,8 +31,8 @@ from titop.solvers.lft.refusals import (
 )
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
-from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.omission import read_omitted
+from titop.solvers.linear.linearize import read_omitted
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
 

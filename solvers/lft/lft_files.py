@@ -16,7 +16,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.moving import MovingCoordinate
 from titop.solvers.lft.uncertainty import Member, Uncertain
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import Archive, write_archive
 

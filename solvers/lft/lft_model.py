@@ -25,7 +25,7 @@ from titop.solvers.lft.members import Members, coarse_findings, read_value, read
 from titop.solvers.lft.moving import MovingCoordinate
 from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.uncertainty import Uncertain
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system
 
 if TYPE_CHECKING:
     from control import StateSpace

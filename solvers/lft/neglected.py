@@ -10,12 +10,11 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.linear_systems import refuse_not_finite
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import reach
 from titop.solvers.lft.labels import Connectable, positions, signals_of, unlike
 from titop.solvers.lft.sampling import Matrices
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:

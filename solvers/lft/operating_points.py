@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.lft.fits import spread_points

@@ -12,11 +12,10 @@ from titop.solvers.lft.factored_laws import CONVECTIVE
 from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
 from titop.solvers.lft.passes import Changes, Tree
 from titop.solvers.lft.polynomials import Polynomial
-from titop.solvers.linear.linear_equations import Points, snapshot
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.snapshot import SnapshotChanges
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
@@ -73,7 +72,7 @@ def _sampled(tree: Tree, moving: Moving, group: SystemOutputs) -> Rows:
     model, q, v, a = tree.state
     tau = model.inverse_dynamics(q, v, a) if model.is_tree else np.zeros(model.nv)
     nv, m = model.nv, len(moving.inputs)
-    at = snapshot(Points([model], q[None], v[None], tau[None]), a, tau, 0)
+    at = Snapshot(model, q, v, a, tau, None, None, q)
     slopes = np.asarray(group.derivatives(at, _Slopes(nv, nv, nv, nv, m)))
     return slopes @ stack(moving.q, moving.v, moving.a, moving.tau, moving.inputs)
 

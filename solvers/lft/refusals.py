@@ -26,9 +26,8 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
-from titop.solvers.equilibrium.balance import excess
+from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.steadiness import steadiness_findings
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, singular_at
 from titop.solvers.lft.operating_points import Equilibria, accelerations_at
@@ -145,7 +144,7 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs
     if not rescaled:
         return
     touched: dict[int, str] = {}
-    driven = np.abs(inputs.applied(model.nv)) + np.abs(inputs.motions(model.nv))
+    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
     driven = driven.any(axis=1) | model.inputs.motors.any(axis=1)
     touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
     for output in read_names("outputs", outputs):

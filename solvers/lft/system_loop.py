@@ -98,14 +98,14 @@ class SystemLoop:
         )
         driven = apply_gains(loop, given, self._gains(of_inputs))
         solved_for = np.flatnonzero(~inputs.prescribed)
-        a = inputs.motions(nv) @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
+        a = inputs.motions @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
         changes = Changes(self.tree, loop, q, v, a)
         for push in self.tree.applied:
             changes.hold(push)
         self._push(changes, driven)
         joined, own_rates = self._join(changes, solved_for, driven, states[2 * n :])
         changes.inwards()
-        applied = inputs.applied(nv) @ driven
+        applied = inputs.applied @ driven
         needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))

@@ -11,8 +11,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
 from titop.solvers.constraints.closed_derivatives import compliant_forces
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.control.implicit_control import Answer
+from titop.solvers.control.continuous_loop import Answer, ContinuousLoop
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.alpha_states import Stated, stated_at
 from titop.solvers.simulation.alpha_step import Node, Step, tangent
@@ -288,7 +287,7 @@ class AlphaSolver:
         if len(order):
             now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, of]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
-        sizes, (reach, _) = self.model.coordinate_weights, self._reach
+        sizes, (reach, _) = self.model.scale.coordinates, self._reach
         others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
         self._rounded = np.maximum(reach, others * sizes)
 

@@ -11,9 +11,8 @@ from scipy.linalg.lapack import dgels, dgetrf, dgetrs
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
-from titop.solvers.control.commands import Command
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
+from titop.solvers.control.continuous_loop import Answer, ContinuousLoop, TrapezoidalStep
+from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.alpha_states import Stated, StateStep
 from titop.solvers.simulation.generalized_alpha import Coefficients

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.control.linear_feedback import LinearFeedback
+from titop.solvers.control.continuous_loop import LinearFeedback
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
 from titop.solvers.kernels.entries.step_control import (
     BEGUN,

@@ -27,11 +27,13 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     """Yield contacts that start with a sphere's centre in the material, or a point as deep as nobody presses it."""
     for name, loop in contacts_of(model).items():
         gaps, radii = loop.closure.gaps(target_motion(model, loop, q, v)), loop.closure.touching.radii
-        beyond = -gaps - np.where(radii > 0, radii, _DEEP * model.reach)
+        beyond = -gaps - np.where(radii > 0, radii, _DEEP * model.scale.reach)
         if len(gaps) and beyond.max() > 0:
             k = int(beyond.argmax())
             found = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
-            expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {_DEEP * model.reach:.2g} m"
+            expected = (
+                f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {_DEEP * model.scale.reach:.2g} m"
+            )
             yield Finding("deep-contact", name, found, expected, "move it out, or it is thrown out")
 
 

@@ -12,10 +12,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import all_finite, read_state, read_wrenches
-from titop.solvers.control.commands import Command
-from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
-from titop.solvers.control.linear_feedback import LinearFeedback
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
+from titop.solvers.control.control_loop import ControlLoop
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.engines.compiled.engine import CompiledEngine
 from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import Place, PortPush, Push

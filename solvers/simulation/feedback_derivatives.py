@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.simulation.plant import Plant
 
@@ -29,7 +28,7 @@ def feedback_derivatives(plant: Plant, t: float, q: Array, v: Array) -> tuple[Ar
 
     efforts, pushes = plant.loads(t, q, v)
     held, inertia = model.engine.dynamics.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
-    sizes = coordinate_sizes(model.assembly, inertia, model.size)
+    sizes = model.scale.coordinates_of(inertia)
     steps = _DIFFERENCE * sizes
     steps_v = steps * _rate(sizes, inertia, v, np.abs(efforts) + np.abs(held))
     unlike = 1.0 + np.sqrt(2.0) * np.arange(model.nv) % 1.0

@@ -54,7 +54,7 @@ class ImplicitDynamics:
             missing = dynamics.tree_inverse(q, v, a, pushes) - efforts
             return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
         needed, error, jacobian = dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-        weights = self.model.closure_weights
+        weights = self.model.scale.weights
         jacobian = weights[:, None] * jacobian
         return Residual(needed - efforts - jacobian.T @ multipliers, weights * error, jacobian)
 
@@ -76,7 +76,7 @@ class ImplicitDynamics:
         """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
-        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
+        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.scale.weights * multipliers, forces)
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
@@ -91,7 +91,7 @@ class ImplicitDynamics:
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
         once chosen, are kept while what is left of the last of them is at least half of what it was then.
         """
-        comparable = (jacobian * self.model.coordinate_weights)[:, ~self.plant.motion.mask]
+        comparable = (jacobian * self.model.scale.coordinates)[:, ~self.plant.motion.mask]
         kept = self._chosen
         if kept is not None and len(kept) == self.plant.held_rank and 2.0 * _least_left(comparable[kept]) >= self._left:
             return kept

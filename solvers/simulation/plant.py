@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ControlLoop
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import Closed

@@ -10,7 +10,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import QUATERNION_TOLERANCE, coordinate_mask
+from titop.blocks.basics.tolerances import TYPED
+from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.motions import Motion, read_motion
 
@@ -181,7 +182,7 @@ class PrescribedMotion:
             rows[:, columns] = motion.rows(times)
         for name, start in self._quaternions:
             norms = np.linalg.norm(rows[:, start : start + 4], axis=1)
-            if (wrong := np.abs(norms - 1.0) > QUATERNION_TOLERANCE).any():
+            if (wrong := np.abs(norms - 1.0) > TYPED).any():
                 row, expected = int(wrong.argmax()), "a unit quaternion (x, y, z, w)"
                 where = f"prescribed[{name!r}] at t = {times[row]:.6g} s"
                 raise ModelError(Finding("not-unit", where, f"norm {norms[row]:.6g}", expected, "divide it by its norm"))

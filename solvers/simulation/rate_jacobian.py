@@ -19,7 +19,7 @@ from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.solvers.control.control_loop import ContinuousLoop
+from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.simulation.closed_states import ROUNDING, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
@@ -92,7 +92,7 @@ class RateJacobian:
         model = self.plant.model
         lengths = np.array([unit == "m" for unit in (*model.assembly.configuration_units, *model.assembly.coordinate_units)])
         steps = np.full(len(y), _STEP)
-        steps[: len(lengths)][lengths] *= model.size
+        steps[: len(lengths)][lengths] *= model.scale.length
         ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in np.diag(steps)]
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 

@@ -18,9 +18,9 @@ from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
-from titop.solvers.equilibrium.spinning import spin_findings
+from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 from titop.solvers.simulation.acting_rows import acting_rows
 from titop.solvers.simulation.contact_findings import brief_impacts, deep_starts
 from titop.solvers.simulation.driven_model import DrivenModel

@@ -68,7 +68,7 @@ class CompiledReadings:
         return ActedOn(self._system.with_all_ports, self._model.inputs)
 
     def _reaction(self, joint: str) -> Reading:
-        self._model.read_joint_or_closure(joint)
+        self._model.loop_of(joint)
         return self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> Reading:
@@ -97,7 +97,7 @@ class CompiledReadings:
         return self._reading(rows)
 
     def _multiplier_row(self, constraint: int) -> Row:
-        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.closure_weights[constraint]))
+        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
 
     @cached_property
     def sensors(self) -> Reading | None:
