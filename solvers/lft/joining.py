@@ -16,6 +16,7 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
+from titop.blocks.basics.tolerances import EXACT, LOOSE_RANK, SAME, TINY
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import (
     Interaction,
@@ -36,8 +37,8 @@ from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, m
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.model.model import Model
 
-#: A normalised value at which numbers of an interaction are compared with those in the middle, and how well they have to agree.
-_ELSEWHERE, _SAME = 0.7, 1e-10
+#: A normalised value at which numbers of an interaction are compared with those in the middle.
+_ELSEWHERE = 0.7
 
 
 class Acting(NamedTuple):
@@ -108,7 +109,7 @@ def interaction(joined: Joined, state: NominalState, u: Array | None, uncertaint
 
     vectors = range(0, 12 * p, 3)  # displacements and twists of ports
     for delta, other in _other_motions(state, joined, motion, uncertainty):
-        if misfit(loads({}, other), loads({}), vectors) > _SAME:
+        if misfit(loads({}, other), loads({}), vectors) > SAME:
             raise ModelError(_moved_closure(delta, closure.name))
     fitted = interpolate(loads, changing.deltas, changing.reach, uncertainty.fits, vectors)
     if isinstance(fitted, Irrational):
@@ -186,7 +187,7 @@ class Constraints:
         row = 0
         for joined in model.rigid_loops:
             own = carried[row : row + len(joined.closure.constraint_names)]
-            own = np.where(np.abs(own) > 1e-12 * max(np.abs(carried).max(initial=0.0), 1e-300), own, 0.0)
+            own = np.where(np.abs(own) > EXACT * max(np.abs(carried).max(initial=0.0), TINY), own, 0.0)
             row += len(own)
             pose = relative_pose(model, joined, point.q)
             self._loops.append((joined, pose, own))
@@ -232,7 +233,7 @@ class Constraints:
     def chosen(self, free: Array) -> Array:
         """Return independent rows, of as many as act on free coordinates."""
         comparable = self._comparable[:, free]
-        rank = int(np.linalg.matrix_rank(comparable, rtol=1e-6))
+        rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK))
         return independent_rows(comparable, rank, len(self.gears))
 
     def push(self, tree: Tree, changes: Changes, multipliers: Rows) -> Rows:

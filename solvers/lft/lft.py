@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, EXACT
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, close_deltas, degrees, recentre, reduce_fraction
@@ -39,10 +40,7 @@ from titop.solvers.signals.exported import state_signals
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: An omitted state does not enter a rate or an output of members where its entry is below this part of the row, or that part,
-#: some units of rounding, of all rows.
-_NOTHING, _ROUNDING = 1e-11, 1e-14
-#: So many members are looked at for that.
+#: Members that are looked at where states are omitted.
 _MEMBERS = 3
 
 
@@ -290,5 +288,5 @@ def _beside_rows(rows: Array) -> Array:
     """Return sizes of entries (m, n) in parts of the largest of their row; zero of those that are none but for rounding."""
     sizes = np.abs(rows)
     beside = sizes.max(axis=1, keepdims=True, initial=0.0)
-    acting = (sizes > _NOTHING * beside) & (sizes > _ROUNDING * sizes.max(initial=0.0))
+    acting = (sizes > 10 * EXACT * beside) & (sizes > CANCELLED * sizes.max(initial=0.0))
     return np.divide(sizes, beside, out=np.zeros_like(sizes), where=acting)

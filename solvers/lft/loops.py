@@ -14,13 +14,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.lft.fractions import Fractional, reduce_static, separate_parts
 from titop.solvers.support.equal_sizes import equal_sizes
-
-#: Singular values below this part of the largest one count as zero where a matrix is split into factors.
-_RANK = 1e-12
-#: Of terms that cancel, what rounding leaves: some last digits, of sums and of the solution of equations.
-_NOTHING = 1e-12
 
 
 class Rows:
@@ -262,7 +258,7 @@ def _part_factors(matrix: Array) -> tuple[Array, Array]:
     """
     left_units, right_units = equal_sizes(matrix)
     left, sizes, right = np.linalg.svd(matrix / left_units / right_units, full_matrices=False)
-    rank = decided_rank(sizes, _RANK * sizes.max(initial=0.0))
+    rank = decided_rank(sizes, EXACT * sizes.max(initial=0.0))
     if rank == len(matrix):
         return np.eye(rank), matrix
     return left_units * left[:, :rank] * sizes[:rank], right[:rank] * right_units
@@ -272,7 +268,7 @@ def _difference(matrix: Array, left: Array, right: Array) -> Array:
     """Return ``matrix - left right`` with exact zeros where terms cancel: no unit that suits an entry makes rounding count."""
     terms = np.abs(matrix) + np.abs(left) @ np.abs(right)
     difference = matrix - left @ right
-    return np.where(np.abs(difference) > _NOTHING * terms, difference, 0.0)
+    return np.where(np.abs(difference) > EXACT * terms, difference, 0.0)
 
 
 def _solution(matrix: Array, right: Array) -> Array:

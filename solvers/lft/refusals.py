@@ -17,6 +17,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import owner_of, parts_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
@@ -44,8 +45,6 @@ _COARSE = 5e-2
 _INSIDE = 8
 #: Pairs of opposite corners, and of random directions, that are looked at.
 _CORNERS, _RANDOM = 16, 16
-#: So far beyond the box singular members are still refused: rounding.
-_ROUNDING = 1e-6
 
 #: Parameters of a beam with which the amplitudes of its modes scale, but not its tip's displacements.
 _MODE_SCALES = ("density", "area", "iy", "iz")
@@ -177,7 +176,7 @@ def refuse_idle(names: Sequence[str], model: Fractional) -> None:
 
 def refuse_inexact(error: float, frozen: Sequence[str]) -> None:
     """Refuse models with outputs that depend on uncertain parameters in other ways than known; these are among the `frozen`."""
-    if error > 1e-8:
+    if error > 10 * SAME:
         advice = (
             "leave out those that depend on uncertain angles and positions; coordinates, twists and accelerations of ports "
             "(v, w, dv, dw), reactions of joints, and of closures none of which is redundant, are exact"
@@ -214,7 +213,7 @@ def refuse_ill_posed(model: Fractional, blocks: Sequence[DeltaBlock]) -> None:
         Naming the values.
     """
     n = sum(model.sizes[:-1])
-    nearest, place = 1.0 + _ROUNDING, None
+    nearest, place = 1.0 + LOOSE_RANK, None
     for direction in _directions(len(blocks)):
         spread = np.repeat(direction, [block.repetitions for block in blocks])
         for t in singular_at(model.A[:n, :n] * spread):
