@@ -19,8 +19,8 @@ from tests.solvers.systems_in_units import SYSTEMS, Built, at
 from tests.systems import Array
 from titop.solvers.mechanism.scale import Scale
 
-#: Powers of two of length, mass and time: velocities, forces and all else are in other units too. Even ones, so that Hertz's root
-#: of a length is a power of two as well.
+#: Powers of two of length, mass and time: velocities, forces and all else are in other units too. Even ones, so that Hertz's
+#: root of a length is a power of two as well.
 POWERS = [(20, -20, 12), (-16, 20, -20)]
 UNITS = [Units(*(2.0**power for power in powers)) for powers in POWERS]
 
