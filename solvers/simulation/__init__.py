@@ -1,13 +1,12 @@
 """Simulations and what comes out of them.
 
 - `simulate`: a model with everything that acts on it (`driven_model`, `acting`), integrated in time (`integration`: in compiled
-  code, `stepping`: step by step in Python) while `events` and `half_turns` of springs are watched for; `gaps`, `switching`:
+  code, `stepping`: step by step in Python) while `events` are watched for; `gaps`, `switching`:
   what switches by position, where steps end (with `cubics`); `prescribed`, `motions`: what moves as functions of time say;
 - `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose steps compiled code makes where it can;
   `scipy_steps`: the implicit ones;
 - `stiffness_watch`: tells when explicit steps are bounded by stiffness; `pace`: when a simulation is made endless by bounds, or
   by what switches;
-- `contact_findings`: what is suspicious about contacts;
 - `trial_states`: what steps that go too far may find there;
 - `interruption`: what is left of a simulation after Ctrl-C;
 - `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
@@ -17,6 +16,5 @@
 - `trajectory_series`: motions as the stacks of derivatives that series of dynamics take, from `function_series` and
   `rotation_series`;
 - `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;
-- `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
-  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`, `touched_shapes`.
+- `trajectory`: results; `findings`: what is suspicious about a motion.
 """

@@ -31,8 +31,8 @@ from titop.solvers.simulation.acting import (
     read_wrench_function,
 )
 from titop.solvers.simulation.compiled_stages import CompiledStages
+from titop.solvers.simulation.findings import HalfTurns
 from titop.solvers.simulation.gaps import Gaps
-from titop.solvers.simulation.half_turns import HalfTurns
 from titop.solvers.simulation.prescribed import PrescribedMotion
 
 if TYPE_CHECKING:

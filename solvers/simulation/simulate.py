@@ -22,9 +22,9 @@ from titop.solvers.equilibrium.spinning import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.simulation.acting_rows import acting_rows
-from titop.solvers.simulation.contact_findings import brief_impacts, deep_starts
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
+from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.integration import integrate
 from titop.solvers.simulation.interruption import SimulationInterrupt, stopped
@@ -211,7 +211,7 @@ def simulate(
         refuse_pushing(model, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
         if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
-            warn(brief_impacts(trajectory, scheme.step))
+            warn(brief_impacts(model, trajectory.q, trajectory.v, trajectory.x, scheme.step))
         return trajectory
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SimulationInterrupt):

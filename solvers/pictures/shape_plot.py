@@ -17,10 +17,8 @@ from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import redefines
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.scene import neutral_chord
-from titop.solvers.simulation.swept_rods import swept_rods
-from titop.solvers.simulation.touched_shapes import outlines as edges_of
-from titop.solvers.simulation.touched_shapes import solids, spheres, touched
+from titop.solvers.pictures.frames import neutral_chord
+from titop.solvers.pictures.outlines import contact_solids, edges, swept_rods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,9 +59,9 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
         _draw_lines(axes, curves, colour, linewidth=1.8)
         seen += [*placed, *curves, *_draw_shapes(axes, model, q, colour)]
         reach = np.ptp(np.concatenate(seen), axis=0).max() or 1.0
-        edges = [*_touched(model, q, reach)]
-        _draw_lines(axes, edges, colour, linewidth=0.5, alpha=0.5)
-        seen += edges
+        contact_edges = [*_contact_edges(model, q, reach)]
+        _draw_lines(axes, contact_edges, colour, linewidth=0.5, alpha=0.5)
+        seen += contact_edges
         axes.plot([], [], color=colour, label=label)
     _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
     if len(labels) > 1:
@@ -112,19 +110,17 @@ def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Ar
     """Yield the lines, each as the numbers of its points, and the points (k, 3; m) of every deformable body."""
     for name, block in model.assembly.blocks.items():
         if isinstance(block, SoftBody):
-            outline, own = block.domain.outline, q[model.assembly.q_slices[name]]
+            outline, deformation = block.domain.outline, q[model.assembly.q_slices[name]]
             rotation, position = model.pose(name, q)
-            points = block.positions(own, None if outline is None else outline.points)
+            points = block.positions(deformation, None if outline is None else outline.points)
             yield () if outline is None else outline.lines, position + points @ rotation.T
 
 
-def _touched(model: Model, q: Array, reach: float) -> Iterator[Array]:
+def _contact_edges(model: Model, q: Array, reach: float) -> Iterator[Array]:
     """Yield the lines (k, 3; m) of what contacts touch, and of the spheres that do, in inertial axes."""
-    for contact, port, touching in touched(model):
-        shown = [(port, solid) for solid in solids(contact.touched, reach)]
-        for at, solid in [*shown, *((touching, solid) for solid in spheres(contact))]:
-            rotation, position = model.pose(str(at), q)
-            yield from (position + line @ rotation.T for line in edges_of(solid))
+    for _, port, solid in contact_solids(model, reach):
+        rotation, position = model.pose(str(port), q)
+        yield from (position + line @ rotation.T for line in edges(solid))
 
 
 def _curves(model: Model, q: Array) -> Iterator[Array]:
@@ -134,14 +130,17 @@ def _curves(model: Model, q: Array) -> Iterator[Array]:
         if isinstance(block, PortedBlock | Rod | SoftBody):
             continue
         rotation, position = model.pose(block.name, q)
-        own = q[model.assembly.q_slices.get(block.name, slice(0, 0))]
+        deformation = q[model.assembly.q_slices.get(block.name, slice(0, 0))]
         if isinstance(block, Beam) and not redefines(block, "pose", Beam):
-            yield position + block.line_at(own) @ rotation.T
+            yield position + block.line_at(deformation) @ rotation.T
             continue
         for port in block.ports:
             yield _curve(block, port, (rotation, position), model.pose(f"{block.name}.{port}", q))
         if isinstance(block, FlexibleBody) and not block.ports:
-            yield position + np.array([np.zeros(3), block.com + block.participation[:, :3].T @ own / block.mass]) @ rotation.T
+            yield (
+                position
+                + np.array([np.zeros(3), block.com + block.participation[:, :3].T @ deformation / block.mass]) @ rotation.T
+            )
 
 
 def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array, Array]) -> Array:
@@ -149,10 +148,10 @@ def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array,
 
     The curve leaves both as the straight line between them does in the block's neutral configuration.
     """
-    chord, (rotation, start), (turned, end) = neutral_chord(block, port), near, far
+    chord, (rotation, start), (end_rotation, end) = neutral_chord(block, port), near, far
     at_rest = np.asarray(block.pose(port, block.neutral())[0], dtype=float) if chord.any() else np.eye(3)
     t = np.linspace(0.0, 1.0, _STRETCHES + 1)[:, None]
-    leaving, arriving = rotation @ chord, turned @ at_rest.T @ chord
+    leaving, arriving = rotation @ chord, end_rotation @ at_rest.T @ chord
     ends = (1 + 2 * t) * (1 - t) ** 2 * start + t**2 * (3 - 2 * t) * end
     return ends + t * (1 - t) ** 2 * leaving - t**2 * (1 - t) * arriving
 

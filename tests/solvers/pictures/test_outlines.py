@@ -1,7 +1,8 @@
-"""Rods in pictures: their sections stand where the rod's own poses have them."""
+"""Rods, deformable bodies and what contacts touch stand in pictures where the model has them."""
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,10 +10,47 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.simulation.animated import SINGLE, drawn_lines, motion, poses, read
+from tests.solvers.pictures.animated import SINGLE, drawn_lines, motion, poses, read
+from tests.solvers.simulation.soft_arms import ROUND, L, arm
 from titop.blocks.basics.spatial import quaternion_matrix
-from titop.solvers.simulation.animation import write_animation
-from titop.solvers.simulation.swept_rods import swept_rods
+from titop.solvers.pictures.outlines import edges, solids, swept_rods
+
+SHAPES = [
+    tt.Shape.sphere(0.3),
+    tt.Shape.cylinder(0.4),
+    tt.Shape.cylinder(0.4, inside=True),
+    tt.Shape.cylinder(0.4, 1.0),
+    tt.Shape.box([1.0, 0.5, 0.3]),
+    tt.Shape.plane([0.0, 1.0, 2.0]),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_lines_lie_on_the_surface(shape: tt.Shape) -> None:
+    reach = 2.0
+    points = np.concatenate([line for solid in solids(shape, reach) for line in edges(solid)])
+    thickness = 0.008 if shape.kind == "plane" else 0.0  # a plane is shown as a slab below it
+    distances = np.array([shape.distance(point)[0] for point in points], float)
+    assert distances.max() == pytest.approx(0.0, abs=1e-14)  # of places of order one
+    assert distances.min() >= -thickness - 1e-14
+    assert np.ptp(points, axis=0).max() > 0.3
+
+
+def test_figures_and_animations_show_them(tmp_path: Path) -> None:
+    s = tt.System("ball", gravity=[0, 0, -9.81])
+    ball = tt.RigidBody("ball", mass=0.5)
+    s.connect("world", ball, tt.Prismatic("up", axis=[0, 0, 1]))
+    s.close_loop("world", ball, tt.Contact("ground", radius=0.1, stiffness=1e5, shape=tt.Shape.box([1.0, 1.0, 0.2])))
+    trajectory = tt.simulate(s.resolve(), [0.0, 0.01], [0.3], [0.0])
+    figure = trajectory.plot_shape([0.0])
+    low, high = figure.axes[0].get_xlim()
+    assert low < -0.5
+    assert high > 0.5
+    text = trajectory.animate(tmp_path / "ball.html").read_text()
+    assert text.count('"touched"') >= 2  # the box, and the ball's sphere
+
+
+# -- rods in pictures: their sections stand where the rod's own poses have them
 
 
 def limb(gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)) -> tt.Model:
@@ -47,7 +85,7 @@ def test_many_rods_are_shown_with_fewer_sections() -> None:
 def test_animations_carry_the_sections(tmp_path: Path) -> None:
     model = limb()
     trajectory = motion(model, count=3)
-    data = read(write_animation(trajectory, tmp_path / "limb.html", frames_per_second=1.0))
+    data = read(trajectory.animate(tmp_path / "limb.html", frames_per_second=1.0))
     arm, leaf = data["sweeps"]
     assert (arm["name"], leaf["name"], leaf["shape"]) == ("arm", "leaf", "box")
     assert arm["reach"][:2] == [0.03, 0.03]
@@ -93,3 +131,33 @@ def test_times_of_figures() -> None:
     for wrong in ([1.5], [], "now", [np.nan]):
         with pytest.raises(tt.ModelError, match=r"times: .*expected times from 0 to 1 s"):
             trajectory.plot_shape(wrong)
+
+
+# -- surfaces of deformable bodies in animations
+
+
+def test_animations_carry_the_surface(tmp_path: Path) -> None:
+    """The page's points, in the body's frame, are those of a figure."""
+    model, outline = arm(), ROUND.outline
+    assert outline is not None
+    trajectory = motion(model, count=3)
+    data = read(trajectory.animate(tmp_path / "arm.html", frames_per_second=1.0))
+    ((surface,), (course,)) = data["surfaces"], data["courses"]
+    assert data["links"] == []  # no line stands for it
+    assert (surface["name"], data["frames"][surface["frame"]]) == ("body", "body")
+    np.testing.assert_array_equal(np.reshape(surface["triangles"], (-1, 3)), outline.triangles)
+    numbers = np.frombuffer(base64.b64decode(course["points"]), "<i2").reshape(3, -1, 3)
+    body = model.assembly.blocks["body"]
+    assert isinstance(body, tt.SoftBody)
+    for found, q in zip(numbers, trajectory.q, strict=True):
+        expected = body.positions(q[1:], outline.points)
+        np.testing.assert_allclose(course["unit"] * found, expected, rtol=0, atol=2e-5 * L)  # half of 1 / 32767
+    box = data["view"]["all"]
+    seen = np.array(box["high"]) - box["low"]
+    assert np.linalg.norm(seen) > L
+
+
+def test_bodies_of_points_are_lines_in_animations(tmp_path: Path) -> None:
+    model = arm(tt.Domain(ROUND.points, ROUND.volumes, tip=[0, 0, L]))
+    data = read(motion(model, count=3).animate(tmp_path / "arm.html"))
+    assert (data["surfaces"], [link["name"] for link in data["links"]]) == ([], ["body"])

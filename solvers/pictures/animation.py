@@ -29,10 +29,10 @@ from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
-from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
-from titop.solvers.simulation.scene import Scene
-from titop.solvers.simulation.soft_surfaces import POINT_BYTES, packed
-from titop.solvers.simulation.visuals import read_visuals
+from titop.solvers.model.model import Model
+from titop.solvers.pictures.outlines import POINT_BYTES, pack_course
+from titop.solvers.pictures.scene import Scene
+from titop.solvers.pictures.visuals import read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
 SIZE_LIMIT = 1_000_000
@@ -44,13 +44,21 @@ _RESERVE = 2_000
 
 
 def write_animation(
-    trajectory: RecordedMotion, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0
+    model: Model,
+    t: Array,
+    q: Array,
+    path: str | Path,
+    visuals: Mapping[str, Any] | None = None,
+    frames_per_second: float = 30.0,
 ) -> Path:
     """Write a motion as one self-contained HTML file of at most 1 MB, whole or not at all.
 
     Parameters
     ----------
-    trajectory : RecordedMotion
+    model : Model
+    t : (n,) array, s
+    q : (n, nq) array, rad or m
+        Configurations.
     path : str or Path
     visuals : mapping of block name to shape, optional
         Instead of the inertia ellipsoids, in the bodies' reference frames; ``"world"`` is a block too. A shape is
@@ -73,14 +81,13 @@ def write_animation(
         If no file can be written there; it names `path`.
     """
     check_suffix(path, ("html", "htm"))
-    given = read_visuals(trajectory.model, {} if visuals is None else visuals)
-    scene = Scene(trajectory, given)
-    head, tail = resources.files("titop.solvers.simulation").joinpath("animation.html").read_text("utf-8").split("@payload@")
-    head = head.replace("@title@", html.escape(str(trajectory.model.name)))
+    scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals))
+    head, tail = resources.files("titop.solvers.pictures").joinpath("animation.html").read_text("utf-8").split("@payload@")
+    head = head.replace("@title@", html.escape(str(model.name)))
     fixed = len(head) + len(tail) + len(_to_json(scene.description()))
-    frame_bytes = _POSE_BYTES * len(scene.frames) + POINT_BYTES * sum(len(shown.points) for shown in scene.soft_bodies)
-    times = _frame_times(trajectory, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / frame_bytes)
-    payload = scene.description() | _motion(scene, times)
+    frame_bytes = _POSE_BYTES * len(scene.names) + POINT_BYTES * sum(len(shown.points) for shown in scene.soft_bodies)
+    times = _frame_times(t, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / frame_bytes)
+    payload = scene.description() | _motion(scene, configurations(model, t, q, times), times)
     page = (head + _to_json(payload) + tail).encode("utf-8", "xmlcharrefreplace")
     target = Path(path)
     with replaced_file(target) as file:
@@ -88,18 +95,29 @@ def write_animation(
     return target
 
 
+def configurations(model: Model, t: Array, q: Array, times: Array) -> Array:
+    """Return configurations (k, nq) at `times` (k, s), the shortest way between those of a motion: q (n, nq) at t (n, s)."""
+    before = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+    result = np.empty((len(times), model.nq))
+    for row, (k, time) in enumerate(zip(before, times, strict=True)):
+        after = min(k + 1, len(t) - 1)
+        part = (time - t[k]) / (t[after] - t[k]) if after > k else 0.0
+        result[row] = model.integrate(q[k], part * model.difference(q[k], q[after]))
+    return result
+
+
 # -- frames in time ----------------------------------------------------------------------------------------------------
 
 
-def _frame_times(trajectory: RecordedMotion, frames_per_second: float, room: float) -> Array:
+def _frame_times(t: Array, frames_per_second: float, room: float) -> Array:
     """Return equally spaced times (n,), no more than there is room for."""
     rate = real_array(frames_per_second)
     if rate is None or rate.shape or not 0 < rate < np.inf:
         expected, advice = "a number > 0", "write frames_per_second=30"
         raise ModelError(Finding("bad-rate", "frames_per_second", frames_per_second, expected, advice))
-    if not len(trajectory.t):
+    if not len(t):
         raise ModelError(Finding("no-motion", "t", "no times", "a trajectory with states", "simulate first"))
-    start, end = float(trajectory.t[0]), float(trajectory.t[-1])
+    start, end = float(t[0]), float(t[-1])
     wanted = int(np.ceil(min((end - start) * float(rate), 1e9) - 1e-6)) + 1 if end > start else 1
     count = min(wanted, max(2, int(room)))
     if count < wanted:
@@ -109,11 +127,10 @@ def _frame_times(trajectory: RecordedMotion, frames_per_second: float, room: flo
     return np.linspace(start, end, count)
 
 
-def _motion(scene: Scene, times: Array) -> dict[str, Any]:
-    """Return the poses of all frames in time, and from where to look at them."""
+def _motion(scene: Scene, states: Array, times: Array) -> dict[str, Any]:
+    """Return the poses of all frames at configurations `states` (n, nq), and from where to look at them."""
     from scipy.spatial.transform import Rotation
 
-    states = configurations(scene.trajectory, times)
     poses = [scene.poses(q) for q in states]
     rotations = np.array([[rotation for rotation, _ in row] for row in poses])
     positions = np.array([[position for _, position in row] for row in poses])
@@ -129,7 +146,7 @@ def _motion(scene: Scene, times: Array) -> dict[str, Any]:
         "end": times[-1],
         "count": len(times),
         "poses": base64.b64encode(numbers.tobytes()).decode("ascii"),
-        "courses": [packed(course) for course in courses],
+        "courses": [pack_course(course) for course in courses],
         "view": _view(scene, rotations, positions, placed),
     }
 

@@ -10,7 +10,7 @@ import titop as tt
 from examples.custom_block import ConstantCurvatureSegment
 from tests.closed_systems import closed_four_bar
 from tests.solvers.model.identities import Array
-from tests.solvers.simulation.animated import drawn_lines, motion
+from tests.solvers.pictures.animated import drawn_lines, motion
 from tests.solvers.simulation.soft_arms import RADIUS, ROUND, L, arm
 
 

@@ -11,10 +11,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.solvers.simulation.animated import CUSTOM_BLOCK, SINGLE, Array, motion, pendulum, poses, read
+from tests.solvers.pictures.animated import CUSTOM_BLOCK, SINGLE, Array, motion, pendulum, poses, read
 from tests.systems import KINDS, random_tree
-from titop.solvers.simulation.animation import write_animation
-from titop.solvers.simulation.scene import ellipsoid
+from titop.solvers.pictures.frames import ellipsoid
 
 
 def shapes_of(data: dict[str, Any], name: str, *roles: str) -> list[dict[str, Any]]:
@@ -65,7 +64,7 @@ def test_an_inertia_of_no_real_body_is_drawn_flat() -> None:
 
 
 def test_a_pendulum_is_a_ball_on_a_rod_with_a_pin(tmp_path: Path) -> None:
-    data = read(write_animation(motion(pendulum()), tmp_path / "x.html"))
+    data = read(motion(pendulum()).animate(tmp_path / "x.html"))
     (ball,) = shapes_of(data, "bob", "visual")
     assert (ball["kind"], ball["frame"], ball["position"]) == ("sphere", 0, [0, 0, -1])
     (rod,) = shapes_of(data, "bob", "rod")
@@ -88,7 +87,7 @@ def test_flexible_bodies_without_ports_are_seen(tmp_path: Path) -> None:
     fields: dict[str, Any] = {"frequencies": [3.0], "participation": [0, 0, 0.4, 0, 0, 0]}
     panel = tt.FlexibleBody("panel", 3.0, [1.0, 0, 0], [3 / 12, 3 * 4 / 12, 3 * 5 / 12], **fields)
     s.connect("world", panel, tt.Revolute("hinge", axis=[1, 0, 0]))
-    write_animation(motion(s.resolve()), tmp_path / "x.html")
+    motion(s.resolve()).animate(tmp_path / "x.html")
     (bar,), (solid,) = (shapes_of(read(tmp_path / "x.html"), "panel", role) for role in ("rod", "ellipsoid"))
     assert (bar["size"][2], bar["position"]) == (pytest.approx(1.0), pytest.approx([0.5, 0, 0]))
     assert solid["position"] == pytest.approx([1.0, 0, 0])
@@ -99,7 +98,7 @@ def test_a_rail_is_as_long_as_the_motion(tmp_path: Path) -> None:
     s = tt.System("slide", gravity=[0, -9.81, 0])
     s.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[0, 3, 0]))
     model, q, zero = s.resolve(), np.array([[-1.0], [2.0]]), np.zeros((2, 1))
-    data = read(write_animation(tt.Trajectory(model, np.array([0.0, 1.0]), q, zero, zero, zero), tmp_path / "x.html"))
+    data = read(tt.Trajectory(model, np.array([0.0, 1.0]), q, zero, zero, zero).animate(tmp_path / "x.html"))
     (rail,) = shapes_of(data, "rail")
     half = rail["size"][2] / 2
     assert 1.5 < half < 1.7
@@ -110,7 +109,7 @@ def test_a_rail_is_as_long_as_the_motion(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_joint_is_drawn_where_it_acts(tmp_path: Path, kind: str) -> None:
     model = random_tree(np.random.default_rng(5), 3, [kind], base="free" if kind == "Free" else "fixed").resolve()
-    data = read(write_animation(motion(model), tmp_path / "x.html"))
+    data = read(motion(model).animate(tmp_path / "x.html"))
     marks = {"Weld": 0, "Free": 0, "Universal": 2, "Cylindrical": 2, "Planar": 3}
     assert len(shapes_of(data, "j1", "joint")) == marks.get(kind, 1)
 
@@ -118,7 +117,7 @@ def test_every_joint_is_drawn_where_it_acts(tmp_path: Path, kind: str) -> None:
 def test_a_users_block_is_a_line_between_its_ports(tmp_path: Path) -> None:
     model = runpy.run_path(str(CUSTOM_BLOCK))["build"]().resolve()
     trajectory = motion(model, count=5)
-    data = read(write_animation(trajectory, tmp_path / "x.html", frames_per_second=2))
+    data = read(trajectory.animate(tmp_path / "x.html", frames_per_second=2))
     assert [link["name"] for link in data["links"]] == ["near", "far"]
     for link in data["links"]:
         ends = [data["frames"][link[end]["frame"]] for end in ("from", "to")]
@@ -140,7 +139,7 @@ def test_a_users_joint_is_a_line_too(tmp_path: Path) -> None:
 
     s = tt.System()
     s.connect("world", tt.RigidBody("cart", mass=1.0), Slide("slide"))
-    data = read(write_animation(motion(s.resolve()), tmp_path / "x.html"))
+    data = read(motion(s.resolve()).animate(tmp_path / "x.html"))
     (link,) = data["links"]
     assert (link["name"], link["from"]["frame"], link["to"]["frame"]) == ("slide", -1, 0)
     assert link["to"]["tangent"] == [0.5, 0, 0]
@@ -156,7 +155,7 @@ def test_given_shapes_replace_ellipsoids(tmp_path: Path) -> None:
         "bob": [{"cylinder": [0.1, 0.5], "rotation": turn, "color": "tab:red"}, {"sphere": 0.2}],
         "end": [],
     }
-    data = read(write_animation(motion(pendulum()), tmp_path / "x.html", visuals))
+    data = read(motion(pendulum()).animate(tmp_path / "x.html", visuals))
     (box,) = shapes_of(data, "world", "visual")
     assert (box["frame"], box["kind"], box["size"], box["position"]) == (-1, "box", [2, 2, 0.1], [0, 0, -3])
     cylinder, sphere = shapes_of(data, "bob", "visual")
@@ -186,7 +185,7 @@ def test_given_shapes_replace_ellipsoids(tmp_path: Path) -> None:
 )
 def test_unusable_shapes_are_refused(tmp_path: Path, visuals: Any, where: str) -> None:
     with pytest.raises(tt.ModelError) as caught:
-        write_animation(motion(pendulum()), tmp_path / "x.html", visuals)
+        motion(pendulum()).animate(tmp_path / "x.html", visuals)
     assert caught.value.where == where
     assert not list(tmp_path.iterdir())
 
@@ -194,5 +193,5 @@ def test_unusable_shapes_are_refused(tmp_path: Path, visuals: Any, where: str) -
 def test_all_unusable_shapes_are_reported_together(tmp_path: Path) -> None:
     visuals = {"bobb": {"sphere": 1}, "bob": {"sphere": -1, "color": "reddish"}}
     with pytest.raises(tt.ModelError) as caught:
-        write_animation(motion(pendulum()), tmp_path / "x.html", visuals)
+        motion(pendulum()).animate(tmp_path / "x.html", visuals)
     assert [finding.code for finding in caught.value.findings] == ["unknown-block", "bad-size", "unknown-color"]
