@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
 from titop.solvers.kernels.entries.step_control import (
     BEGUN,
@@ -28,10 +26,8 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
-from titop.solvers.simulation.plant import Plant
-
-if TYPE_CHECKING:
-    from titop.solvers.simulation.tableaus import Tableau
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.tableaus import Tableau
 
 #: What trial states may give that go too far: numbers that overflow, and loops that are open.
 _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
@@ -39,52 +35,33 @@ _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 _MANY = 100
 
 
-class HeldPlant(Plant, Protocol):
-    """A plant that tells apart what acts as it is from what has to be asked at every state."""
-
-    @property
-    def is_held(self) -> bool: ...
-    @property
-    def is_sampled(self) -> bool: ...
-    def act_held(self, tau: Array) -> None: ...
-    def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None: ...
-    def check_acting(self) -> None: ...
-
-
 class CompiledStages:
-    """Makes steps, and fills in stages; see `Stages` of `runge_kutta`.
+    """Makes steps, and fills in stages of one.
 
     Parameters
     ----------
-    plant : HeldPlant
-    dynamics : CompiledPreparedDynamics
-        Its wrenches and inputs act.
-    feedback : LinearFeedback or None
-        A continuous controller.
+    plant : DrivenModel
+        One that `has_stages`.
     method : Tableau
-    guards : (n, k) array
-        Gaps near which steps are looked at closely: see `titop.solvers.kernels.ports.guards`.
+
+    Attributes
+    ----------
+    is_clear : bool or None
+        Whether no gap came near zero in the last steps; None where nobody has looked.
     """
 
-    def __init__(
-        self,
-        plant: HeldPlant,
-        dynamics: CompiledPreparedDynamics,
-        feedback: LinearFeedback | None,
-        method: Tableau,
-        guards: Array,
-    ) -> None:
-        model, rows = plant.model, len(method.nodes)
-        self._plant, self._dynamics, self._method, self._guards = plant, dynamics, method, guards
+    def __init__(self, plant: DrivenModel, method: Tableau) -> None:
+        assert isinstance(plant.prepared, CompiledPreparedDynamics)
+        model, rows, feedback, guards = plant.model, len(method.nodes), plant.linear_feedback, plant.gaps.step_guards
+        self._plant, self._dynamics, self._method, self._guards = plant, plant.prepared, method, guards
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
         control = no_control(model.nv, rows) if feedback is None else feedback.tables(rows)
         self._precision = np.array([PRECISION, 0.0, NEAR])  # errors that count as closed follow from the first state
-        self._kernel, self._same = dynamics.steps(plant.motion.moved, control, guards, self._tau, self._precision)
+        self._kernel, self._same = self._dynamics.steps(plant.motion.moved, control, guards, self._tau, self._precision)
         self._offsets, self._clock = control[1], np.zeros(CLOCK_COLUMNS)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
         self._asked = not (plant.is_held or plant.is_sampled)
-        #: Whether nothing that is guarded came near zero in the last steps; None where nobody has looked.
         self.is_clear: bool | None = None
         self.act()
 
@@ -125,8 +102,8 @@ class CompiledStages:
             if status in (layout.OK, MAY_SWITCH):
                 made, self.is_clear = clock.item(STEPS) - first, status == layout.OK
                 if not self.is_clear or (made and (clock.item(TIME) >= reached or made >= _MANY)):
-                    told = self._dynamics.told
-                    return OnClosures(self._y.copy(), float(told[1]), int(told[2]))
+                    reached_state = self._dynamics.told
+                    return OnClosures(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
             elif status in (LOOK_CLOSER, TOO_SHORT):
                 self.is_clear = None
                 return None

@@ -68,10 +68,19 @@ class Gaps:
         """Whether compiled code knows them all, and their rates by positions."""
         return not (self._parts or self.follow_rates)
 
+    @property
+    def step_guards(self) -> Array:
+        """The rows that compiled steps look at: those of all gaps, none where it does not know them all."""
+        return self.guards if self.is_guarded else NO_GUARDS
+
+    def stay_clear(self, length: float, q: Array, v: Array) -> bool:
+        """Tell whether none of the `step_guards` came near zero in a step of a `length` (s) to a state."""
+        return self._compiled is not None and self._compiled.clears(self.step_guards, length, q, v)
+
     def _are_of_rates(self, q: Array, v: Array) -> bool:
         """Tell whether gaps change with rates, at a configuration or in no special position."""
-        states, moved = (q, self._model.probes[1]), np.random.default_rng(0).normal(size=len(v))
-        return any(not np.array_equal(self.at(q, v), self.at(q, v + moved)) for q in states)
+        states, change = (q, self._model.probes[1]), np.random.default_rng(0).normal(size=len(v))
+        return any(not np.array_equal(self.at(q, v), self.at(q, v + change)) for q in states)
 
     def at(self, q: Array, v: Array) -> Array:
         """Return the gaps (n) at a state with unit quaternions."""
@@ -85,10 +94,10 @@ class Gaps:
         """
         if not self._parts:
             return self._known(q, v)
-        moved = [self._model.moved(*state) for state in zip(q, step * v, strict=True)]
-        said, then = (np.array([self._said(*state) for state in zip(at, v, strict=True)]) for at in (q, moved))
+        ahead = [self._model.moved(*state) for state in zip(q, step * v, strict=True)]
+        now, then = (np.array([self._said(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
         known = self._known(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
-        return np.hstack([known[0], said]), np.hstack([known[1], (then - said) / step])
+        return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])
 
     def _said(self, q: Array, v: Array) -> Array:
         return np.concatenate([part(q, v) for part in self._parts])
@@ -193,13 +202,13 @@ def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array
     ModelError
         If they are no vector of finite numbers, or not as many as before.
     """
-    given = block.gaps(motion)
-    is_ready = type(given) is np.ndarray and given.dtype == float
-    gaps = given if is_ready else real_array(given)
+    returned = block.gaps(motion)
+    is_ready = type(returned) is np.ndarray and returned.dtype == float
+    gaps = returned if is_ready else real_array(returned)
     if gaps is None or gaps.ndim != 1 or not all_finite(gaps):
         expected, advice = "a vector of finite numbers", "return an array, of a number for each place where the block switches"
-        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
+        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", returned, expected, advice))
     if count is not None and len(gaps) != count:
         expected, advice = f"{count} numbers, as in the neutral configuration", "return as many in every state"
-        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
+        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", returned, expected, advice))
     return gaps

@@ -13,8 +13,8 @@ from tests.solvers.simulation.soft_arms import L, hinged
 from tests.solvers.simulation.switching_systems import PLACES, Teeth, landing, teeth_law
 from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.ports.guards import BEFORE, CLOSE, RATE, SIDE, VALUE
+from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
 
 
 def switching() -> tt.System:

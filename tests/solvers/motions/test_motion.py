@@ -12,7 +12,7 @@ from scipy.interpolate import BSpline, CubicSpline, PPoly, UnivariateSpline, mak
 import titop as tt
 from tests.solvers.simulation.simulated_models import largest, single_body
 from tests.systems import Array
-from titop.solvers.simulation.motions import PiecewiseMotion, read_motion
+from titop.solvers.motions.motion import PiecewiseMotion, read_motion
 
 KNOTS = np.array([0.0, 0.3, 0.5, 1.2, 1.7, 2.0])
 POINTS = np.random.default_rng(0).normal(size=(6, 3))

@@ -18,8 +18,13 @@ from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.simulation.function_series import function_derivatives
-from titop.solvers.simulation.rotation_series import angular_velocity, body_velocity, quaternions, rotation_coefficients
+from titop.solvers.motions.motion_series import (
+    angular_velocity,
+    body_velocity,
+    function_derivatives,
+    quaternions,
+    rotation_coefficients,
+)
 
 
 def trajectory_series(

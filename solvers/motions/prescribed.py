@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import QUATERNION_TOLERANCE, coordinate_mask
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.motions import Motion, read_motion
+from titop.solvers.motions.motion import Motion, read_motion
 
 #: Where in its time a motion is looked at, and by how much of that time to both sides.
 _LOOKED_AT, _PART = np.array([0.11, 0.29, 0.53, 0.71, 0.89]), 1e-5

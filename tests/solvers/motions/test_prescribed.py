@@ -14,7 +14,7 @@ from scipy.interpolate import PchipInterpolator, make_interp_spline
 import titop as tt
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, cart, largest, moving, shaken, single_body
 from tests.tolerances import ACCURACY, TIGHT
-from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.motions.prescribed import PrescribedMotion
 
 
 def assert_efforts_are_those_of_the_motion(trajectory: tt.Trajectory, prescribed: slice) -> None:
