@@ -40,7 +40,7 @@ def test_a_state_is_projected_with_its_motions_imposed() -> None:
     plant, y = plant_at_a_state(s, names, "compiled")
     closed = project(plant, 0.2, y + 1e-8)
     assert closed.y[0] == swing(0.2)[0]
-    assert closed.rank == plant.held_rank
+    assert closed.rank == plant.prepared.rank
     assert 0.0 < closed.distance <= 1.0
 
 

@@ -137,7 +137,7 @@ def test_closed_systems_along_their_motions(system: Callable[[], tt.System]) -> 
     directions = basis / np.abs(basis).max(axis=0)
     assert all(model.has_plain_coordinates(k) for k in range(model.nv))
     plant = driven(model)
-    plant.held_rank = model.closure_rank(q)
+    plant.prepared.rank = model.closure_rank(q)
     assert error(plant, np.concatenate([q, v]), directions) < EXACT
 
 
@@ -205,7 +205,7 @@ def test_next_to_singular_configurations_states_are_projected() -> None:
     """There the Jacobian is that of rates at projected states; without the projection it is another by far."""
     model, q, v = closed_four_bar(0.5, 5.0)
     plant, y = driven(model), np.concatenate([q, v])
-    plant.held_rank = model.closure_rank(q)
+    plant.prepared.rank = model.closure_rank(q)
     expected = differences(lambda x: plant.rate(0.0, project(plant, 0.0, x, ROUNDING).y), y, np.eye(len(y)))
     size = np.abs(expected).max()
     # central differences of 1e-6 of the projection, whose curvature is of the order of one
@@ -232,7 +232,7 @@ def test_projections_of_systems_of_any_size(size: float) -> None:
         q, v = np.array([-length * np.cos(0.7), 0.7, -0.7]), np.array([length * np.sin(0.7), 1.0, -1.0])
         y, sizes = np.concatenate([q, v]), np.array([length, 1.0, 1.0] * 2)
         plant = driven(model)
-        plant.held_rank = model.closure_rank(q)
+        plant.prepared.rank = model.closure_rank(q)
         return RateJacobian(plant, lambda: True)(0.0, y) * sizes / sizes[:, None]
 
     expected = jacobian(1.0)

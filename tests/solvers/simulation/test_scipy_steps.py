@@ -75,13 +75,13 @@ def test_it_goes_to_its_end_and_to_no_other() -> None:
 
 def test_giving_up_is_an_error_with_its_reason() -> None:
     """Efforts that grow without bound as the time comes to 1 s."""
-    made = steps(tau=lambda t, q, v: np.array([1.0 / (1.0 - t) ** 2 if t != 1.0 else np.inf]), rtol=1e-6)
+    made = steps(tau=lambda t, q, v: np.array([1.0 / (1.0 - t) ** 2]), rtol=1e-6)
 
     def go_on() -> None:
         for _ in range(10000):
             made.step(-math.inf)
 
-    with pytest.raises((tt.ConvergenceError, tt.ModelError), match=r"gave up after t = 0\.99\d* s of 2 s|tau"):
+    with pytest.raises(tt.ConvergenceError, match="Radau gave up after t = 1 s of 2 s: Required step size"):
         go_on()
 
 
