@@ -16,8 +16,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.units import known_units
-from titop.blocks.basics.user_input import ORTHOGONALITY, is_finite
+from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, per_coordinate, put, without
 from titop.blocks.contract.overrides import overrides
@@ -257,7 +258,7 @@ class Joint(Block):
                 advice = "give a direction such as [0, 0, 1]"
                 errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
         rest = self.rest[self.quaternion]
-        if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
+        if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > TYPED:
             where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="
             errors.append(Finding("not-unit", where, rest.tolist(), "a unit quaternion (x, y, z, w)", advice))
         return errors, warnings
@@ -275,7 +276,7 @@ def _is_indefinite(matrix: Array) -> bool:
     """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue, rounding aside."""
     if len(matrix) <= 1:
         return any(-math.inf < entry < 0 for entry in matrix.ravel().tolist())
-    return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max())
+    return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -SAME * np.abs(matrix).max())
 
 
 def is_elementary(joint: Block) -> bool:

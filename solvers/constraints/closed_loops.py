@@ -14,7 +14,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.connections import Loop
-from titop.graph.network.lengths import extent_of
 from titop.solvers.arguments.reading import coordinate_mask, made_ready
 from titop.solvers.constraints.assembling import (
     assembled,
@@ -36,6 +35,7 @@ from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.constraints.redundancy import redundancy_findings
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
+from titop.solvers.mechanism.scale import Scale
 from titop.solvers.mechanism.shared import geometric, structural
 
 
@@ -105,17 +105,9 @@ class ClosedLoops(Configurations):
         return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
 
     @structural
-    def closure_weights(self) -> Array:
-        """What constraints (k, no unit or 1/m) are multiplied by to compare: 1, for lengths one over the system's size.
-
-        Gears that speed up are compared by what they ask of their drivers.
-        """
-        weights, sizes = np.where(self.angular_constraints, 1.0, 1.0 / self.size), self.coordinate_weights
-        first = len(weights) - len(self.gear_constraints)
-        for row, constraint in enumerate(self.gear_constraints, start=first):
-            speed_up = abs(constraint.gear.ratio) * sizes[constraint.driver[1]] / sizes[constraint.driven[1]]
-            weights[row] /= max(1.0, speed_up)
-        return weights
+    def scale(self) -> Scale:
+        """What counts as one of lengths, coordinates and constraints."""
+        return Scale(self._assembly, self.constraint_units, self.gear_constraints)
 
     @structural
     def angular_coordinates(self) -> Array:
@@ -126,40 +118,6 @@ class ClosedLoops(Configurations):
     def length_coordinates(self) -> Array:
         """Whether coordinates are lengths (nv)."""
         return np.array(self._assembly.coordinate_units) == "m"
-
-    @structural
-    def coordinate_weights(self) -> Array:
-        """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
-        return np.where(self.length_coordinates, self.size, 1.0)
-
-    def comparable(self, jacobian: Array) -> Array:
-        """Return the constraints' `jacobian` (k x nv) with lengths, of constraints and coordinates, in units of the size."""
-        return self.closure_weights[:, None] * jacobian * self.coordinate_weights
-
-    @structural
-    def size(self) -> float:
-        """The system's length (m), one without any."""
-        return self.extent or 1.0
-
-    @structural
-    def extent(self) -> float:
-        """The length (m) of the bodies, see `titop.graph.network.lengths`; zero without any."""
-        return extent_of(self._assembly)
-
-    @structural
-    def reach(self) -> float:
-        """How long (m) the tree would be with all its bodies in a row: what the rounding of places in it is a part of."""
-        return self.size * len(self._assembly.connections)
-
-    def coordinate_sizes(self, comparable: Array) -> Array:
-        """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
-
-        The last for coordinates without unit, from the `comparable` Jacobian; zero where they do not move the constraints.
-        """
-        effect = np.linalg.norm(comparable, axis=0)
-        other = np.divide(1.0, effect, out=np.zeros(self.nv), where=effect > 0)
-        units = np.array(self._assembly.coordinate_units)
-        return np.where(units == "rad", 1.0, np.where(units == "m", self.size, other))
 
     def closure_error(self, q: Any) -> Array:
         """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
@@ -191,7 +149,7 @@ class ClosedLoops(Configurations):
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
         """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; the generic rank is not examined."""
-        rank = len(independent_rows(self.comparable(jacobian), gears=self.gear_count))
+        rank = len(independent_rows(self.scale.comparable(jacobian), gears=self.gear_count))
         return rank if rank == self.generic_rank else rank_on_branch(self, q)
 
     @geometric

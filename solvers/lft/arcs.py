@@ -16,9 +16,9 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.lft.lft import lft
-from titop.solvers.lft.model.lft_model import LFTModel
-from titop.solvers.lft.uncertainty.point_values import accelerations_at, held_point, is_of_point, value_at
-from titop.solvers.lft.uncertainty.uncertain import WIDEST_HALF, WIDEST_QUARTER
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.lft.operating_points import accelerations_at, held_point, is_of_point, value_at
+from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER
 from titop.solvers.signals.system_inputs import SystemInputs
 
 #: So near to an arc's end, in parts of the range, nothing is inside it.

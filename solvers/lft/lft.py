@@ -11,28 +11,27 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.lft.connections.labels import channel_signals
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.lft.fractions.fractional import closed, degrees, recentred
-from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
-from titop.solvers.lft.model.lft_model import LFTModel
-from titop.solvers.lft.model.members import Members
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions import Fractional, close_deltas, degrees, recentre, reduce_fraction
+from titop.solvers.lft.labels import channel_signals
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.lft.members import Members
+from titop.solvers.lft.moving import How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.operating_points import Equilibria
 from titop.solvers.lft.refusals import (
     refuse_corners,
     refuse_idle,
+    refuse_ill_posed,
     refuse_inexact,
+    refuse_irrational,
     refuse_unbalanced,
     warn_of_error,
     warn_of_motion,
 )
-from titop.solvers.lft.system.system_loop import SystemLoop
-from titop.solvers.lft.uncertainty.definiteness import refuse_ill_posed
-from titop.solvers.lft.uncertainty.equilibria import Equilibria
-from titop.solvers.lft.uncertainty.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
-from titop.solvers.lft.uncertainty.rational import refuse_irrational
-from titop.solvers.lft.uncertainty.uncertain import Uncertain, Uncertainty
-from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.omission import read_omitted
+from titop.solvers.lft.system_loop import SystemLoop
+from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
+from titop.solvers.linear.linearize import read_omitted
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
 
@@ -166,7 +165,9 @@ def lft(
     >>> [(own.name, own.degree, f"{own.error:.0e}") for own in arm.moving]
     [('hinge.q', 1, '7e-05')]
     """
-    at, how = read_point(model, point), read_how(moving)
+    at = read_point(model, point)
+    if moving not in ("fitted", "independent"):
+        raise ModelError(Finding("unknown-choice", "moving", moving, "'fitted' or 'independent'", "choose one of them"))
     quarters = (quarters,) if isinstance(quarters, str) else quarters
     given = Uncertainty(at, parameters, quarters, fits)
     refuse_irrational(at.model, given)
@@ -174,30 +175,30 @@ def lft(
     equilibria = None if equilibrium is None else Equilibria(at, given, equilibrium, progress)
     uncertainty = given
     if equilibria is not None:
-        uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, how)}, quarters, fits)
+        uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
     warn_of_motion(at, system.a)
     whole = system.fractional([own.name for own in uncertainty.all], reduce)
     signals = state_signals(at.model)
     whole, kept = _omitted(whole, system.states, read_omitted(at.model, omit), signals)
-    small = reduced(whole) if reduce else whole
+    small = reduce_fraction(whole) if reduce else whole
     # not before: products with what is off the middle turn zeros into rounding
-    small = recentred(small, [*(own.middle for own in uncertainty.all), 0.0])
+    small = recentre(small, [*(own.middle for own in uncertainty.all), 0.0])
     labels = Labels(tuple(signals[k] for k in kept), system.inputs, system.outputs, at.model.name)
     members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
     if system.frozen and not uncertainty.fits:
-        refuse_inexact(_assembled(small, uncertainty.all, labels, members), system.frozen)
+        refuse_inexact(_assembled(small, uncertainty.all, labels, members).check(2, corners=False), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
     moved: tuple[MovingCoordinate, ...] = ()
     if equilibria is not None:
         refuse_unbalanced(equilibria, system)
-        small, uncertain, moved = with_moving(small, uncertain, equilibria, how, tolerance)
-        if how == "fitted":
-            small, members = reduced(small) if reduce else small, members._replace(equilibria=equilibria)
+        small, uncertain, moved = with_moving(small, uncertain, equilibria, moving, tolerance)
+        if moving == "fitted":
+            small, members = reduce_fraction(small) if reduce else small, members._replace(equilibria=equilibria)
     refuse_idle([own.name for own in uncertain], small)
     result = _assembled(small, uncertain, labels, members, moved)
     refuse_ill_posed(small, result.blocks)
-    is_fitted = uncertainty.fits or (moved and how == "fitted")
+    is_fitted = uncertainty.fits or (moved and moving == "fitted")
     if not is_fitted:
         return result
     fitted = replace(result, error=result.check())
@@ -287,4 +288,4 @@ def _beside_rows(rows: Array) -> Array:
 def _random_members(model: Fractional, count: int = 3) -> list[Fractional]:
     """Return members at random deltas: channels may be fed by what members do not depend on."""
     rng = np.random.default_rng(0)
-    return [closed(model, [*rng.uniform(-1, 1, len(model.sizes) - 1), None]) for _ in range(count)]
+    return [close_deltas(model, [*rng.uniform(-1, 1, len(model.sizes) - 1), None]) for _ in range(count)]

@@ -14,15 +14,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import free_motions, read_independent
-
-#: Determinants below this count as zero.
-_SINGULAR = 1e-6
-
-#: How much larger a determinant has to become for a choice to be changed.
-_BETTER = 1e-9
 
 #: Motions of two neighbours are compared directly when they have at least this cosine; else halfway ones are looked at.
 _NEAR = 0.7
@@ -95,7 +90,7 @@ class FamilyBasis:
         looked_at = np.unique(np.linspace(0, len(self._motions) - 1, _SAMPLES).astype(int))
         while True:
             places = self._best(looked_at)
-            failing = np.setdiff1d(np.flatnonzero(self._sizes(places) < _SINGULAR), looked_at)
+            failing = np.setdiff1d(np.flatnonzero(self._sizes(places) < LOOSE_RANK), looked_at)
             if not failing.size:
                 self._check(places)
                 return self._named(places)
@@ -116,10 +111,10 @@ class FamilyBasis:
                     trial = places.copy()
                     trial[k] = new
                     found = self._sizes(trial)[looked_at].min()
-                    if found > score + _BETTER:
+                    if found > score + SAME:
                         places, score, improved = trial, found, True
                         break
-            if score > most + _BETTER:
+            if score > most + SAME:
                 best, most = places, score
         return np.sort(best)
 
@@ -131,10 +126,10 @@ class FamilyBasis:
     def _check(self, places: Array) -> None:
         """Refuse a choice that fails at a point or on the way to it."""
         sizes = self._sizes(places)
-        if (sizes >= _SINGULAR).all():
+        if (sizes >= LOOSE_RANK).all():
             return
-        k = int(np.flatnonzero(sizes < _SINGULAR)[0])
-        if abs(sizes[k]) < _SINGULAR:
+        k = int(np.flatnonzero(sizes < LOOSE_RANK)[0])
+        if abs(sizes[k]) < LOOSE_RANK:
             self._refuse(self._free[places], k, "do not determine the others there")
         between = f"do not determine the others somewhere between {self._names(self._before[k])} and there"
         self._refuse(self._free[places], k, between)
@@ -151,7 +146,7 @@ class FamilyBasis:
 
     def _motions_at(self, model: Model, q: Array) -> Array:
         """Return the motions that closures and gears leave, lengths in units of the system's size."""
-        return free_motions(model.comparable(model.closure_jacobian(q))[:, self._free])
+        return free_motions(model.scale.comparable(model.closure_jacobian(q))[:, self._free])
 
     def _turned(self, one: Array, two: Array, model: Model, start: Array, end: Array, halvings: int = _HALVINGS) -> float:
         """Return whether motions at two configurations have the same orientation (1) or not (-1), followed in between."""

@@ -15,8 +15,16 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import Spherical
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.lpv_interpolation import GridInterpolation, Interpolation, ListInterpolation
+from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
+from titop.solvers.linear.lpv_plots import (
+    Colours,
+    draw_bode,
+    draw_poles,
+    frequencies_around,
+    frequency_responses,
+    read_frequencies,
+)
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal, exported
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
@@ -160,7 +168,7 @@ class LPVModel:
         return result
 
     @cached_property
-    def _between(self) -> Interpolation:
+    def _between(self) -> GridInterpolation | ListInterpolation:
         if self.is_grid:
             return GridInterpolation(list(self.parameters.values()))
         points = np.stack(list(self.parameters.values()), axis=1)
@@ -201,9 +209,7 @@ class LPVModel:
         -------
         matplotlib.figure.Figure
         """
-        from titop.solvers.linear.lpv_plots import draw_poles
-
-        return draw_poles(self)
+        return draw_poles(self.eigenvalues, self.name, self._colours)
 
     def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
         """Draw gain and phase of all members, coloured by the last parameter.
@@ -224,9 +230,18 @@ class LPVModel:
         ModelError
             For unknown signals.
         """
-        from titop.solvers.linear.lpv_plots import draw_bode
+        column, row = _position("input", input, self.inputs), _position("output", output, self.outputs)
+        frequencies = frequencies_around(self.eigenvalues[self.valid]) if omega is None else read_frequencies(omega)
+        A, B, C, D = (getattr(self, name).reshape(self.valid.size, *getattr(self, name).shape[-2:]) for name in _MATRICES)
+        one_channel = A, B[:, :, column, None], C[:, row, None], D[:, row, column, None, None]
+        responses = frequency_responses(*one_channel, frequencies)
+        return draw_bode(responses, frequencies, self.inputs[column], self.outputs[row], self._colours)
 
-        return draw_bode(self, _position("input", input, self.inputs), _position("output", output, self.outputs), omega)
+    @property
+    def _colours(self) -> Colours:
+        """Values of the last parameter at all members."""
+        name, unit = list(self.units.items())[-1]
+        return Colours(np.broadcast_to(list(self.parameters.values())[-1], self.shape), f"{name} [{unit}]")
 
     # -- exchange ------------------------------------------------------------------------------------------------------
 

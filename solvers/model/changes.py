@@ -112,5 +112,5 @@ class Changes(Identification):
         of_joints = np.zeros(self.nv, dtype=bool)
         for connection in self._assembly.connections:
             of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
-        step[of_joints] *= self.coordinate_weights[of_joints]
+        step[of_joints] *= self.scale.coordinates[of_joints]
         return neutral, self.moved(neutral, step)

@@ -126,7 +126,7 @@ class PreparedDynamics:
         model, rank = self.model, self.rank
         q = project_configuration(model, q, self.imposed, rank, precision)
         v = project_velocity(model, q, v, self.imposed, rank)
-        comparable = model.comparable(model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
+        comparable = model.scale.comparable(model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
         independent = independent_rows(comparable, gears=model.gear_count)
         return Closed(q, v, independence(comparable, rank, model.gear_count), len(independent))
 

@@ -15,17 +15,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 
 #: Numbers that need no conversion.
 _FLOATS = (float, np.float64)
-#: Velocities at both sides of a knot that differ by more than this part of the largest jump there.
-_JUMP = 1e-6
 #: Where else than at knots splines are looked at, in parts of the way to the next.
 _BETWEEN = 0.3, 0.7
-#: Terms of a piece and of the next one, at the knot between them, that differ by less than this part of all are the same.
-_ROUNDING = 1e-10
 #: How many times are kept: those of some steps.
 _KEPT = 64
 
@@ -186,7 +183,7 @@ class PiecewiseMotion(Motion):
         ends = np.array([sum(comb(p, o) * lengths[:-1] ** (p - o) * c[p, :-1] for p in orders[o:]) for o in orders])
         scales = np.array([np.minimum(lengths[:-1], lengths[1:]) ** o for o in orders])
         jumps, size = np.abs(scales * (c[:, 1:] - ends)), (scales * (np.abs(c[:, 1:]) + np.abs(ends))).sum(axis=0)
-        knots: Array = x[1:-1][(jumps > _ROUNDING * size).any(axis=(0, 2))]
+        knots: Array = x[1:-1][(jumps > SAME * size).any(axis=(0, 2))]
         return knots
 
     def jumps(self) -> Array:
@@ -194,7 +191,7 @@ class PiecewiseMotion(Motion):
         knots, rates = self._all.x[1:-1], self._parts[1]
         behind, before = (self._rows(times.tolist())[:, rates] for times in (knots, np.nextafter(knots, -np.inf)))
         between = self._rows((self._all.x[:-1] + _BETWEEN[0] * np.diff(self._all.x)).tolist())[:, rates]
-        size = _JUMP * np.abs(np.concatenate([behind, before, between])).max(axis=0, initial=0.0)
+        size = TYPED * np.abs(np.concatenate([behind, before, between])).max(axis=0, initial=0.0)
         jumping: Array = knots[(np.abs(behind - before) > size).any(axis=1)]
         return jumping
 

@@ -16,8 +16,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, matrix_quaternion, rotation_exp, skew
 from titop.blocks.basics.taylor import Taylor, derivatives_of
+from titop.blocks.basics.tolerances import TINY, TYPED
 from titop.blocks.basics.user_functions import check_function
-from titop.blocks.basics.user_input import ORTHOGONALITY, real_array
+from titop.blocks.basics.user_input import real_array
 from titop.solvers.motions.motion import check_knots
 
 _FORMS = "a rotation matrix (3x3), a unit quaternion (x, y, z, w) or Euler angles (3, rad)"
@@ -186,7 +187,7 @@ def _of_quaternion(where: str, c: Array) -> Array:
     squared = _product(lambda a, b: (a * b).sum(axis=-1), c, c)
     norms = np.sqrt(squared[0])
     worst = int(np.argmax(np.abs(norms - 1)))
-    if not abs(norms[worst] - 1) <= ORTHOGONALITY:
+    if not abs(norms[worst] - 1) <= TYPED:
         found, advice = f"norm {norms[worst]:.9g}", "divide it by its norm, or give Euler angles"
         raise ModelError(Finding("not-unit", where, found, "a unit quaternion (x, y, z, w)", advice))
     x, y, z, w = np.moveaxis(c, -1, 0)
@@ -208,10 +209,10 @@ def _check_rotation(where: str, rotation: Array) -> None:
     product = _product(np.matmul, np.swapaxes(rotation, -1, -2), rotation)
     product[0] -= np.eye(3)
     size = np.abs(rotation).max(axis=(-2, -1))
-    error = np.abs(product).max(axis=(-2, -1)) / np.maximum(_product(np.multiply, size, size), np.finfo(float).tiny)
+    error = np.abs(product).max(axis=(-2, -1)) / np.maximum(_product(np.multiply, size, size), TINY)
     worst = error.max(axis=1)
-    if (worst > ORTHOGONALITY).any():
-        order = int(np.argmax(worst > ORTHOGONALITY))
+    if (worst > TYPED).any():
+        order = int(np.argmax(worst > TYPED))
         which = "R^T R - 1" if order == 0 else f"derivative {order} of R^T R"
         advice = "return an orthogonal matrix at all times; entries interpolated one by one are none between the samples"
         found = f"{which} of relative size {worst[order]:.1e}"

@@ -10,14 +10,15 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import QUATERNION_TOLERANCE, coordinate_mask
+from titop.blocks.basics.tolerances import CENTRAL_STEP, COARSE, TYPED
+from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.model.model import Model
 from titop.solvers.motions.motion import Motion, read_motion
 
 #: Where in its time a motion is looked at, and by how much of that time to both sides.
-_LOOKED_AT, _PART = np.array([0.11, 0.29, 0.53, 0.71, 0.89]), 1e-5
+_LOOKED_AT, _PART = np.array([0.11, 0.29, 0.53, 0.71, 0.89]), CENTRAL_STEP
 #: By how much velocities and accelerations may disagree with the changes of positions and velocities: of what they are.
-_DISAGREEMENT = 1e-2
+_DISAGREEMENT = COARSE
 
 
 def _change(model: Model, order: int, begin: Array, end: Array) -> Array:
@@ -181,7 +182,7 @@ class PrescribedMotion:
             rows[:, columns] = motion.rows(times)
         for name, start in self._quaternions:
             norms = np.linalg.norm(rows[:, start : start + 4], axis=1)
-            if (wrong := np.abs(norms - 1.0) > QUATERNION_TOLERANCE).any():
+            if (wrong := np.abs(norms - 1.0) > TYPED).any():
                 row, expected = int(wrong.argmax()), "a unit quaternion (x, y, z, w)"
                 where = f"prescribed[{name!r}] at t = {times[row]:.6g} s"
                 raise ModelError(Finding("not-unit", where, f"norm {norms[row]:.6g}", expected, "divide it by its norm"))

@@ -27,6 +27,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
 from titop.solvers.model.model import Model
@@ -118,7 +119,7 @@ def _frame_times(t: Array, frames_per_second: float, room: float) -> Array:
     if not len(t):
         raise ModelError(Finding("no-motion", "t", "no times", "a trajectory with states", "simulate first"))
     start, end = float(t[0]), float(t[-1])
-    wanted = int(np.ceil(min((end - start) * float(rate), 1e9) - 1e-6)) + 1 if end > start else 1
+    wanted = int(np.ceil(min((end - start) * float(rate), 1e9) - TYPED)) + 1 if end > start else 1
     count = min(wanted, max(2, int(room)))
     if count < wanted:
         advice = f"{count} of {wanted} frames are written; the page interpolates between them"
@@ -186,7 +187,7 @@ def _horizontal(up: Array) -> Array:
 def _flattest(points: Array) -> Array:
     """Return the direction (2) in which points (n, 2) spread least, such that from there the first axis points right."""
     spread = np.cov(points, rowvar=False)
-    direction = np.linalg.eigh(spread + 1e-9 * np.trace(spread) * np.diag([1.0, 0.0]))[1][:, 0]
+    direction = np.linalg.eigh(spread + SAME * np.trace(spread) * np.diag([1.0, 0.0]))[1][:, 0]
     return direction if direction @ [0.5, -1.0] > 0 else -direction
 
 

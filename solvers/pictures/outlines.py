@@ -29,7 +29,7 @@ POINT_BYTES = 3 * 2 * 4 / 3
 #: Largest 16-bit number.
 _FULL = 32767
 #: Thickness of a plane, in parts of what is shown of it.
-_THIN = 0.004
+_THIN = 1 / 250
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
+from titop.blocks.basics.tolerances import EXACT, TYPED
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.bodies.rods.rod import Rod
@@ -171,7 +172,7 @@ class Scene(Frames):
     def _undeformed(self, body: FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
         """A flexible body without ports to show how it bends: a bar to its centre of mass, and its inertia."""
         start = Anchor(body.name, np.eye(3), np.zeros(3))
-        if np.linalg.norm(body.com) > 1e-6 * self.detail:
+        if np.linalg.norm(body.com) > TYPED * self.detail:
             yield self._bar("rod", body.name, start, body.com, _ROD * self.detail, k)
         if body.name not in self.visuals and body.inertia.any():
             yield from self._solid(body, k)
@@ -198,7 +199,7 @@ class Scene(Frames):
         start = port_anchor(body, connection.child.name)
         ends = [body.pose(port)[1] for port in self.connected[body.name]]
         for end in (*ends, *([] if any(np.allclose(body.com, end) for end in ends) else [body.com])):
-            if np.linalg.norm(end - start.position) > 1e-6 * self.detail:
+            if np.linalg.norm(end - start.position) > TYPED * self.detail:
                 yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
 
     def _axes(self, connection: Connection, joint: Joint) -> Iterator[dict[str, Any]]:
@@ -262,7 +263,7 @@ class Scene(Frames):
 
 def _turn_z_to(direction: Array) -> Array:
     """Return a rotation that turns z to a unit direction (3)."""
-    if direction[2] < -1 + 1e-12:
+    if direction[2] < -1 + EXACT:
         return np.diag([1.0, -1.0, -1.0])
     quaternion = np.array([-direction[1], direction[0], 0.0, 1 + direction[2]])
     return quaternion_matrix(quaternion / np.sqrt(quaternion @ quaternion))

@@ -15,22 +15,20 @@ from scipy.linalg import eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, NEGLIGIBLE, TYPED
 from titop.solvers.robust.structure import Structure
 
 #: Programmes, steps of Newton's method after each, and to the last digits.
 _PROGRAMMES, _NEWTON, _LAST = 30, 5, 20
 
 #: Longest step of a programme, relative to the largest number, the shortest, and what is left of one that was too long.
-_TRUST, _SHORTEST, _SHORTER = 0.5, 1e-3, 0.25
+_TRUST, _SHORTEST, _SHORTER = 0.5, NEGLIGIBLE, 0.25
 
-#: An eigenvalue of ``M Δ`` this near to one is there but for some steps of Newton's method.
-_NEAR = 1e-8
-
-#: A size that falls by less, relative, has not fallen.
-_LESS = 1e-6
+#: An eigenvalue of ``M Δ`` this near to one is there but for a step of Newton's method.
+_NEAR = float(np.sqrt(EPS))
 
 #: The smallest singular value of ``1 - M Δ`` that is rounding, in parts of what its terms are at most, a row.
-_ROUNDING = 100 * float(np.finfo(float).eps)
+_ROUNDING = 100 * EPS
 
 
 class Singular(NamedTuple):
@@ -85,7 +83,7 @@ class LeastSize:
         at = new = self._solved(self.start, _NEWTON)
         for _ in range(_PROGRAMMES):
             found = self._singular(new.x) if abs(new.value - 1) < _NEAR else NONE
-            if found.value > best.value * (1 + _LESS):
+            if found.value > best.value * (1 + TYPED):
                 best, at, trust = found, self._aligned(new), min(2 * trust, _TRUST)
             else:
                 trust *= _SHORTER
@@ -170,7 +168,7 @@ class LeastSize:
         k = int(np.argmin(np.abs(values - 1)))
         y, v = left[:, k].conj(), right[:, k]
         scale = y @ v
-        return _Point(x, complex(values[k]), y @ self.M / (scale if abs(scale) > np.finfo(float).eps else 1.0), v)
+        return _Point(x, complex(values[k]), y @ self.M / (scale if abs(scale) > EPS else 1.0), v)
 
     def _equations(self, at: _Point) -> tuple[Array, Array]:
         """Return real equations (2, n) and right-hand sides of steps that bring the eigenvalue to one."""

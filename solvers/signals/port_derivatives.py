@@ -8,11 +8,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
+from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 #: Below this sine or cosine of the middle angle, Euler angles are said to have no derivative.
-_LOCK = 1e-6
+_LOCK = EXACT**0.5
 
 
 def acceleration_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:

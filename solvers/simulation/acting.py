@@ -13,9 +13,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import all_finite, read_state, read_wrench, read_wrenches
-from titop.solvers.control.commands import Command
 from titop.solvers.control.control_loop import ControlLoop
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.model.model import Model
 from titop.solvers.support.interpolated import Interpolated

@@ -9,8 +9,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.control.implicit_control import Answer
+from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, ONE_SIDED_STEP, SAME, TINY
+from titop.solvers.control.continuous_loop import Answer, ContinuousLoop
 from titop.solvers.simulation.alpha_step import AlphaSystem, Node, Step, tangent
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.driven_model import DrivenModel
@@ -22,9 +22,9 @@ _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 #: A step that could grow by less is kept.
 _WORTH_A_CHANGE = 1.2
 #: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
-_SMALLEST, _SHORTER = 1e-11, 2e-3
-#: How far to both sides of the end of a step what acts is looked at, in parts of the step.
-_BESIDE = 1e-6
+_SMALLEST, _SHORTER = EXACT, 2 * NEGLIGIBLE
+#: How far to both sides of the end of a step what acts is looked at, in parts of the step; at the start, of the whole time.
+_BESIDE = 10 * ONE_SIDED_STEP
 #: With rigid closures the spectral radius has to be less.
 _LARGEST_RADIUS = 0.95
 
@@ -83,7 +83,7 @@ class AlphaSolver(Stepper):
     def _set_out(self) -> None:
         """Let steps be of lengths that suit the way to the end."""
         step, self.span = self.scheme.step, self.end - self.t
-        self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - 1e-12))
+        self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - EXACT))
         self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest
 
     @property
@@ -194,7 +194,7 @@ class AlphaSolver(Stepper):
                 self.system.counts["rejected"] += 1
                 continue
             error = np.nan_to_num(step.error(), nan=np.inf) if adaptive else 0.0
-            factor = float(np.clip(_SAFETY * max(error, 1e-10) ** (-1 / 3), _LEAST, _MOST))
+            factor = float(np.clip(_SAFETY * max(error, TINY) ** (-1 / 3), _LEAST, _MOST))
             if error <= 1:
                 break
             self.h, grow = h * min(factor, _SAFETY), False
@@ -221,7 +221,7 @@ class AlphaSolver(Stepper):
     def _until_end(self, h: float) -> tuple[float, float]:
         """Return the length of a step and the time at its end, so that the last steps are not of unlike lengths."""
         rest = self.end - self.t
-        if h > rest * (1 - 1e-9):
+        if h > rest * (1 - SAME):
             return rest, self.end
         if self.scheme.step is None:
             h = min(h, 0.5 * rest)
@@ -229,13 +229,13 @@ class AlphaSolver(Stepper):
 
     def _first_step(self) -> float:
         """Return a step with an error near the tolerance, from the change of the accelerations over a very short one."""
-        node, h = self.node, 1e-6 * self.span
+        node, h = self.node, _BESIDE * self.span
         ahead = self.model.integrate(node.q, h * node.v + 0.5 * h * h * node.a), node.v + h * node.a
         q, v = self.plant.split(node.t + h, np.concatenate([*ahead, *self._others(h)]))
         jerk = (self.plant.dynamics(node.t + h, q, v)[0] - node.a) / h
         scale_q, scale_v = self.system.scales(self.span)
-        worst = max(np.abs(jerk / scale_q).max() / 6, np.abs(jerk / scale_v).max() / self.span / 6, np.finfo(float).tiny)
-        return float(np.clip(0.5 * worst ** (-1 / 3), 1e-9 * self.span, 0.05 * self.span))
+        worst = max(np.abs(jerk / scale_q).max() / 6, np.abs(jerk / scale_v).max() / self.span / 6, TINY)
+        return float(np.clip(0.5 * worst ** (-1 / 3), SAME * self.span, 0.05 * self.span))
 
     def _gave_up(self, h: float) -> ConvergenceError:
         return ConvergenceError(

@@ -10,11 +10,11 @@ from scipy.linalg.lapack import dgels, dgetrf, dgetrs
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import ROUNDING
 from titop.blocks.joints.joint import Joint
 from titop.solvers.constraints.closed_derivatives import compliant_forces
-from titop.solvers.control.commands import Command
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
+from titop.solvers.control.continuous_loop import Answer, ContinuousLoop, TrapezoidalStep
+from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
@@ -27,8 +27,6 @@ from titop.solvers.simulation.implicit_dynamics import (
     Residual,
 )
 
-#: Rounding of coordinates, as a part of how far they reach.
-_ROUNDING = 1e-13
 #: What a step leaves of the reach of coordinates and rates that errors are measured by.
 _REMEMBERED = 0.99
 #: By what steps may grow before derivatives are found anew.
@@ -121,7 +119,7 @@ class AlphaSystem:
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
-        (reach_q, reach_v), rounding = self._reach, _ROUNDING * self._rounded
+        (reach_q, reach_v), rounding = self._reach, ROUNDING * self._rounded
         return self.atol + self.rtol * reach_q + rounding, self.atol + self.rtol * reach_v + rounding / h
 
     def look(self, node: Node) -> None:
@@ -135,7 +133,7 @@ class AlphaSystem:
         if len(order):
             now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, group]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
-        sizes, (reach, _) = self.model.coordinate_weights, self._reach
+        sizes, (reach, _) = self.model.scale.coordinates, self._reach
         others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
         self._rounded = np.maximum(reach, others * sizes)
 

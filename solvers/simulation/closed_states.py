@@ -9,15 +9,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.constraints.open_loops import refuse_flipped, refuse_open
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 
 #: How well loops are closed after each step (rad, and m for a system of size one).
-PRECISION = 1e-13
+PRECISION = ROUNDING
 #: The same near singular configurations: as well as rounding lets them.
-ROUNDING = 1e-17
+UTMOST = 0.05 * EPS
 #: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
 #: below which states within a step are projected too.
 NEAR = 0.3

@@ -12,8 +12,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import all_finite, read_state
-from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop
-from titop.solvers.control.linear_feedback import LinearFeedback
+from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
+from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.engines.compiled.engine import CompiledEngine
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import Place

@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.basics.user_functions import check_function, check_switch
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.simulation.driven_model import DrivenModel
@@ -18,9 +19,9 @@ from titop.solvers.simulation.steppers import LastStep
 
 #: How long a function has to be zero, in parts of the whole time, for the end of that to count: more than rounding makes of
 #: what leaves zero with a horizontal tangent.
-_LASTING = 1e-5
+_LASTING = 30 * float(np.sqrt(ROUNDING))
 #: How exactly zeros are found: relatively, and in s.
-_EXACT = 4 * np.finfo(float).eps
+_EXACT = 4 * EPS
 #: Evaluations to find one: multiple zeros want several times as many as bisection.
 _MOST = 1000
 

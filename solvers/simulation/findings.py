@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, rotation_log
+from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.units import effort_unit, rate_unit
 from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.interaction import motion_derivatives
@@ -76,11 +77,12 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     """Yield contacts that start with a sphere's centre in the material, or a point as deep as nobody presses it."""
     for name, loop in contacts_of(model).items():
         gaps, radii = loop.closure.gaps(target_motion(model, loop, q, v)), loop.closure.touching.radii
-        beyond = -gaps - np.where(radii > 0, radii, _DEEP * model.reach)
+        deep = _DEEP * model.scale.reach
+        beyond = -gaps - np.where(radii > 0, radii, deep)
         if len(gaps) and beyond.max() > 0:
             k = int(beyond.argmax())
             found = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
-            expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {_DEEP * model.reach:.2g} m"
+            expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {deep:.2g} m"
             yield Finding("deep-contact", name, found, expected, "move it out, or it is thrown out")
 
 
@@ -143,7 +145,7 @@ class HalfTurns:
             now, before = rotation(q), self._last.get(name)
             if before is not None and name not in self.passed:
                 angle = np.linalg.norm(rotation_log(before.T @ now))
-                if np.linalg.norm(rotation_log(now) - rotation_log(before)) > _STRETCH * angle + 1e-6:
+                if np.linalg.norm(rotation_log(now) - rotation_log(before)) > _STRETCH * angle + TYPED:
                     self.passed[name] = t
             self._last[name] = now
 

@@ -55,7 +55,7 @@ class Gaps:
         self.owners, self._parts = list[str](), list[_Part]()
         self._stages: list[tuple[int, Interaction, int]] = []
         self.guards = self._add_all(q, v)
-        self.rounding = COINCIDENT * model.reach
+        self.rounding = COINCIDENT * model.scale.reach
         self.follow_rates = bool(self.owners) and self._are_of_rates(q, v)
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrf
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, rates_by_states
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
@@ -23,8 +24,6 @@ from titop.solvers.simulation.rate_jacobian import feedback_derivatives
 
 #: Iterations for states of the first order, and after how many of them derivatives are found anew.
 _ITERATIONS, _RENEWED = 30, 3
-#: Changes below this part of the states are none.
-_ROUNDED = 1e-12
 
 
 class Derivatives(NamedTuple):
@@ -63,7 +62,7 @@ class ImplicitDynamics:
             missing = dynamics.tree_inverse(q, v, a, pushes) - efforts
             return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
         needed, error, jacobian = dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-        weights = self.model.closure_weights
+        weights = self.model.scale.weights
         jacobian = weights[:, None] * jacobian
         return Residual(needed - efforts - jacobian.T @ multipliers, weights * error, jacobian)
 
@@ -85,7 +84,7 @@ class ImplicitDynamics:
         """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
-        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
+        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.scale.weights * multipliers, forces)
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
@@ -100,7 +99,7 @@ class ImplicitDynamics:
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
         once chosen, are kept while what is left of the last of them is at least half of what it was then.
         """
-        comparable = (jacobian * self.model.coordinate_weights)[:, ~self.plant.motion.mask]
+        comparable = (jacobian * self.model.scale.coordinates)[:, ~self.plant.motion.mask]
         rank, chosen = self.plant.prepared.rank, self._chosen
         if chosen is not None and len(chosen) == rank and 2.0 * _least_left(comparable[chosen]) >= self._left:
             return chosen
@@ -165,7 +164,7 @@ class FirstOrderStep:
                 inverse = np.linalg.inv(np.eye(len(x)) - self._half * rates_by_states(interaction, at))
             change = inverse @ (x - begun - self._half * read_rates(interaction, at))
             x = x - change
-            if (np.abs(change) <= _ROUNDED * np.maximum(np.abs(x), np.abs(begun))).all():
+            if (np.abs(change) <= EXACT * np.maximum(np.abs(x), np.abs(begun))).all():
                 self._inverse[where, where] = inverse
                 return x
         return np.full(len(x), np.nan)

@@ -17,20 +17,20 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
+from titop.blocks.basics.tolerances import CENTRAL_STEP, ONE_SIDED_STEP
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
+from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.simulation.closed_states import ROUNDING, project
+from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
 
 #: Step of the one-sided differences by which efforts that depend on the state are differentiated, over what counts as one of
 #: coordinates and rates; of all derivatives only these are not exact, which costs Newton's method a little of its speed and the
 #: solution nothing.
-_DIFFERENCE = 1e-7
+_DIFFERENCE = ONE_SIDED_STEP
 #: Of central differences of the projection (radians, the system's size, and these a second).
-_STEP = 1e-6
+_STEP = CENTRAL_STEP
 
 
 class RateJacobian:
@@ -99,8 +99,8 @@ class RateJacobian:
         model = self.plant.model
         lengths = np.array([unit == "m" for unit in (*model.assembly.configuration_units, *model.assembly.coordinate_units)])
         steps = np.full(len(y), _STEP)
-        steps[: len(lengths)][lengths] *= model.size
-        ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in np.diag(steps)]
+        steps[: len(lengths)][lengths] *= model.scale.length
+        ends = [[project(self.plant, t, y + way, UTMOST).y for way in (step, -step)] for step in np.diag(steps)]
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 
     def _rates(self, t: float, q: Array, v: Array, y: Array) -> Array:
@@ -184,7 +184,7 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
 
     efforts, pushes = plant.loads(t, q, v)
     held, inertia = model.engine.dynamics.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
-    sizes = coordinate_sizes(model.assembly, inertia, model.size)
+    sizes = model.scale.coordinates_of(inertia)
     steps = _DIFFERENCE * sizes
     steps_v = steps * _typical_rate(sizes, inertia, v, np.abs(efforts) + np.abs(held))
     unlike = 1.0 + np.sqrt(2.0) * np.arange(model.nv) % 1.0

@@ -11,13 +11,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
-from titop.solvers.equilibrium.spinning import spin_findings
+from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion
@@ -35,7 +36,7 @@ from titop.solvers.simulation.trajectory import Trajectory
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
 #: The smallest relative tolerance that integrators take.
-_FINEST = 100 * float(np.finfo(float).eps)
+_FINEST = 100 * EPS
 
 
 def simulate(

@@ -21,11 +21,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, SAME
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.kernels.ports.guards import PARTS, exactness
 from titop.solvers.simulation.closed_states import (
     NEAR,
-    ROUNDING,
+    UTMOST,
     OnClosures,
     explain_trial,
     project,
@@ -41,13 +42,13 @@ _PROJECTING = (*EXPLICIT, "Radau")
 
 #: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
 #: below which no step ends.
-_LANDING = 1e-3
+_LANDING = NEGLIGIBLE
 #: Parts of a step that ended too near to a singular configuration that are tried in its place.
 _SHORTER = (0.95, 0.9, 0.8, 0.65)
 #: Steps next to a singular configuration that are shorter than this part of the whole time lead into it, not across.
-_STUCK = 1e-9
+_STUCK = SAME
 #: Over which part of a step rates of gaps are differences.
-_RATE = 1e-4
+_RATE = CLOSE
 
 
 def require_projecting(method: str) -> None:
@@ -178,7 +179,7 @@ class OdeStepper(Stepper):
         try:
             if self._is_constrained:
                 near = self.is_near()
-                return self.plant.rate(t, project(self.plant, t, np.ascontiguousarray(y), ROUNDING).y if near else y)
+                return self.plant.rate(t, project(self.plant, t, np.ascontiguousarray(y), UTMOST).y if near else y)
             self._derivative(dy, t, y, *self._arguments)
         except ConvergenceError:
             return np.full(len(y), np.nan)

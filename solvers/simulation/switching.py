@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import ROUNDING
 from titop.solvers.kernels.entries.gap_entries import lateness, look_at_ends, switch
 from titop.solvers.kernels.ports.guards import (
     BEFORE,
@@ -34,7 +35,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import LastStep
 
 #: Gaps that come beyond zero by less than this part of what they change by only touch it.
-_TOUCHING = 1e-12
+_TOUCHING = ROUNDING
 #: How often gaps are asked for a zero at most.
 _MOST = 200
 

@@ -31,4 +31,4 @@ def shared_derivatives(system: PackedSystem, actuated: Array, driven: Array, tab
 def nearest_motion(system: PackedSystem, second: bool) -> Any:
     """Return what finds velocities, or `second` rates, which keep loops closed."""
     kernel, model = system.kernel(closure_entries.nearest_motion).compiled, system.mechanism
-    return partial(kernel, system.loops(model.generic_rank), second, model.coordinate_weights, *system.bare.arrays)
+    return partial(kernel, system.loops(model.generic_rank), second, model.scale.coordinates, *system.bare.arrays)

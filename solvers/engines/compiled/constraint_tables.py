@@ -21,12 +21,12 @@ def constraint_coefficients(model: ClosedMechanism, rows: dict[str, int]) -> lis
     for loop in model.rigid_loops:
         closure = loop.closure.rows
         table = np.column_stack([closure.linear, closure.rotation, closure.aligned1, closure.aligned2, closure.offset])
-        weights = model.closure_weights[start : start + len(table), None]
+        weights = model.scale.weights[start : start + len(table), None]
         weighted = table * weights
         weighted[:, 9:12] = closure.aligned2
         result.append((rows[loop.closure.name], weighted))
         start += len(table)
-    for constraint, weight in zip(model.gear_constraints, model.closure_weights[start:], strict=True):
+    for constraint, weight in zip(model.gear_constraints, model.scale.weights[start:], strict=True):
         gear, coefficients = constraint.gear, np.zeros((1, 13))
         columns = np.array([layout.DRIVEN, layout.DRIVER, layout.OFFSET]) - layout.ALONG
         coefficients[0, columns] = weight, -weight * gear.ratio, weight * gear.offset

@@ -136,7 +136,7 @@ class CompiledDerivatives:
     def _changes_with_closures(
         self, system: PackedSystem, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
     ) -> tuple[Array, Array]:
-        q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._model.closure_weights
+        q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._model.scale.weights
         changes, rows = np.empty((3, self._nv, self._nv)), np.empty((4, len(weights), self._nv))
         kernel = system.kernel(closed_derivative_entries.inverse_slopes_with_closures)
         held = real_only(multipliers, "multipliers") / weights

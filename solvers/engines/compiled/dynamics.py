@@ -207,7 +207,7 @@ class CompiledDynamics:
 
     def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
         """Return the constraints from known twists, laws and accelerations: bias is with these."""
-        system, weights = self._system, self._model.closure_weights
+        system, weights = self._system, self._model.scale.weights
         error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
         loops = system.constraint_tables[0]
         closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)

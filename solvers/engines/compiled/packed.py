@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.overrides import built_in, overrides
-from titop.graph.checking.massless import massless_joint
+from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import NamedMechanism
@@ -101,9 +101,9 @@ class PackedSystem:
         self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
         if mechanism.is_constrained:
-            self.floats[0, layout.EXTENT] = mechanism.size
+            self.floats[0, layout.EXTENT] = mechanism.scale.length
         if assembly.loops:
-            self.floats[0, layout.REACH] = mechanism.reach
+            self.floats[0, layout.REACH] = mechanism.scale.reach
         for row, coefficients in constraint_coefficients(mechanism, tables.constraint_rows):
             self.floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self.laws = LawStages(tables)

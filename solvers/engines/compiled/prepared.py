@@ -104,7 +104,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
             return ()
         plain = self.model.plain_coordinates
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
-        return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
+        return precision, self.model.scale.coordinates, where, self.told, self._tree, self._loops
 
     def steps(
         self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
@@ -282,7 +282,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _closing(self) -> Any:
         """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
-        kernel, sizes = self._system.kernel(closed_stepping_entries.close_state).compiled, self.model.coordinate_weights
+        kernel, sizes = self._system.kernel(closed_stepping_entries.close_state).compiled, self.model.scale.coordinates
         return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:

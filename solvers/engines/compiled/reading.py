@@ -62,7 +62,7 @@ class Reading:
     def _on(self, tables: tuple[Array, ...]) -> Any:
         """Return the kernel that finds what constraints carry, on tables with room for closures."""
         kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._model.generic_rank
-        weights = np.ascontiguousarray(self._model.closure_weights)
+        weights = np.ascontiguousarray(self._model.scale.weights)
         return partial(kernel, self._table, self._frames, self._system.loops(rank), weights, *tables)
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:

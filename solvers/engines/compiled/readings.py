@@ -97,7 +97,7 @@ class CompiledReadings:
         return self._reading(rows)
 
     def _multiplier_row(self, constraint: int) -> Row:
-        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.closure_weights[constraint]))
+        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
 
     @cached_property
     def sensors(self) -> Reading | None:

@@ -16,10 +16,11 @@ from tests.solvers.scaled_systems import SI, UNITS, Units, pendulum_on_a_slider
 from tests.systems import KINDS, Array, add_random_loads, random_tree
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.mechanism.inputs import PortPush
+from titop.solvers.mechanism.scale import Scale
 from titop.solvers.model.reduction import reduction
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation import rate_jacobian
-from titop.solvers.simulation.closed_states import ROUNDING, project
+from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.rate_jacobian import RateJacobian, feedback_derivatives
 
@@ -206,7 +207,7 @@ def test_next_to_singular_configurations_states_are_projected() -> None:
     model, q, v = closed_four_bar(0.5, 5.0)
     plant, y = driven(model), np.concatenate([q, v])
     plant.prepared.rank = model.closure_rank(q)
-    expected = differences(lambda x: plant.rate(0.0, project(plant, 0.0, x, ROUNDING).y), y, np.eye(len(y)))
+    expected = differences(lambda x: plant.rate(0.0, project(plant, 0.0, x, UTMOST).y), y, np.eye(len(y)))
     size = np.abs(expected).max()
     # central differences of 1e-6 of the projection, whose curvature is of the order of one
     assert np.abs(RateJacobian(plant, lambda: True)(0.0, y) - expected).max() < 1e-6 * size
@@ -270,7 +271,7 @@ def feedback_is_right(units: Units) -> bool:
 
 def test_slopes_of_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(feedback_is_right(units) for units in [SI, *UNITS])
-    monkeypatch.setattr(rate_jacobian, "coordinate_sizes", lambda _, inertia, __: np.ones(len(inertia)))
+    monkeypatch.setattr(Scale, "coordinates_of", lambda _, inertia: np.ones(len(inertia)))
     monkeypatch.setattr(rate_jacobian, "_typical_rate", lambda *_: 1.0)
     assert [units for units in [SI, *UNITS] if feedback_is_right(units)] != [SI, *UNITS]
 

@@ -22,7 +22,7 @@ def test_coefficients_of_gears_say_the_relation(model: Any) -> None:
     """``w (driven - ratio driver) = w offset``."""
     rows = {name: at for name, at in model.engine.system.tables.constraint_rows.items()}  # noqa: C416
     found = dict(constraint_coefficients(model, rows))
-    weights = model.closure_weights[-len(model.gear_constraints) :]
+    weights = model.scale.weights[-len(model.gear_constraints) :]
     for constraint, weight in zip(model.gear_constraints, weights, strict=True):
         gear, row = constraint.gear, found[rows[constraint.gear.name]][0]
         columns = [layout.DRIVEN, layout.DRIVER, layout.OFFSET]
