@@ -51,13 +51,13 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
         raise ModelError(Finding("wrong-type", "prescribed", function, "functions of time", "give f(t) or a scipy spline"))
     if not hasattr(function, "derivative"):
         check_function("prescribed", function, "t")
-        return AskedMotion(function, where, sizes)
+        return FunctionMotion(function, where, sizes)
     check_knots(where, function, span)
     pieces = _pieces(function)
     if pieces is not None:
         return PiecewiseMotion(pieces, where, sizes)
     rate, second = function.derivative(1), function.derivative(2)
-    return AskedMotion(lambda t: (function(t), rate(t), second(t)), where, sizes, _knots(function))
+    return FunctionMotion(lambda t: (function(t), rate(t), second(t)), where, sizes, _knots(function))
 
 
 class Motion(ABC):
@@ -107,7 +107,7 @@ class Motion(ABC):
         return ModelError(Finding("bad-motion", self._where, value, expected, "return all three, or give a scipy spline"))
 
 
-class AskedMotion(Motion):
+class FunctionMotion(Motion):
     """A motion that a function says, asked once for each of the last times.
 
     Parameters
@@ -130,15 +130,15 @@ class AskedMotion(Motion):
         return self._knots
 
     def _rows(self, times: Sequence[float]) -> Array:
-        known, said = self._known, list[float]()
+        known, numbers = self._known, list[float]()
         if len(known) > _KEPT:
             known.clear()
         for t in times:
             row = known.get(t)
             if row is None:
                 row = known[t] = self._read(self._function(t))
-            said.extend(row)
-        return np.array(said).reshape(len(times), -1)
+            numbers.extend(row)
+        return np.array(numbers).reshape(len(times), -1)
 
     def _read(self, value: Any) -> Any:
         """Return the numbers that the function returned, copied: it may use its arrays again."""
@@ -203,8 +203,8 @@ def check_knots(where: str, function: Any, span: tuple[float, float]) -> None:
     """Refuse a spline whose knots do not cover the times `span`: it would be extrapolated."""
     knots = _knots(function)
     if knots is not None and (span[0] < knots[0] or span[1] > knots[-1]):
-        expected, found = f"knots from {span[0]:g} to {span[1]:g} s", f"knots from {knots[0]:g} to {knots[-1]:g} s"
-        raise ModelError(Finding("short-spline", where, found, expected, "give knots for all times"))
+        expected, covered = f"knots from {span[0]:g} to {span[1]:g} s", f"knots from {knots[0]:g} to {knots[-1]:g} s"
+        raise ModelError(Finding("short-spline", where, covered, expected, "give knots for all times"))
 
 
 def _knots(function: Any) -> Any:

@@ -108,14 +108,14 @@ def _spline_degree(spline: Any) -> tuple[Any, bool]:
     return math.inf, False
 
 
-def _low_degree(where: str, found: str, order: int) -> ModelError:
+def _low_degree(where: str, value: str, order: int) -> ModelError:
     smooth = order + 1 + order % 2
     expected = f"a spline of degree {order} at least, whose derivatives up to that order exist"
     advice = (
         "beyond its degree they are zero within pieces, and jump between these: "
         f"use make_interp_spline(times, values, k={smooth}), or ask for a lower order"
     )
-    return ModelError(Finding("low-degree", where, found, expected, advice))
+    return ModelError(Finding("low-degree", where, value, expected, advice))
 
 
 def rotation_coefficients(where: str, c: Array, sequence: str) -> Array:
@@ -188,8 +188,8 @@ def _of_quaternion(where: str, c: Array) -> Array:
     norms = np.sqrt(squared[0])
     worst = int(np.argmax(np.abs(norms - 1)))
     if not abs(norms[worst] - 1) <= TYPED:
-        found, advice = f"norm {norms[worst]:.9g}", "divide it by its norm, or give Euler angles"
-        raise ModelError(Finding("not-unit", where, found, "a unit quaternion (x, y, z, w)", advice))
+        value, advice = f"norm {norms[worst]:.9g}", "divide it by its norm, or give Euler angles"
+        raise ModelError(Finding("not-unit", where, value, "a unit quaternion (x, y, z, w)", advice))
     x, y, z, w = np.moveaxis(c, -1, 0)
 
     def twice(a: Array, b: Array) -> Array:
@@ -215,8 +215,8 @@ def _check_rotation(where: str, rotation: Array) -> None:
         order = int(np.argmax(worst > TYPED))
         which = "R^T R - 1" if order == 0 else f"derivative {order} of R^T R"
         advice = "return an orthogonal matrix at all times; entries interpolated one by one are none between the samples"
-        found = f"{which} of relative size {worst[order]:.1e}"
-        raise ModelError(Finding("not-orthogonal", where, found, "a rotation matrix", advice))
+        value = f"{which} of relative size {worst[order]:.1e}"
+        raise ModelError(Finding("not-orthogonal", where, value, "a rotation matrix", advice))
     if (np.linalg.det(rotation[0]) < 0).any():
         raise ModelError(Finding("left-handed", where, "determinant -1", "determinant +1", "swap or negate one axis"))
 

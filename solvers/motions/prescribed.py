@@ -44,7 +44,7 @@ class PrescribedMotion:
     ----------
     names : list of str
     mask : (nv,) bool array
-    moved : (nq,) bool array
+    mask_q : (nq,) bool array
 
     Raises
     ------
@@ -59,16 +59,16 @@ class PrescribedMotion:
         self.mask = coordinate_mask(self.names, model.assembly)
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self._in_a = slice(self._in_v.stop, self._in_v.stop + model.nv)
-        self.moved = np.zeros(model.nq, dtype=bool)
+        self.mask_q = np.zeros(model.nq, dtype=bool)
         self._parts: list[tuple[Motion, Array]] = []
         self._quaternions: list[tuple[str, int]] = []
         columns = np.arange(self._in_a.stop)
         for name, function in functions.items():
             q, v = self._where(model, name)
-            self.moved[q] = True
+            self.mask_q[q] = True
             motion = read_motion(f"prescribed[{name!r}]", function, (q.stop - q.start, v.stop - v.start), span)
-            own = np.concatenate([columns[self._in_q][q], columns[self._in_v][v], columns[self._in_a][v]])
-            self._parts.append((motion, own))
+            entries = np.concatenate([columns[self._in_q][q], columns[self._in_v][v], columns[self._in_a][v]])
+            self._parts.append((motion, entries))
             self._quaternions += [(name, start) for start in model.quaternions if q.start <= start < q.stop]
         self._time, self._row = math.nan, np.zeros((1, len(columns)))
         self._times, self._rows = np.zeros(0), np.zeros((0, len(columns)))
@@ -84,13 +84,11 @@ class PrescribedMotion:
         for name, (motion, _) in zip(self.names, self._parts, strict=True):
             times = motion.jumps()
             for t in times[(times > span[0]) & (times < span[1])][:1]:
-                found, expected = (
+                jump, expected = (
                     f"a velocity that jumps at t = {t:.6g} s",
                     "velocities without jumps, whose impulses are left out",
                 )
-                yield Finding(
-                    "jumping-motion", f"prescribed[{name!r}]", found, expected, "round it off, or take a cubic spline"
-                )
+                yield Finding("jumping-motion", f"prescribed[{name!r}]", jump, expected, "round it off, or take a cubic spline")
 
     def _contradictions(self, model: Model, span: tuple[float, float]) -> Iterator[Finding]:
         """Yield velocities and accelerations that are not the derivatives of what comes before them, at most of some times."""
@@ -104,19 +102,19 @@ class PrescribedMotion:
                 np.array([_change(model, order, *pair) for pair in zip(*ends, strict=True)]) / width
                 for ends, width in (((before, after), 2 * step), ((near_before, near_after), step))
             )
-            given = at[:, self._in_v if order == 1 else self._in_a]
-            allowed = _DISAGREEMENT * np.maximum(np.abs(narrow), np.abs(given)) + 10 * np.abs(wide - narrow)
-            off = np.abs(narrow - given) > allowed
+            returned = at[:, self._in_v if order == 1 else self._in_a]
+            allowed = _DISAGREEMENT * np.maximum(np.abs(narrow), np.abs(returned)) + 10 * np.abs(wide - narrow)
+            off = np.abs(narrow - returned) > allowed
             for k in np.flatnonzero(self.mask & (off.sum(axis=0) > len(times) // 2)):
                 row = int(np.argmax(off[:, k]))
-                found, where = f"{what} {given[row, k]:.6g}", f"prescribed motion of {model.coordinate_names[k]}"
+                value, where = f"{what} {returned[row, k]:.6g}", f"prescribed motion of {model.coordinate_names[k]}"
                 expected = f"{narrow[row, k]:.6g} at t = {times[row]:.6g} s, the derivative of what comes before it"
-                yield Finding("contradictory-motion", where, found, expected, "correct the function, or give a scipy spline")
+                yield Finding("contradictory-motion", where, value, expected, "correct the function, or give a scipy spline")
 
     def _all_at(self, model: Model, times: Array) -> Array:
         """Return configurations, velocities and accelerations at some times, neutral where nothing is prescribed."""
         rows = self._rows_at(times).copy()
-        rows[:, self._in_q] = np.where(self.moved, rows[:, self._in_q], model.neutral())
+        rows[:, self._in_q] = np.where(self.mask_q, rows[:, self._in_q], model.neutral())
         return rows
 
     @staticmethod
@@ -140,14 +138,14 @@ class PrescribedMotion:
         if not self._parts:
             return q, v
         row = self._row_at(t)
-        return np.where(self.moved, row[self._in_q], q), np.where(self.mask, row[self._in_v], v)
+        return np.where(self.mask_q, row[self._in_q], q), np.where(self.mask, row[self._in_v], v)
 
     def impose_rows(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """Return q (n, nq) and v (n, nv) with the prescribed entries at times t (n, s)."""
         if not self._parts:
             return q, v
         rows = self._rows_at(t)
-        return np.where(self.moved, rows[:, self._in_q], q), np.where(self.mask, rows[:, self._in_v], v)
+        return np.where(self.mask_q, rows[:, self._in_q], q), np.where(self.mask, rows[:, self._in_v], v)
 
     def accelerations(self, t: Array) -> Array:
         """Return accelerations (n, nv) at times t (n, s), zero where nothing is prescribed."""

@@ -81,12 +81,12 @@ def trajectory_series(
     times, highest = _read_times(t), _read_order(order) + 2
     if findings := sequence_findings("sequence", sequence):
         raise ModelError(findings)
-    given = _read_motions(m, read_mapping("motions", motions))
+    motions = _read_motions(m, read_mapping("motions", motions))
     q, rates = np.empty((len(times), m.nq)), np.empty((highest, len(times), m.nv))
     for block in m.assembly.blocks_with_coordinates:
-        own = {name: given[name] for name in (block.name, *_own_names(m, block)) if name in given}
+        functions = {name: motions[name] for name in (block.name, *_coordinate_names(m, block)) if name in motions}
         in_q, in_v = m.assembly.q_slices[block.name], m.assembly.v_slices[block.name]
-        q[:, in_q], rates[..., in_v] = _Reader(times, highest, sequence).block_motion(block, own)
+        q[:, in_q], rates[..., in_v] = _Reader(times, highest, sequence).block_motion(block, functions)
     v_series = np.ascontiguousarray(np.moveaxis(rates, 1, 0))
     return (q[0], v_series[0]) if np.ndim(t) == 0 else (q, v_series)
 
@@ -97,14 +97,14 @@ class _Reader:
     def __init__(self, times: Array, highest: int, sequence: str) -> None:
         self.times, self.highest, self.sequence = times, highest, sequence
 
-    def block_motion(self, block: Block, own: Mapping[str, Any]) -> tuple[Array, Array]:
+    def block_motion(self, block: Block, functions: Mapping[str, Any]) -> tuple[Array, Array]:
         """Return configurations (n, nq of the block) and the derivatives of its velocities (highest, n, nv of the block)."""
         if isinstance(block, Free):
-            return self._pose(block.name, own[block.name])
+            return self._pose(block.name, functions[block.name])
         if isinstance(block, Spherical):
-            q, spin = self._rotation(_where(block.name), own[block.name])[1:]
+            q, spin = self._rotation(_where(block.name), functions[block.name])[1:]
             return q, spin
-        columns = [self._numbers(name, function, block) for name, function in own.items()]
+        columns = [self._numbers(name, function, block) for name, function in functions.items()]
         derivatives = np.concatenate(columns, axis=-1)
         return derivatives[0], derivatives[1:]
 
@@ -151,7 +151,7 @@ def _where(name: str) -> str:
     return f"motions[{name!r}]"
 
 
-def _own_names(m: Model, block: Block) -> tuple[str, ...]:
+def _coordinate_names(m: Model, block: Block) -> tuple[str, ...]:
     """Return the names of a block's coordinates that have a function each: those of numbers."""
     names: tuple[str, ...] = m.coordinate_names[m.assembly.v_slices[block.name]]
     return () if isinstance(block, Free | Spherical) or names == (block.name,) else names
@@ -167,7 +167,7 @@ def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
     motions = dict(zip(today, motions.values(), strict=True))
     groups = {block.name for block, _, _ in m.plain_coordinates.others}
     for block in m.assembly.blocks_with_coordinates:
-        names, whole = _own_names(m, block), block.name in motions
+        names, whole = _coordinate_names(m, block), block.name in motions
         known += [block.name, *names]
         if block.name in groups and not isinstance(block, Free | Spherical):
             advice = "write the stack of its derivatives yourself"
@@ -218,5 +218,5 @@ def _pair(where: str, value: Any) -> tuple[Any, Any]:
 
 def _check_shape(where: str, derivatives: Array, size: int) -> None:
     if derivatives.shape[2:] != (size,):
-        found, expected = f"shape {derivatives.shape[2:]}", f"shape ({size},)" + (" or a number" if size == 1 else "")
-        raise ModelError(Finding("wrong-shape", where, found, expected, "return as many numbers at each time"))
+        shape, expected = f"shape {derivatives.shape[2:]}", f"shape ({size},)" + (" or a number" if size == 1 else "")
+        raise ModelError(Finding("wrong-shape", where, shape, expected, "return as many numbers at each time"))

@@ -97,7 +97,7 @@ class AlphaSolver(Stepper):
 
     def _others(self, later: float = 0.0) -> list[Array]:
         """Return states of the first order and of a controller, a time `later` (s)."""
-        return [part.x + later * part.rate for part in (self.node.own, self.node.control) if part is not None]
+        return [part.x + later * part.rate for part in (self.node.first_order, self.node.control) if part is not None]
 
     @property
     def begin(self) -> float:
@@ -125,7 +125,7 @@ class AlphaSolver(Stepper):
             s = (t - first.t) / last.h
             along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
             rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
-            pairs = (first.own, last.own), (first.control, last.control)
+            pairs = (first.first_order, last.first_order), (first.control, last.control)
             others = [_between(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
             return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *others])
 

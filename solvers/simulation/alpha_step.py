@@ -44,8 +44,8 @@ Factors = tuple[Array, Array]
 class Node(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed; `control` what a continuous controller has come to, `own` the
-    states of the first order.
+    `v_closed` is the velocity with which the loops stay closed; `control` are the states of a continuous controller, and what it
+    commands; `first_order` are the states of the first order.
     """
 
     t: float
@@ -57,7 +57,7 @@ class Node(NamedTuple):
     h: float
     jerk: Array | None
     control: Answer | None = None
-    own: FirstOrderStates | None = None
+    first_order: FirstOrderStates | None = None
 
 
 class AlphaSystem:
@@ -114,8 +114,8 @@ class AlphaSystem:
 
     def let_act(self, node: Node) -> None:
         """Let the states of the first order act that are reached."""
-        if node.own is not None:
-            self.plant.x = node.own.x
+        if node.first_order is not None:
+            self.plant.x = node.first_order.x
 
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
@@ -165,16 +165,16 @@ class Step:
         self.q0, self.a0 = node.q, node.a
         self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
         self.w0 = node.a + ratio * (node.w - node.a)
-        self.control, self.has_renewed, self.own = node.control, False, node.own
-        self.states = None if node.own is None else FirstOrderStep(plant, node.own, h)
+        self.control, self.has_renewed, self.first_order = node.control, False, node.first_order
+        self.first_order_step = None if node.first_order is None else FirstOrderStep(plant, node.first_order, h)
         if node.control is not None and isinstance(plant.loop, ContinuousLoop):
-            self.controller = TrapezoidalStep(plant.loop, plant, node.control.x, node.control.rate, h)
+            self.control_step = TrapezoidalStep(plant.loop, plant, node.control.x, node.control.rate, h)
             plant.answer = self.answer
         self.guess()
 
     def answer(self, t: float, q: Array, v: Array) -> Command:
         """Return what a controller commands where the step ends at such a state."""
-        self.control = self.controller.answer(t, q, v, self.a)
+        self.control = self.control_step.answer(t, q, v, self.a)
         return self.control.command
 
     def guess(self) -> None:
@@ -190,16 +190,16 @@ class Step:
         self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
         self.q, self.v = motion.impose(self.within, self.system.model.integrate(self.q0, self.increment), v)
-        if self.states is not None:
-            self.own = self.states.at(self.within, self.q, self.v)
+        if self.first_order_step is not None:
+            self.first_order = self.first_order_step.at(self.within, self.q, self.v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
         self.a = np.where(self.system.free, a, motion.acceleration(self.within))
 
     def residual(self) -> Residual:
         """Return what is left of the equations."""
         self.system.counts["evaluations"] += 1
-        if self.own is not None:
-            self.system.plant.x = self.own.x
+        if self.first_order is not None:
+            self.system.plant.x = self.first_order.x
         return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
@@ -325,9 +325,9 @@ class Step:
     def _first_order_error(self) -> float:
         """Return the error of states of the first order and of a controller beside tolerances, by their last three rates."""
         before, start = self.before, self.start
-        error = self._trapezoidal_error(before.own, start.own, self.own, self.states)
+        error = self._trapezoidal_error(before.first_order, start.first_order, self.first_order, self.first_order_step)
         if self.control is not None and len(self.control.x):
-            error = max(error, self._trapezoidal_error(before.control, start.control, self.control, self.controller))
+            error = max(error, self._trapezoidal_error(before.control, start.control, self.control, self.control_step))
         return error
 
     def _trapezoidal_error(self, before: Any, start: Any, end: Any, step: Any) -> float:
@@ -343,7 +343,7 @@ class Step:
         if self.control is not None:  # that of the state at the end, not of one before it
             self.answer(self.t, self.q, self.v)
         jerk = (self.w - self.w0) / self.h
-        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.own)
+        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.first_order)
 
 
 def tangent(model: Model, dq: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,24 +24,6 @@ from titop.solvers.simulation.gaps import Gaps
 
 #: More output times than these are worth a kernel for stacked states, which has to be compiled once.
 _MANY = 200
-
-
-class ActingRows(NamedTuple):
-    """What acts at n times, a row each.
-
-    Attributes
-    ----------
-    tau : (n, nv) array
-        All efforts that are not inputs.
-    u : (n, nu) array
-        Inputs; zero where there are none.
-    wrenches : dict of port name to (n, 6) array, N and N m
-        In the ports' frames.
-    """
-
-    tau: Array
-    u: Array
-    wrenches: dict[str, Array]
 
 
 class DrivenModel(Drive):
@@ -182,9 +164,10 @@ class DrivenModel(Drive):
         if self.is_driven:
             tau += self._drive(t, q, v)
 
-    def acting_rows(self, t: Array, y: Array, q: Array, v: Array) -> ActingRows:
+    def acting_rows(self, t: Array, y: Array, q: Array, v: Array) -> tuple[Array, Array, dict[str, Array]]:
         """Return what acts at times t (n, s), where states are y (n, ...): q (n, nq) and v (n, nv).
 
+        These are efforts (n, nv) that are not inputs; inputs (n, nu), zero where there are none; wrenches (n, 6) by port.
         Functions of the state are asked once for each time, in this order.
 
         Raises
@@ -196,20 +179,19 @@ class DrivenModel(Drive):
         wrenches = {port: np.tile(self.constant.get(port, np.zeros(6)), (n, 1)) for port in (*self.constant, *self.varying)}
         known = self.known(t)
         if known is not None:
-            tau, u = known
-            return ActingRows(tau, np.zeros((n, model.nu)) if u is None else u, wrenches)
-        acting = ActingRows(np.empty((n, model.nv)), np.zeros((n, model.nu)), wrenches)
+            return known[0], np.zeros((n, model.nu)) if known[1] is None else known[1], wrenches
+        tau, inputs = np.empty((n, model.nv)), np.zeros((n, model.nu))
         for k, instant in enumerate(t.tolist()):
             if self.loop is not None:
                 self.command = self.loop.command_at(self, instant, y[k])
-            acting.tau[k], u = self.efforts(instant, q[k], v[k]), self.inputs(instant, q[k], v[k])
+            tau[k], u = self.efforts(instant, q[k], v[k]), self.inputs(instant, q[k], v[k])
             if u is not None:
-                acting.u[k] = model.inputs.given(u)
+                inputs[k] = model.inputs.given(u)
             for port, wrench in self.varying.items():
-                acting.wrenches[port][k] = wrench.at(instant, q[k], v[k])
-            if not (all_finite(acting.tau[k]) and all_finite(acting.u[k])):
+                wrenches[port][k] = wrench.at(instant, q[k], v[k])
+            if not (all_finite(tau[k]) and all_finite(inputs[k])):
                 self.check_acting()
-        return acting
+        return tau, inputs, wrenches
 
     # -- accelerations and rates -------------------------------------------------------------------------------------------
 

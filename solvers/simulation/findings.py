@@ -81,9 +81,9 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
         beyond = -gaps - np.where(radii > 0, radii, deep)
         if len(gaps) and beyond.max() > 0:
             k = int(beyond.argmax())
-            found = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
+            depth = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
             expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {deep:.2g} m"
-            yield Finding("deep-contact", name, found, expected, "move it out, or it is thrown out")
+            yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
 
 
 def brief_impacts(model: Model, q: Array, v: Array, x: Array, step: float) -> Iterator[Finding]:
@@ -96,12 +96,12 @@ def brief_impacts(model: Model, q: Array, v: Array, x: Array, step: float) -> It
             and (shortest := min(_impact_time(model, loop, q[row], v[row], point) for row, point in hits))
             < _IMPACT_STEPS * step
         ):
-            found, expected = (
+            impact, expected = (
                 f"an impact of {shortest:.2g} s in steps of {step:.2g} s",
                 f"at least {_IMPACT_STEPS} steps an impact",
             )
             advice = f"take step={shortest / _IMPACT_STEPS:.1g}, or leave it out: steps then follow from rtol and atol"
-            yield Finding("brief-impact", name, found, expected, advice)
+            yield Finding("brief-impact", name, impact, expected, advice)
 
 
 def _impact_time(model: Model, loop: Loop, q: Array, v: Array, point: int) -> float:

@@ -24,12 +24,12 @@ from titop.solvers.model.prepared import PreparedDynamics
 
 #: What has stops, along coordinates: the others say where their ports are.
 _WITH_STOPS = (Joint, CoordinateLimits)
-#: Gaps that are said in Python (n), as a function of q and v.
+#: Gaps that Python finds (n), as a function of q and v.
 _Part = Callable[[Array, Array], Array]
 
 
 class Gaps:
-    """The gaps of all that switches: first those that compiled code knows, then those that are said in Python.
+    """The gaps of all that switches: first those that compiled code knows, then those that Python finds.
 
     Parameters
     ----------
@@ -90,16 +90,16 @@ class Gaps:
     def rows(self, q: Array, v: Array, step: float) -> tuple[Array, Array]:
         """Return the gaps (m, n) at stacked states and their rates, as they follow positions.
 
-        Rates of gaps that are said in Python are differences over a `step` (s).
+        Rates of gaps that Python finds are differences over a `step` (s).
         """
         if not self._parts:
             return self._known(q, v)
         ahead = [self._model.moved(*state) for state in zip(q, step * v, strict=True)]
-        now, then = (np.array([self._said(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
+        now, then = (np.array([self._in_python(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
         known = self._known(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
         return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])
 
-    def _said(self, q: Array, v: Array) -> Array:
+    def _in_python(self, q: Array, v: Array) -> Array:
         return np.concatenate([part(q, v) for part in self._parts])
 
     def _known(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -124,9 +124,9 @@ class Gaps:
             if count := len(self._of_block(block)(q, v)):
                 self._parts.append(self._of_block(block, count))
                 self.owners += [block.name] * count
-        if said := [entry for entry in of_interactions if entry not in self._stages]:
-            self._parts.append(self._said_by(said))
-            self.owners += [closure.name for _, closure, count in said for _ in range(count)]
+        if others := [entry for entry in of_interactions if entry not in self._stages]:
+            self._parts.append(self._of_interactions_in_python(others))
+            self.owners += [closure.name for _, closure, count in others for _ in range(count)]
         if self._compiled is None:
             return NO_GUARDS
         return self._compiled.guards(stops, [(k, count) for k, _, count in self._stages])
@@ -161,7 +161,7 @@ class Gaps:
         counted = [(k, closure, len(_read(closure, motions[k]))) for k, closure in switching]
         return [entry for entry in counted if entry[2]]
 
-    def _said_by(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
+    def _of_interactions_in_python(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
         def gaps(q: Array, v: Array) -> Array:
             motions = self._dynamics.target_motions(q, v)
             return np.concatenate([_read(closure, motions[k], count) for k, closure, count in interactions])

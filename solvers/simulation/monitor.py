@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from math import inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -110,9 +110,9 @@ class Pace:
             return
         if t - self._begun_at < _BINDING * self._bound * (steps() - self._first):  # something else makes them shorter
             return
-        found = f"{self._bound:.3g} s, which asks for {self._span / self._bound:.2g} steps over {self._span:.3g} s"
+        value = f"{self._bound:.3g} s, which asks for {self._span / self._bound:.2g} steps over {self._span:.3g} s"
         expected = f"steps that end: these will take {_duration(left)} more"
-        warn([Finding("many-steps", self._argument, found, expected, "lengthen it, or interrupt (Ctrl-C keeps what is there)")])
+        warn([Finding("many-steps", self._argument, value, expected, "lengthen it, or interrupt (Ctrl-C keeps what is there)")])
 
 
 class Chatter:
@@ -150,10 +150,10 @@ class Chatter:
         if not switches.any() or left < _LONG or here[3] - made > _BETWEEN * switches.sum():
             return
         self._has_told, most = True, int(np.argmax(switches))
-        found = f"{int(switches[most])} switches in {advanced:.2g} s, up to t = {t:.6g} s"
+        value = f"{int(switches[most])} switches in {advanced:.2g} s, up to t = {t:.6g} s"
         expected = f"one now and then: at this rate the simulation takes {_duration(left)} more"
         advice = "let the law change smoothly there, by a softer spring or dissipation, or give what it moves a mass"
-        warn([Finding("chattering", f"{self._owners[most]}.gaps", found, expected, advice)])
+        warn([Finding("chattering", f"{self._owners[most]}.gaps", value, expected, advice)])
 
 
 def _duration(seconds: float) -> str:
@@ -210,33 +210,19 @@ class StiffnessWatch:
         warn([Finding("stiff", "method", value, "an implicit method for a stiff system", f"take {others}")])
 
 
-class Fastest(NamedTuple):
-    """The fastest of what is integrated.
+def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, bool]:
+    """Return the fastest of what is integrated, of rate zero where there is no Jacobian.
 
-    Attributes
-    ----------
-    rate : float
-        Size of the largest eigenvalue (1/s).
-    name : str
-        The coordinate that has most of it.
-    creeps : bool
-        Whether it decays more than it oscillates.
+    That is the size of the largest eigenvalue (1/s), the coordinate that has most of it, and whether it decays more than it
+    oscillates.
     """
-
-    rate: float
-    name: str
-    creeps: bool
-
-
-def fastest_motion(plant: DrivenModel, t: float, y: Array) -> Fastest:
-    """Return the fastest of what is integrated; of rate zero where there is no Jacobian."""
     from titop.solvers.simulation.rate_jacobian import RateJacobian  # imports scipy
 
     model = plant.model
     try:
         jacobian = RateJacobian(plant)(t, y)
     except (ModelError, ConvergenceError):
-        return Fastest(0.0, "", False)
+        return 0.0, "", False
     values, right = np.linalg.eig(jacobian)
     k = int(np.abs(values).argmax())
     left = np.linalg.lstsq(right, np.eye(len(y)), rcond=None)[0][k]
@@ -244,4 +230,4 @@ def fastest_motion(plant: DrivenModel, t: float, y: Array) -> Fastest:
     at = int(shares.argmax())
     names = *model.coordinate_names, *model.state_names
     name = names[at] if at < len(names) else "the controller's states"
-    return Fastest(float(np.abs(values[k])), name, bool(abs(values[k].real) > abs(values[k].imag)))
+    return float(np.abs(values[k])), name, bool(abs(values[k].real) > abs(values[k].imag))

@@ -229,12 +229,11 @@ def _collect(plant: DrivenModel, solution: Solution, events: Mapping[str, Watche
         before = t < end
         t, y = np.append(t[before], end), np.vstack([y[before], state])
     q, v = plant.split_rows(t, y)
-    acting, x = plant.acting_rows(t, y, q, v), y[:, plant.in_x]
-    u = model.inputs.joined(acting.u, x) if model.nx else acting.u
-    a, tau = plant.dynamics_rows(t, q, v, acting.tau, u, acting.wrenches)
+    (tau, u, wrenches), x = plant.acting_rows(t, y, q, v), y[:, plant.in_x]
+    a, tau = plant.dynamics_rows(t, q, v, tau, model.inputs.joined(u, x) if model.nx else u, wrenches)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
     times = {name: np.array(event.times) for name, event in events.items()}
-    return Trajectory(model, t, q, v, a, tau, acting.u, acting.wrenches, times, history, statistics, x)
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, times, history, statistics, x)
 
 
 def _read_method(method: Any) -> str | GeneralizedAlpha:
