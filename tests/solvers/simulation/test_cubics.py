@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from titop.solvers.simulation.cubics import Ends
+from titop.solvers.simulation.switching import Ends
 
 
 def through(curve: Polynomial, begin: float, end: float) -> Ends:
