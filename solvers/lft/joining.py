@@ -99,6 +99,7 @@ def interaction(joined: Joined, state: NominalState, u: Array | None, uncertaint
 
     def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
         changed = changing.at(values)
+        assert isinstance(changed, Interaction)
         step = stepping(changed)
         slopes = load_derivatives(changed, motion, step)
         driven = np.hstack([step(lambda x: _loads(changed, motion._replace(u=x)), motion.u), loads_by_states(changed, motion)])
