@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import titop as tt
-from titop.solvers.engines.compiled.program_codes import interaction_codes, program_codes
+from titop.solvers.engines.compiled.law_kinds import interaction_codes, program_codes
 
 #: Prints which programs a process derives before its first answers, given a bulk modulus.
 SCRIPT = """
