@@ -44,7 +44,7 @@ Factors = tuple[Array, Array]
 class Node(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed; `control` are the states of a continuous controller, and what it
+    `v_closed` is the velocity with which the loops stay closed; `control` the states of a continuous controller, and what it
     commands; `first_order` are the states of the first order.
     """
 
