@@ -93,8 +93,8 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.state_space import invert_channels as invert_channels
-from .solvers.model.contacts import Contacts as Contacts
 from .solvers.model.model import Model as Model
+from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import Samples as Samples
 from .solvers.monte_carlo import monte_carlo as monte_carlo
 from .solvers.motions.trajectory_series import trajectory_series as trajectory_series

@@ -199,6 +199,14 @@ class Joint(Block):
             return efforts
         return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
 
+    def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
+        """See `BlockLaw.law_slopes`; of plain coordinates without friction and stops these are stiffness and damping."""
+        if not self._is_plain or self._has_stops or self.friction[:, :2].any():
+            return super().law_slopes(q, v, twist, x)
+        nothing = np.zeros((6, self.nv))
+        by_q, by_v = (np.vstack([nothing, matrix]) for matrix in (self.stiffness, self.damping))
+        return by_q, by_v, np.zeros((6 + self.nv, 6))
+
     def gaps(self, motion: TargetMotion) -> Array:
         """Return the distances (k, m or rad) from the stops."""
         return stop_gaps(self.limit_numbers, motion.q) if self._has_stops else np.zeros(0)

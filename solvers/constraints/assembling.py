@@ -15,6 +15,7 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CLOSED, EPS, FEW_ROUNDINGS, LOOSE_RANK
 from titop.solvers.constraints.following import following
+from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 from titop.solvers.constraints.open_loops import open_loops, refuse_flipped
@@ -46,6 +47,21 @@ def assembled(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     return closed_configuration(model, q, fixed)
 
 
+def follow_drivers(model: ClosedMechanism, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
+    """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
+    if not model.gear_constraints:
+        return x
+    driven = [gear for gear in model.gear_constraints if not fixed[gear.driven[1]]]
+    x = x.copy()
+    for _ in driven:  # a driver may itself be driven
+        before = x.copy()
+        for gear in driven:
+            follow(gear, x)
+        if np.array_equal(x, before):
+            break
+    return x
+
+
 def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
 
@@ -63,7 +79,7 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
             break
         step = _newton_step(model, rows, ~fixed)
         for halving in range(_HALVINGS):
-            trial = model.integrate(q, step / 2**halving)
+            trial = model.moved(q, step / 2**halving)
             trial_rows = model.engine.dynamics.constraints(trial, np.zeros(model.nv))
             if np.linalg.norm(model.scale.weights * trial_rows.error) < np.linalg.norm(error):
                 break
@@ -101,12 +117,12 @@ def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Ar
     gears = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
     leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - model.gear_count :])).basis
     for k in np.flatnonzero(model.angular_coordinates & ~fixed & (moves != 0.0)):
-        away = model.difference(guess, q)
+        away = model.apart(guess, q)
         turns = np.round(away[k] / (2 * np.pi))
         if not turns:
             continue
-        trial = model.integrate(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
-        is_nearer = np.abs(model.difference(guess, trial)).sum() < np.abs(away).sum()
+        trial = model.moved(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
+        is_nearer = np.abs(model.apart(guess, trial)).sum() < np.abs(away).sum()
         errors = model.engine.dynamics.constraints(trial, np.zeros(model.nv)).error
         if is_nearer and np.abs(model.scale.weights * errors).max() < closed_within(model, trial):
             q = trial
@@ -213,20 +229,25 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
     ConvergenceError
         If none is found; names the loop that stayed open from the neutral configuration.
     """
-    rng, first_error, bodies = np.random.default_rng(0), None, model.own_coordinates
+    rng, first_error, bodies = np.random.default_rng(0), None, model.deformations
     widths = np.pi * model.scale.coordinates
     steps = [rng.uniform(-widths, widths) * min(1.0, k / _WIDENING) for k in range(_GUESSES)]
-    for step in steps if 0 < len(bodies) < model.nv else ():
+    for step in steps if bodies.any() and not bodies.all() else ():
         try:
-            return model.assemble(model.integrate(model.neutral(), np.where(model.deformations, 0.0, step)), bodies)
+            return _assembled_from(model, np.where(bodies, 0.0, step), bodies)
         except ConvergenceError:
             pass
     for step in steps:
         try:
-            return model.assemble(model.integrate(model.neutral(), step))
+            return _assembled_from(model, step, np.zeros(model.nv, dtype=bool))
         except ConvergenceError as error:
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
+
+
+def _assembled_from(model: ClosedMechanism, step: Array, fixed: Array) -> Array:
+    """Return the closed configuration next to a step from the neutral one."""
+    return assembled(model, follow_drivers(model, model.moved(model.neutral(), step), fixed, GearConstraint.follow), fixed)
 
 
 def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
@@ -237,7 +258,7 @@ def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
     widths = np.pi * model.scale.coordinates
     step = rng.uniform(-widths, widths)
     still = model.deformations & (not model.deformations.all())
-    return model.integrate(model.neutral(), np.where(still, 0.0, step))
+    return model.moved(model.neutral(), np.where(still, 0.0, step))
 
 
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:

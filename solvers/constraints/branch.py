@@ -121,7 +121,7 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
 
 
 def _sizes_by_effect(model: ClosedMechanism, comparable: Array) -> Array:
-    """Return what counts as one of each coordinate (nv): what moves the constraints by one of those that are no angles or lengths.
+    """Return what counts as one of each coordinate (nv): of other ones than angles and lengths what moves constraints by one.
 
     Zero where these do not move the constraints.
     """
@@ -141,7 +141,7 @@ def moved_aside(model: ClosedMechanism, q: Array, comparable: Array, rank: int, 
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
-    trial = model.integrate(q, _ASIDE / largest * motion)
+    trial = model.moved(q, _ASIDE / largest * motion)
     try:
         return closed_configuration(model, trial, np.zeros(model.nv, dtype=bool))
     except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act

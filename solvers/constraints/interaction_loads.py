@@ -138,6 +138,6 @@ def write_input_columns(model: ClosedMechanism, inputs: Inputs, q: Array, matrix
     loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
     for name, columns in inputs.acting:
         without = interaction_efforts(model, loops[name], q, resting)
-        count, size = columns.stop - columns.start, 2.0 ** np.frexp(np.abs(without).max(initial=0.0))[1]
+        count, size = columns.stop - columns.start, max(1.0, 2.0 ** np.frexp(np.abs(without).max(initial=0.0))[1])
         for k, unit in enumerate(np.eye(count, count + len(loops[name].closure.state_names)), start=columns.start):
             matrix[:, k] = (interaction_efforts(model, loops[name], q, resting, size * unit) - without) / size

@@ -152,7 +152,7 @@ class ContinuousLoop(ControlLoop):
         nc = len(acting)
         by_command = by_tau @ self._inputs.efforts(model, q) * acting
         whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])
-        change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied(nv))
+        change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied)
         outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
         y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
         command_by_state = K.D @ self._from_y @ y_by_state  # outputs that a command changes at once have no part in D

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.control.controllers import Controller, ScheduledController, sampled
+from titop.solvers.control.controllers import Controller, ScheduledController, discretise
 from titop.solvers.signals.signal_tables import SignalTable, check_names
 
 #: Head of the names of references.
@@ -89,7 +89,7 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
 
 def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is continuous."""
-    K = sampled(K, sample_time)
+    K = discretise(K, sample_time)
     A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, wiring.from_y, wiring.from_r
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
@@ -137,8 +137,8 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
         if len(labels) < count:  # python-control keeps one of those that are named alike
-            found, expected = ", ".join(labels), f"{count} names that differ"
-            raise ModelError(Finding("duplicate-name", f"controller.{what}_labels", found, expected, "rename the signals"))
+            got, expected = ", ".join(labels), f"{count} names that differ"
+            raise ModelError(Finding("duplicate-name", f"controller.{what}_labels", got, expected, "rename the signals"))
     separate = any(_reference_of(label, measured) for label in K.input_labels)
     inputs: list[str] = []
     references: list[str] = []

@@ -130,7 +130,7 @@ class ScheduledController:
         if not is_state_space(K):
             raise ModelError(Finding("wrong-type", where, K, "a control.StateSpace", "return control.ss(...)"))
         refuse_not_finite(where, K)
-        K = sampled(K, self.sample_time)
+        K = discretise(K, self.sample_time)
         for what in ("nstates", "state_labels", "input_labels", "output_labels") if like is not None else ():
             found, expected = getattr(K, what), getattr(like, what)
             if found != expected:
@@ -139,7 +139,7 @@ class ScheduledController:
         return K
 
 
-def sampled(K: Any, sample_time: float) -> Any:
+def discretise(K: Any, sample_time: float) -> Any:
     """Return a state space in discrete time: itself if it is, else its samples by Tustin's rule.
 
     Raises

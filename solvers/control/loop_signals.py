@@ -117,7 +117,7 @@ class References:
             self._functions.append((entry, _function_of_time(f"reference[{key!r}]", value, times, ())))
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def specified(self) -> tuple[str, ...]:
         """Names of those that are not at rest."""
         chosen = np.zeros(len(self.names), dtype=bool)
         for entry, _ in self._functions:

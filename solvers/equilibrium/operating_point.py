@@ -86,7 +86,7 @@ class OperatingPoint:
             value = getattr(self, name)
             values[name] = np.zeros(model.nv) if value is None else read_state(name, value, model.coordinate_names)
         values["u"] = None if self.u is None else model.inputs.read(self.u)
-        values["x"] = model.inputs.read_states(self.x)
+        values["x"] = np.zeros(0) if self.x is None and not model.nx else model.inputs.read_states(self.x)
         if self.wrenches is not None:
             object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
         for name, value in values.items():
@@ -97,17 +97,9 @@ class OperatingPoint:
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
-    def with_findings(
-        self,
-        unknowns: tuple[str, ...],
-        rank: int,
-        free: tuple[str, ...] = (),
-        overdetermined: tuple[str, ...] = (),
-        negative: int | None = None,
-    ) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search for it found out."""
-        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined, "negative": negative}
-        return self._like(self.__dict__ | words)
+    def with_findings(self, **findings: Any) -> OperatingPoint:
+        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        return self._like(self.__dict__ | findings)
 
     @staticmethod
     def _like(members: Mapping[str, Any]) -> OperatingPoint:
@@ -123,8 +115,9 @@ class OperatingPoint:
         ------
         ModelError
         """
-        cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
-        refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
+        if self.model.is_constrained:
+            cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
+            refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
     @property
     def driving(self) -> Array | None:
@@ -309,7 +302,7 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
-    if axes_of(point) == 1:
+    if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:
         return OperatingPoint(model, point)
     raise ModelError(
         Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")

@@ -19,7 +19,7 @@ from titop.solvers.equilibrium.settling import Settling, can_settle, raise_loads
 from titop.solvers.equilibrium.stiffness import stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with_dependents
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 
 #: Newton steps under the full load before it is raised in steps.
 _DIRECT = 25

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import split_end
+from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
+from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
@@ -24,9 +25,6 @@ from titop.solvers.lft.loops import LinearLoop, Rows, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, FrameStep, Own, OwnMotion, Rest, Rotate, Shift, Turn, UncertainOwn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
-
-#: By how much ports may differ that do not depend on a parameter, and those that do not on a coordinate; see `PortMotion`.
-_SAME, _SAME_COORDINATE = 1e-12, 1e-9
 
 
 class Leg(NamedTuple):
@@ -130,10 +128,11 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
     block, uncertainty = changing.block, changing.uncertainty
     if port not in block.ports:
         return []
+    if is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain):  # type: ignore[attr-defined]
+        shaping = block.geometric_fields  # type: ignore[attr-defined]
+        if not any(parts_of(name)[1] in shaping for name in changing.names):
+            return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     moving = moving_names(changing, port, q)
-    elementary = is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain)  # type: ignore[attr-defined]
-    if elementary and not moving:
-        return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     refuse_moving_port(block, port, q, OwnCoordinates.of([*names.values()], uncertainty))
     rotation, position = block.pose(port, q)
     moved = uncertainty.vector(position_names(f"{block.name}.{port}"), position)
@@ -210,7 +209,7 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -
         if end == "q":
             moved[k] = own.uncertainty.values_at({uncertain.name: 0.7})[path]
         after = PortMotion(*block.pose(port, moved), block.motion_subspace(port, moved))
-        if end == "v" or before.differs(after, size, _SAME_COORDINATE):
+        if end == "v" or before.differs(after, size, SAME):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
             raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))
 
@@ -229,7 +228,7 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)
-        if before.differs(after, changing.uncertainty.point.model.scale.length, _SAME):
+        if before.differs(after, changing.uncertainty.point.model.scale.length, EXACT):
             names.append(name)
     return names
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import split_end
+from titop.blocks.basics.paths import owner_of, split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
@@ -22,15 +23,10 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import GAIN
 from titop.solvers.lft.polynomials import Polynomial
+from titop.solvers.model.model import Model
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
-
-#: What rounding leaves of a nominal value in the middle of its range, in parts of the larger of its size and half the range.
-_LAST_DIGITS = 4 * float(np.finfo(float).eps)
-
-#: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
-FIT = 1e-4
 
 #: Last parts of names of coordinates, rates and inputs.
 _ANGLE, _RATE, _INPUT = "q", "v", "u"
@@ -86,7 +82,7 @@ class Uncertain(NamedTuple):
     def middle(self) -> float:
         """Where deltas are zero, on the scale on which what enters goes from -1 to 1; zero where that is rounding."""
         scaled, first = self._scaled(self.block.centre), self.members[0]
-        last_digits = _LAST_DIGITS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
+        last_digits = 4 * EPS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
         return scaled if abs(scaled) > last_digits else 0.0
 
     def values(self, value: float) -> dict[str, float]:
@@ -175,6 +171,21 @@ class Uncertainty:
                 result[member.path] = member.at(deltas.get(uncertain.name, 0.0), uncertain.block.part)
         return result
 
+    def of_block(self, name: str) -> list[str]:
+        """Return the names that are parameters of a block, in its order."""
+        return [path for path in self.known if path in self._by_path and owner_of(path) == name and ".placement." not in path]
+
+    def model_at(self, values: Mapping[str, float]) -> Model:
+        """Return the model with some values by path.
+
+        Raises
+        ------
+        ModelError
+            As `Model.with_parameters`.
+        """
+        changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
+        return self.point.model.changed(changed)[0] if changed else self.point.model
+
     def model_values(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return those of some values by path that are parameters of the model, and those that follow from them."""
         result = {path: value for path, value in values.items() if path in self.known}
@@ -234,7 +245,8 @@ class Uncertainty:
 
     def _read_fits(self, fits: Any) -> dict[str, float]:
         """Return the tolerance of each delta that may be fitted."""
-        given = dict.fromkeys((fits,) if isinstance(fits, str) else fits, FIT) if not isinstance(fits, Mapping) else dict(fits)
+        names = (fits,) if isinstance(fits, str) else fits
+        given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
             found = self.at(self._today(name))

@@ -186,7 +186,7 @@ def _matrices(
     outputs = []
     own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
     for port in (*ports, *loaded):
-        turned = _turned(port.turning, port.onto @ xi + port.subspace @ dq)
+        turned = _turning_wrench(port.turning, port.onto @ xi + port.subspace @ dq)
         law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_derivatives(port, port.wrench) @ dq
     for port, applied in zip(ports, wrenches, strict=True):
         law -= np.hstack([port.onto, port.subspace]).T @ applied
@@ -232,7 +232,7 @@ def _transport_derivatives(port: PortState, wrench: Array) -> Array:
     return np.array(columns).reshape(len(columns), 6 + len(columns)).T
 
 
-def _turned(wrench: Array, moved: Array) -> Array:
+def _turning_wrench(wrench: Array, moved: Array) -> Array:
     """Return the change of minus an external wrench of inertial direction, in the port's frame, when the port moves."""
     return -np.vstack([skew(wrench[:3]) @ moved[3:], skew(wrench[3:]) @ moved[3:]])
 

@@ -141,7 +141,7 @@ class Follower:
         strides = self._strides_along(way)
         try:
             for k in range(1, strides + 1):
-                placed = self._placed(q, goal if k == strides else begin + way * (k / strides))
+                placed = self._place(q, goal if k == strides else begin + way * (k / strides))
                 closed = self._dynamics.closed(placed, v, ROUNDING)
                 q = closed.q
         except ConvergenceError as error:
@@ -157,7 +157,7 @@ class Follower:
             return 1
         return int(np.ceil(np.abs(lengths).max()))
 
-    def _placed(self, q: Array, x: Array) -> Array:
+    def _place(self, q: Array, x: Array) -> Array:
         """Return q with the independent coordinates displaced by x from the origin, the others as they are."""
         states, whole, placed = self._states, self._whole, q.copy()
         if self._in_plain is not None:

@@ -193,7 +193,7 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
     else:
         by_input = B[:, :, [channel.entry for channel in system_inputs.channels]]
     tau = np.array([point.tau for point in points])
-    return LinearMotion(a, tau, A, by_input, np.zeros((nv, 2 * nv)), system_inputs.applied(nv), B)
+    return LinearMotion(a, tau, A, by_input, np.zeros((nv, 2 * nv)), system_inputs.applied, B)
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:
@@ -206,8 +206,8 @@ def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Arra
         imposed = system_inputs.accelerations(model, q, v, point.tau, wrenches, u)
     a, tau = model.hybrid_dynamics(q, v, point.tau, imposed, names, wrenches, u)
     derivatives = model.hybrid_dynamics_derivatives(q, v, point.tau, imposed, names, wrenches, u)
-    loads, motions, applied = system_inputs.loads(model, q, v, u), system_inputs.motions(nv), system_inputs.applied(nv)
-    efforts = applied + loads
+    loads, motions = system_inputs.loads(model, q, v, u), system_inputs.motions
+    efforts = system_inputs.applied + loads
     A = np.block([[-model.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
     B = np.vstack([np.zeros_like(efforts), derivatives.da_dtau @ efforts + derivatives.da_da @ motions])
     by_input = derivatives.dtau_dtau @ efforts + derivatives.dtau_da @ motions - loads
@@ -240,12 +240,12 @@ def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs:
     for k, moves, turns in zip(held, moving, turning, strict=True):
         name = model.coordinate_names[k]
         if moves:
-            found, advice = (
+            got, advice = (
                 f"{name} moves",
                 f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]",
             )
         elif turns:
-            found, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
+            got, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
         else:
             continue
-        raise ModelError(Finding("held-moves", "hold", found, "coordinates at rest", advice))
+        raise ModelError(Finding("held-moves", "hold", got, "coordinates at rest", advice))

@@ -276,7 +276,7 @@ def kept_states(
     names = [signals[k].path for k in states[kept]]
     outputs = [signal.path for signal in ends.output_signals]
     rows = matrices[0][:, kept], matrices[1]
-    depends, open_ = (list(parts) for parts in zip(*(_judged(part, out) for part in rows), strict=True))
+    depends, open_ = (list(parts) for parts in zip(*(_judge(part, out) for part in rows), strict=True))
     again = np.flatnonzero(open_[0].any(axis=(1, 2)) | open_[1].any(axis=(1, 2)))
     if again.size:
         others = [(A[:, kept], C) for A, C in nearby(again)]
@@ -295,7 +295,7 @@ def kept_states(
     return kept
 
 
-def _judged(rows: Array, out: Array) -> tuple[Array, Array]:
+def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
     """Return which entries of omitted columns are dependences, and which have to be looked at again."""
     sizes = np.abs(rows)
     beside = sizes.max(axis=2, keepdims=True, initial=0.0)

@@ -127,7 +127,7 @@ class LPVModel:
         ModelError
             For unknown or missing parameters, outside the points, and where a neighbouring point has no equilibrium.
         """
-        numbers = self._interpolated(rho, values)
+        numbers = self._interpolate(rho, values)
         return named_system([numbers[name] for name in _MATRICES], self.states, self.inputs, self.outputs, self.name)
 
     def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
@@ -143,7 +143,7 @@ class LPVModel:
         ModelError
             As `at`.
         """
-        numbers = self._interpolated(rho, values)
+        numbers = self._interpolate(rho, values)
         return {name: numbers[name] for name in (*_TRIMS, *(["x"] if self.own_states else []))}
 
     @property
@@ -153,7 +153,7 @@ class LPVModel:
         found = [k for k, name in enumerate(names) if name.endswith(f".{own[0]}")]
         return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in own)]
 
-    def _interpolated(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
+    def _interpolate(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
         around, result, over = self._between(point), {}, len(self.shape)
         if around is not None:

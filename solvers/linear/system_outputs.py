@@ -173,7 +173,7 @@ def _function_derivatives(
     along = reaches(at.model, at.q)
     along = np.where(along > BALANCED * whole, along, whole)
     rows = np.abs(np.vstack([change.q, *changes[1:]]))
-    sizes = np.concatenate([along, *_noticed(at, along, rows[: len(along)], np.abs(change.a), actuators)])
+    sizes = np.concatenate([along, *_noticeable(at, along, rows[: len(along)], np.abs(change.a), actuators)])
 
     def of_column(column: int) -> list[_Difference]:
         starts = [_first_step(each, rows[: len(each), column]) for each in (sizes, whole)]
@@ -209,7 +209,7 @@ def _first_step(sizes: Array, moved: Array) -> float:
     return DIFFERENCE_STEP * (float((sizes[known] / moved[known]).min()) if known.any() else 1.0)
 
 
-def _noticed(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Array) -> tuple[Array, Array, Array]:
+def _noticeable(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Array) -> tuple[Array, Array, Array]:
     """Return the sizes of rates (nv), accelerations (nv) and inputs (nu), zero of those that are errors of an equilibrium.
 
     Parameters

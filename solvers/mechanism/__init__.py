@@ -3,7 +3,7 @@
 - `coordinates`: names and configurations; `plain_coordinates`: which of them are numbers; `configuration_series`: along a
   motion, with time derivatives;
 - `shared`: what is found once for all models of a structure;
-- `fast_path`: from a user's call straight into a kernel;
+- `kernel_calls`: what all calls of kernels share;
 - `scale`: what counts as one of lengths, coordinates, constraints, and in any unit;
 - `inputs`: of actuators, blocks and interactions; `port_motion`: the motion of a port;
   `euler_angles`: of rotations;

@@ -178,7 +178,7 @@ class Box:
         half = np.full(len(self.structure.blocks), self.radius)
         half[list(self.structure.real)] = cell.half
         scale = np.repeat(half, [block.columns for block in self.structure.blocks])
-        local = self.system.closed(self.structure.real_matrix(cell.middle)).scaled(scale)
+        local = self.system.close_loop(self.structure.real_matrix(cell.middle)).scale(scale)
         proof = sweep(self.centres, local, 1.0, tolerance=0.02, progress=False, known=cell.known)
         shares = cell.half / self.radius
         if not proof.proved and proof.worst is not None:

@@ -114,7 +114,7 @@ def _samples(M: Array, structure: Structure, radius: float, rng: np.random.Gener
     toward = _SAMPLES // 2
     box[:toward] = radius * rng.uniform(size=(toward, 1)) * rng.choice((-1.0, 1.0), (toward, n))
     rows, columns = structure.entries(structure.real)
-    values = np.linalg.eigvals(M[np.ix_(rows, columns)] * _repeated(structure, box))
+    values = np.linalg.eigvals(M[np.ix_(rows, columns)] * _at_entries(structure, box))
     with np.errstate(divide="ignore", invalid="ignore"):
         places = (1 / values).real
     near = (places[:, :, None] * box[:, None]).reshape(-1, n)
@@ -231,7 +231,7 @@ def worst_complex(M: Array, structure: Structure, reals: Array, rng: np.random.G
         Of the vectors with which iterations begin.
     """
     free = [k for k in range(len(structure.blocks)) if k not in structure.real]
-    closed = _closed(M, structure, free, reals)
+    closed = _close_real(M, structure, free, reals)
     own = Structure.of([structure.blocks[k] for k in free])
     places = list(zip(own.blocks, own.w, own.z, strict=True))
     back = closed.conj().swapaxes(1, 2)
@@ -260,12 +260,12 @@ def worst_complex(M: Array, structure: Structure, reals: Array, rng: np.random.G
     return WorstComplex(1 / sizes, deltas)
 
 
-def _closed(M: Array, structure: Structure, free: list[int], reals: Array) -> Array:
+def _close_real(M: Array, structure: Structure, free: list[int], reals: Array) -> Array:
     """Return M (k, columns of z, rows of w) of the free blocks with the real ones held."""
     if not structure.real:
         return np.tile(M, (len(reals), 1, 1))
     (rows, columns), (held_rows, held_columns) = structure.entries(free), structure.entries(structure.real)
-    numbers = _repeated(structure, reals)
+    numbers = _at_entries(structure, reals)
     loop = np.eye(len(held_rows)) - M[np.ix_(held_rows, held_columns)] * numbers
     into, out = M[np.ix_(held_rows, columns)], M[np.ix_(rows, held_columns)] * numbers
     try:
@@ -274,7 +274,7 @@ def _closed(M: Array, structure: Structure, free: list[int], reals: Array) -> Ar
         return M[np.ix_(rows, columns)] + out @ np.linalg.pinv(loop) @ into
 
 
-def _repeated(structure: Structure, reals: Array) -> Array:
+def _at_entries(structure: Structure, reals: Array) -> Array:
     """Return values (k, real blocks) of the real blocks at each of their entries (k, 1, entries)."""
     return np.repeat(reals, [structure.blocks[k].repetitions for k in structure.real], axis=1)[:, None]
 

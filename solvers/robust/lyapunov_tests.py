@@ -16,7 +16,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
-from titop.solvers.robust.structure import balanced
+from titop.solvers.robust.structure import balance
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, middle_rate, read_loop
 from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily
 
@@ -102,23 +102,23 @@ class LyapunovTest:
 
     def unstable(self, factor: float) -> dict[str, float]:
         """Return the parameters of the most unstable member, empty if none is known."""
-        members = self.family.scaled(factor).tested()
+        members = self.family.with_ranges(factor).all_members()
         growth = abscissa(members.A)
         worst = int(growth.argmax())
         return self.family.values(members.s[worst]) if growth[worst] > rounding_of_poles(members.A[worst]) else {}
 
     def slowest(self) -> float:
         """Return the least decay (1/s) of known members, which a family's cannot exceed."""
-        return -float(abscissa(self.family.tested().A).max()) * self.rate
+        return -float(abscissa(self.family.all_members().A).max()) * self.rate
 
     def _search(self, factor: float, decay: float) -> Certificate | str:
         """Search in the members' units."""
-        family = self.family.scaled(factor)
+        family = self.family.with_ranges(factor)
         if not self.at_points:
             assert isinstance(family, FractionalFamily)
             return common_lyapunov(family.grown, family.structure, decay)
         if factor not in self._searches:
-            members = family.tested()
+            members = family.all_members()
             growth = abscissa(members.A)
             worst = members.A[int(growth.argmax())]
             if growth.max() > rounding_of_poles(worst):
@@ -144,12 +144,12 @@ def read_test(request: Request) -> LyapunovTest:
     lft = request.family
     if request.controller is not None:
         if not isinstance(lft, LFTModel):
-            found, advice = type(lft).__name__, "close the loop first"
-            raise ModelError(Finding("wrong-type", "controller", found, "an LFTModel or an LPVModel to be closed", advice))
+            got, advice = type(lft).__name__, "close the loop first"
+            raise ModelError(Finding("wrong-type", "controller", got, "an LFTModel or an LPVModel to be closed", advice))
         lft = lft.close(request.controller)
     loop = read_loop(lft, request.blocks)
     check_stable(loop)
-    loop = replace(loop, system=balanced(loop.system, loop.structure))
+    loop = replace(loop, system=balance(loop.system, loop.structure))
     real = len(loop.structure.real)
     count = request.points or (_FEW if real <= 2 else _MANY)
     family = FractionalFamily(loop.uncertain, loop.structure, count)
@@ -182,8 +182,8 @@ def _read_samples(request: Request) -> LyapunovTest:
         advice = "widen what tt.lpv may trim"
         raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
     if getattr(request.controller, "dt", None):
-        found, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
-        raise ModelError(Finding("sampled-controller", "controller", found, "a controller in continuous time", advice))
+        got, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
+        raise ModelError(Finding("sampled-controller", "controller", got, "a controller in continuous time", advice))
     family = SampledFamily(request.family, request.controller)
     family = replace(family, rate=middle_rate(family.grid().A[0]))
     rates = _read_rates(request.rates, family.names)

@@ -165,7 +165,7 @@ class EigenvalueSearch:
     def _poles(self, deltas: Array) -> Array | None:
         """Return the poles of a member, None where it is ill-posed."""
         try:
-            return self.system.closed(self.structure.real_matrix(deltas)).poles
+            return self.system.close_loop(self.structure.real_matrix(deltas)).poles
         except np.linalg.LinAlgError:
             return None
 
@@ -278,7 +278,7 @@ class GainSearch:
     def _peak(self, deltas: Array) -> tuple[float, Array, float]:
         w, z = self.structure.shape
         try:
-            closed = self.system.closed(self.structure.real_matrix(deltas))
+            closed = self.system.close_loop(self.structure.real_matrix(deltas))
         except np.linalg.LinAlgError:
             return np.inf, deltas, np.nan
         if closed.poles.real.max(initial=-1.0) >= 0:

@@ -16,9 +16,9 @@ from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Matrices, Structure, balanced
+from titop.solvers.robust.structure import Matrices, Structure, balance
 from titop.solvers.robust.uncertain_loop import (
-    centred_system,
+    centre_system,
     check_branching,
     check_sizes,
     in_given_ranges,
@@ -161,7 +161,7 @@ def mu(
     """
     given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
-    at = [_bounded(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
+    at = [_bound(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
     numbers = [[d / own.found.value for d in own.found.deltas] for own in at]
     nothing = np.zeros(structure.shape)
     return MuBounds(
@@ -185,9 +185,9 @@ class _Bounds(NamedTuple):
     left: float
 
 
-def _bounded(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
+def _bound(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
     """Return bounds of a matrix (columns of z, rows of w)."""
-    centres, M = Centres(structure), balanced(Matrices.constant(response), structure).D
+    centres, M = Centres(structure), balance(Matrices.constant(response), structure).D
     bound = upper_bound(centres, M, tolerance)
     found = lower_bound(M, structure, bound.level)
     upper, scaled, better = bound.level, M, bound
@@ -215,7 +215,7 @@ def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Arra
         given = read_blocks(blocks)
         check_sizes(given, matrix)
         w, z = given.shape
-        system, structure = centred_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
+        system, structure = centre_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
         return given, structure, np.zeros(1), [system.D]
     loop = read_stable_loop(lft, blocks)
     frequencies = real_array(omega)
@@ -223,4 +223,4 @@ def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Arra
         raise ModelError(
             Finding("wrong-type", "omega", omega, "frequencies (rad/s), none negative", "such as np.geomspace(0.1, 100, 200)")
         )
-    return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warped(float(w))) for w in frequencies]
+    return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warp(float(w))) for w in frequencies]

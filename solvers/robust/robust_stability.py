@@ -15,7 +15,7 @@ from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import balanced
+from titop.solvers.robust.structure import balance
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_positive, in_given_ranges, read_stable_loop
 from titop.solvers.support.threads import one_thread
@@ -140,7 +140,7 @@ def robust_stability(
     """
     check_positive("1.0 stands for the given ranges", level=level)
     loop = read_stable_loop(lft, blocks, gap, cells)
-    loop = replace(loop, system=balanced(loop.system, loop.structure))
+    loop = replace(loop, system=balance(loop.system, loop.structure))
     lowest = margin or gap is not None
     found = _search(loop, 1 / level, _REACH if lowest else 1 / level)
     if not lowest and found.value >= level:

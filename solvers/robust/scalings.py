@@ -75,7 +75,7 @@ class Scaling(NamedTuple):
             D = D[~kept][:, ~kept]
         return float(np.sqrt(max(eigh(form, D, eigvals_only=True)[-1], 0.0)))
 
-    def normalised(self, system: Matrices) -> tuple[Matrices, Array]:
+    def normalise(self, system: Matrices) -> tuple[Matrices, Array]:
         """Return a system, and G, for inputs and outputs in which D is one."""
         w, z = (np.linalg.cholesky(D).conj().T for D in (self.D_w, self.D_z))
         w_inverse, z_inverse = np.linalg.inv(w), np.linalg.inv(z)
@@ -180,7 +180,7 @@ class Centres:
             G[w, z] += half * sign * g * X
         return Scaling(D_w, D_z, G)
 
-    def widened(self, x: Array, g: float, wider: float) -> Array:
+    def widen(self, x: Array, g: float, wider: float) -> Array:
         """Return the coordinates of the same scaling for a larger bound of G."""
         X = self.unknowns.matrices(x)
         kept, mixed = (1 + g / wider) / 2, (1 - g / wider) / 2

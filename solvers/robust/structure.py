@@ -130,7 +130,7 @@ class Matrices:
             return self.D.astype(complex)
         return self.C @ np.linalg.solve(1j * omega * np.eye(len(self.A)) - self.A, self.B) + self.D
 
-    def closed(self, delta: Array) -> Matrices:
+    def close_loop(self, delta: Array) -> Matrices:
         """Return the model of the remaining channels with ``w = Δ z + w'`` on the first ones, which stay.
 
         Raises
@@ -154,12 +154,12 @@ class Matrices:
         """Return the model of some outputs and inputs."""
         return Matrices(self.A, self.B[:, inputs], self.C[outputs], self.D[np.ix_(outputs, inputs)])
 
-    def scaled(self, outputs: Array, inputs: Array | float = 1.0) -> Matrices:
+    def scale(self, outputs: Array, inputs: Array | float = 1.0) -> Matrices:
         """Return the model with outputs and inputs multiplied by numbers."""
         return Matrices(self.A, self.B * inputs, outputs[:, None] * self.C, outputs[:, None] * self.D * inputs)
 
 
-def balanced(system: Matrices, structure: Structure) -> Matrices:
+def balance(system: Matrices, structure: Structure) -> Matrices:
     """Return a stable loop with the channels of all blocks, its first ones, balanced."""
     w, z = structure.shape
     into, back = _coordinates(_responses(system.part(np.arange(z), np.arange(w))), structure)
@@ -261,9 +261,9 @@ def _wrong(k: int, block: Any) -> list[Finding]:
     if block.kind not in ("real", "complex", "full"):
         return [Finding("bad-block", where, block.kind, "real, complex or full", "use DeltaBlock.real, .complex or .full")]
     if block.repetitions < 1 or block.columns < 1 or (block.kind != "full" and block.columns != block.repetitions):
-        found = f"{block.repetitions} x {block.columns}"
-        return [Finding("bad-block", where, found, "one repetition or more, square but for full blocks", "check the sizes")]
+        got = f"{block.repetitions} x {block.columns}"
+        return [Finding("bad-block", where, got, "one repetition or more, square but for full blocks", "check the sizes")]
     if not (block.lower < block.upper and block.lower <= block.nominal <= block.upper):
-        found = f"{block.lower} .. {block.nominal} .. {block.upper}"
-        return [Finding("bad-range", where, found, "lower <= nominal <= upper", "take a nominal value inside the range")]
+        got = f"{block.lower} .. {block.nominal} .. {block.upper}"
+        return [Finding("bad-range", where, got, "lower <= nominal <= upper", "take a nominal value inside the range")]
     return []

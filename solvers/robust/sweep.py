@@ -128,7 +128,7 @@ def sweep(
             if not _cover(search, system, result, omega, pace):
                 result.omega = omega
                 return result
-            bar.update(_covered(result) - bar.n)
+            bar.update(_coverage(result) - bar.n)
     result.proved = not result.gaps()
     return result
 
@@ -209,7 +209,7 @@ def _width(gap: tuple[float, float]) -> float:
     return np.inf if np.isinf(high) or not low else float(np.log(high / low))
 
 
-def _covered(result: Sweep) -> float:
+def _coverage(result: Sweep) -> float:
     """Return how much is covered (%), on an axis that is logarithmic about the frequencies that were met."""
     ends = [w for pair in result.intervals for w in pair if 0 < w < np.inf]
     if not ends:
@@ -248,7 +248,7 @@ def _interval(search: LevelSearch, system: Matrices, result: Sweep, omega: float
 
 def valid_interval(system: Matrices, scaling: Scaling, levels: Array, omega: float) -> tuple[float, float]:
     """Return the frequencies (rad/s), from zero to infinity, between which ``F > 0`` holds, given that it does at `omega`."""
-    system, G = scaling.normalised(system)
+    system, G = scaling.normalise(system)
     crossings, places = _crossings(system, G, levels, omega)
     if np.isinf(omega):
         low, high = max(crossings, default=0.0) * (1 + CLOSE), np.inf
@@ -258,10 +258,10 @@ def valid_interval(system: Matrices, scaling: Scaling, levels: Array, omega: flo
         high = above if np.isinf(above) else above - CLOSE * (above - omega)
         low = max(below + CLOSE * (omega - below) if np.isfinite(below) else 0.0, 0.0)
     places = [*places, *system.poles.imag.tolist(), *np.abs(system.poles).tolist()]
-    return _confirmed(system, G, levels, omega, (low, high), places)
+    return _confirm(system, G, levels, omega, (low, high), places)
 
 
-def _confirmed(
+def _confirm(
     system: Matrices, G: Array, levels: Array, omega: float, interval: tuple[float, float], places: Sequence[float]
 ) -> tuple[float, float]:
     """Return the part of an interval about a frequency in which F is positive wherever it is looked at."""

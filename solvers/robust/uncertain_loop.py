@@ -83,7 +83,7 @@ class UncertainLoop:
         omega = self.rate * omega
         return float(2 / self.period * np.arctan(omega * self.period / 2)) if self.period else omega
 
-    def warped(self, omega: float) -> float:
+    def warp(self, omega: float) -> float:
         """Return the frequency of the system, in its unit, for one in rad/s."""
         return float(2 / self.period * np.tan(omega * self.period / 2) if self.period else omega) / self.rate
 
@@ -99,7 +99,7 @@ def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = N
     loop = read_loop(lft, blocks)
     check_branching(loop.structure, gap, cells)
     check_stable(loop)
-    return centred(loop)
+    return centre_ranges(loop)
 
 
 def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
@@ -192,15 +192,15 @@ def middle_rate(A: Array) -> float:
     return float(np.median(np.abs(np.linalg.eigvals(A)))) or 1.0 if len(A) else 1.0
 
 
-def centred(loop: UncertainLoop) -> UncertainLoop:
+def centre_ranges(loop: UncertainLoop) -> UncertainLoop:
     """Return a loop with its ranges centred, or as it is where that is unstable or ill-posed in their middle."""
-    system, structure = centred_system(loop.system, loop.structure)
+    system, structure = centre_system(loop.system, loop.structure)
     if not (system.poles.real < 0).all():
         return loop
     return replace(loop, system=system, structure=structure)
 
 
-def centred_system(system: Matrices, structure: Structure) -> tuple[Matrices, Structure]:
+def centre_system(system: Matrices, structure: Structure) -> tuple[Matrices, Structure]:
     """Return a system, the channels of the blocks first, and its blocks, with their ranges centred.
 
     Both as they are where the loop is ill-posed in the middle.
@@ -210,12 +210,12 @@ def centred_system(system: Matrices, structure: Structure) -> tuple[Matrices, St
         return system, structure
     w = structure.shape[0]
     try:
-        about_middles = system.closed(structure.real_matrix([-offsets[k] for k in structure.real]))
+        about_middles = system.close_loop(structure.real_matrix([-offsets[k] for k in structure.real]))
     except np.linalg.LinAlgError:
         return system, structure
     narrow = np.ones(system.B.shape[1])
     narrow[:w] = 1 - np.repeat(offsets, [b.repetitions for b in structure.blocks]) ** 2
-    scaled = about_middles.scaled(np.ones(len(system.C)), narrow)
+    scaled = about_middles.scale(np.ones(len(system.C)), narrow)
     D = scaled.D.copy()
     for place, rows, offset in zip(structure.w, structure.z, offsets, strict=True):
         if offset:

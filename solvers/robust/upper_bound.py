@@ -119,7 +119,7 @@ def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, 
 
     From channels that differ by decades centres creep, as if nothing lower could be proved; in these they go on.
     """
-    system, G = bound.scaling(centres).normalised(Matrices.constant(M))
+    system, G = bound.scaling(centres).normalise(Matrices.constant(M))
     changed = system.D
     g = max(LARGEST_G * float(np.linalg.norm(changed, 2)), 2 * float(np.linalg.norm(G, 2)))
     structure, matrices = centres.structure, []
@@ -196,7 +196,7 @@ class LevelSearch:
                     found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
             else:
                 wider = found.g * largest / before
-                found = found._replace(x=self.centres.widened(found.x, found.g, wider), g=wider)
+                found = found._replace(x=self.centres.widen(found.x, found.g, wider), g=wider)
                 found = upper_bound(self.centres, M, _FINE if largest == LARGEST_G else _CONVERGED, found, enough)
             if found is not None and found.level <= enough:
                 break

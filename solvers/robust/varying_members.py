@@ -46,7 +46,7 @@ class Members(NamedTuple):
     slopes: Array
     A: Array
 
-    def joined(self, other: Members) -> Members:
+    def join(self, other: Members) -> Members:
         """Return the members of both."""
         return Members(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
@@ -62,10 +62,10 @@ class VaryingFamily(Protocol):
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
 
-    def scaled(self, factor: float) -> VaryingFamily:
+    def with_ranges(self, factor: float) -> VaryingFamily:
         """Return the family with all ranges so many times as large."""
 
-    def tested(self) -> Members:
+    def all_members(self) -> Members:
         """Return the members at the points of the test and between them, the reference first."""
 
     def doubts(self, rate: float) -> Doubts | None:
@@ -108,17 +108,17 @@ class FractionalFamily:
     @property
     def grown(self) -> Matrices:
         """The channels of the uncertainty with the factor."""
-        return self.system.scaled(np.full(len(self.system.C), self.factor))
+        return self.system.scale(np.full(len(self.system.C), self.factor))
 
-    def scaled(self, factor: float) -> FractionalFamily:
+    def with_ranges(self, factor: float) -> FractionalFamily:
         """Return the family with all ranges so many times as large."""
         return replace(self, factor=factor)
 
-    def tested(self) -> Members:
+    def all_members(self) -> Members:
         """Return the members in the middle, where the only block leaves no response, on the grid, and random ones."""
         middle = np.zeros((1, len(self.names)))
         where = poles(self.grown)[:, None] if len(self.names) == len(self.structure.blocks) == 1 else middle
-        return self.members(np.vstack([middle, where])).joined(self.grid()).joined(self.between())
+        return self.members(np.vstack([middle, where])).join(self.grid()).join(self.between())
 
     def doubts(self, rate: float) -> Doubts | None:
         """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
@@ -131,8 +131,8 @@ class FractionalFamily:
         """Return the members at all points of the grid."""
         points = self.count ** len(self.names)
         if points > _MOST:
-            found, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
-            raise ModelError(Finding("too-many-points", "points", found, f"a grid of {_MOST} points or fewer", advice))
+            got, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
+            raise ModelError(Finding("too-many-points", "points", got, f"a grid of {_MOST} points or fewer", advice))
         axis = np.linspace(-1, 1, self.count)
         return self.members(np.array([*itertools.product(axis, repeat=len(self.names))]))
 
@@ -154,7 +154,7 @@ class FractionalFamily:
         loop = np.eye(len(self.system.D)) - self.system.D @ delta
         if np.linalg.cond(loop) > _ILL_POSED:
             return np.full_like(self.system.A, np.nan)
-        return self.system.closed(delta).A
+        return self.system.close_loop(delta).A
 
 
 def slope_of(block: DeltaBlock, factor: float = 1.0) -> Polynomial:
@@ -196,13 +196,13 @@ class SampledFamily:
             *(self.controller.state_labels if self.controller is not None else ()),
         )
 
-    def scaled(self, factor: float) -> SampledFamily:
+    def with_ranges(self, factor: float) -> SampledFamily:
         """Return the family itself: its ranges are those of its points."""
         return self
 
-    def tested(self) -> Members:
+    def all_members(self) -> Members:
         """Return the members at points with an equilibrium and half-way between them, that nearest to the middle first."""
-        members = self.grid().joined(self.between())
+        members = self.grid().join(self.between())
         order = np.argsort(np.linalg.norm(members.s, axis=1), kind="stable")
         return Members(*(part[order] for part in members))
 
@@ -252,10 +252,10 @@ class SampledFamily:
     def _members(self, points: Array) -> Members:
         middle, half = self._ranges()
         n = len(self.states)
-        A = np.array([self._closed(dict(zip(self.names, row, strict=True))) for row in points]).reshape(-1, n, n)
+        A = np.array([self._close(dict(zip(self.names, row, strict=True))) for row in points]).reshape(-1, n, n)
         return Members((points - middle) / half, np.broadcast_to(1 / half, points.shape), A / self.rate)
 
-    def _closed(self, values: dict[str, float]) -> Array:
+    def _close(self, values: dict[str, float]) -> Array:
         member = self.model.at(values)
         if self.controller is None:
             return np.asarray(member.A)

@@ -13,7 +13,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, Box
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Matrices, Structure, balanced
+from titop.solvers.robust.structure import Matrices, Structure, balance
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
@@ -116,13 +116,13 @@ def worst_case_gain(
     loop = read_stable_loop(lft, blocks, gap, cells)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
-    system = balanced(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
+    system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
     found = GainSearch(system, loop.structure)
     worst = found.run()
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     if 0 < worst.value < np.inf:
         whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
-        scaled = balanced(system.scaled(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
+        scaled = balance(system.scale(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
         search = _SkewStart(whole)
         proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
         upper = worst.value * proof.level if proof.proved else np.inf
@@ -130,14 +130,14 @@ def worst_case_gain(
         if np.isinf(upper):
             found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
         if gap is not None and upper > found.best.value * (1 + gap):
-            upper, left = _branched(scaled, whole, worst.value, upper, found, gap, cells, progress)
+            upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress)
     worst, frequency = found.best, np.vectorize(loop.frequency, otypes=[float])
     member = loop.structure.values(loop.structure.deltas(worst.deltas))
     intervals = frequency(intervals) if intervals.size else intervals
     return WorstCaseGain(float(upper), worst.value, member, loop.frequency(worst.omega), intervals, left)
 
 
-def _branched(
+def _branch(
     system: Matrices,
     structure: Structure,
     unit: float,
@@ -166,7 +166,7 @@ def _branched(
     level, first = found.best.value * (1 + gap), 0.0
     for _ in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
-        proved, member, left = Box(system.scaled(outputs), structure, 1.0, found.look).prove(cells, progress)
+        proved, member, left = Box(system.scale(outputs), structure, 1.0, found.look).prove(cells, progress)
         first = first or left
         if member.value:
             found.keep_unstable(member)

@@ -21,6 +21,7 @@ from titop.solvers.constraints.multipliers import dependent_columns, independent
 from titop.solvers.constraints.shares import Shares
 from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.sensitivities.effects import Effect, Movable
+from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
 from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
 from titop.solvers.signals.grammar import CAUSE, read_name
@@ -121,7 +122,7 @@ class Sensitivities:
     def _changes(self, state: SensitivityState, closed: _Closed | None) -> dict[str, _Change]:
         """Return what each cause changes at a state, by name, before the coordinates answer."""
         constraints = 0 if closed is None else len(closed.multipliers)
-        inertial = self.model.inertial_effort_derivatives(self.names, state.q, state.v, state.a)
+        inertial = inertial_effort_derivatives(self.model.mechanism, self.names, state.q, state.v, state.a)
         effects = {name: change.effect(state) for name, change in self._parameters.items() if name not in inertial}
         followed = self._followed(state, closed, effects)
 

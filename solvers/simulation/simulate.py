@@ -20,6 +20,9 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
+from titop.solvers.model.sections import overlaps
+from titop.solvers.simulation.acting_rows import acting_rows
+from titop.solvers.simulation.contact_findings import brief_impacts, deep_starts
 from titop.solvers.model.overlaps import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.closed_states import closed_start

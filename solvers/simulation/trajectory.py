@@ -15,8 +15,11 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.euler_angles import continuous_angles
-from titop.solvers.model.contacts import Contacts
 from titop.solvers.model.model import Model, read_model
+from titop.solvers.model.readings import Contacts
+from titop.solvers.simulation.dataset import trajectory_variables
+from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
+from titop.solvers.simulation.violations import violations
 from titop.solvers.simulation.findings import violations
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray

@@ -10,21 +10,21 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import built_in, overrides
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.engines.compiled.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.engines.compiled.flatten import flatten
 from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, place_rooms
-from titop.solvers.engines.compiled.tables import GeneralBlock, Tables
+from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.conditioning import NO_INERTIA
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Place, PortPush, Push, acting_inputs, port_pushes
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -327,3 +327,8 @@ class PackedSystem:
 
 #: What follows from the attributes of a system.
 _FOUND = tuple(name for name, attribute in vars(PackedSystem).items() if isinstance(attribute, cached_property))
+
+
+def moving_otherwise(system: PackedSystem) -> list[tuple[Block, slice, slice]]:
+    """Return the general blocks whose own coordinates are not plain, and where these stand in q and v."""
+    return [part for part in system.mechanism.plain_coordinates.others if part[0].name in system.tables.general_names]

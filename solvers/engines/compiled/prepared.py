@@ -13,10 +13,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.engines.compiled.constraint_tables import constraint_tables
-from titop.solvers.engines.compiled.hybrid import HybridKernels
-from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.special_blocks import moving_otherwise
+from titop.solvers.engines.compiled.constrained import HybridKernels
+from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
+from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
     closed_stepping_entries,
     closure_entries,
@@ -272,7 +271,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
         if self.rank not in self._hybrids:
             kernels = HybridKernels(self._system, self.imposed, self.model.generic_rank, self.rank)
-            self._hybrids[self.rank] = kernels.dynamics_on(self._tables)
+            self._hybrids[self.rank] = kernels.dynamics(self._tables).call
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
             return accelerations, efforts

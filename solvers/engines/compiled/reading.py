@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,13 @@ from titop.solvers.arguments.rowwise import at_rows
 from titop.solvers.arguments.stacked_loads import are_stacked, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.engines.compiled.acted_on import ActedOn
+from titop.solvers.engines.compiled.acted_on import ActedOn, Bound
 from titop.solvers.engines.compiled.reading_tables import CARRIED, Row, reading_tables
 from titop.solvers.kernels.entries import reading_entries
 from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, real_only
 from titop.solvers.mechanism.inputs import Push, own_efforts
+from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.native.callbacks import raise_pending
 
 
@@ -55,31 +54,31 @@ class Reading:
         if self._is_closed:
             self._bound = self._on(self._system.closing())
         else:
-            kernel = self._system.kernel(reading_entries.readings).compiled
-            self._bound = partial(kernel, self._table, self._frames, *self._system.arrays)
+            self._bound = Bound.of(self._system, reading_entries.readings, self._table, self._frames)
         self._anywhere = model.neutral()
 
-    def _on(self, tables: tuple[Array, ...]) -> Any:
+    def _on(self, tables: tuple[Array, ...]) -> Bound:
         """Return the kernel that finds what constraints carry, on tables with room for closures."""
         kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._model.generic_rank
         weights = np.ascontiguousarray(self._model.scale.weights)
-        return partial(kernel, self._table, self._frames, self._system.loops(rank), weights, *tables)
+        return Bound(kernel, (self._table, self._frames, self._system.loops(rank), weights), tables)
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
         """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
-        try:
+        if type(q) is type(v) is type(a) is np.ndarray and type(tau) in (np.ndarray, type(None)):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
-            result = np.empty((len(state[0]), self._size))
-            if self._is_closed or wrenches is not None or u is not None or tau is not None:
-                status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
-            else:
-                status = self._bound(*state, result)
-            if status == DONE:
-                shown = result[0] if single else result
-                return self._shown(shown) if self._angles or self._picked is not None else shown
-        except UNREADY:
-            pass
+            result = np.empty((len(state[0]), self._size)) if q.ndim else np.empty((0, self._size))
+            try:
+                if self._is_closed or wrenches is not None or u is not None or tau is not None:
+                    status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
+                else:
+                    status = self._bound.call(*state, result)
+                if status == DONE:
+                    shown = result[0] if single else result
+                    return self._shown(shown) if self._angles or self._picked is not None else shown
+            except TypeError:
+                pass
         raise_pending()
         if ready := made_ready(q, v, a, u, tau):
             q, v, a, u, tau = ready
@@ -88,7 +87,7 @@ class Reading:
             given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
             if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
                 return found
-            return np.asarray(at_rows(lambda model, **row: self.read(**row), self._model, given))
+            return np.asarray(at_rows(self.read, self._model, given))
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
@@ -99,19 +98,19 @@ class Reading:
         TypeError
             Where loads have to be read with more care: also where kernels would leave what is not finite alone.
         """
-        if tau is not None and not all_finite(np.asarray(tau, float)):
+        if tau is not None and (tau.dtype != float or not all_finite(tau)):
             raise TypeError
         if not self._is_closed:
             if tau is not None and tau.shape != state[1].shape:
                 raise TypeError
             if wrenches is None and u is None:
-                return int(self._bound(*state, result))
+                return int(self._bound.call(*state, result))
             acting, given, _ = self._acted_on.by(wrenches, u, self._anywhere)
             return acting.run(self._bound, wrenches, given, *state, result)
         applied = np.zeros(state[1].shape) if tau is None else tau
         if wrenches is None and u is None:
-            return int(self._bound(*state, applied, tau is not None, result))
-        acting, given, driven = self._acted_on.by_derived(wrenches, u, None)
+            return int(self._bound.call(*state, applied, tau is not None, result))
+        acting, given, driven = self._acted_on.by(wrenches, u, None, closing=True)
         if tau is not None and driven is not None:
             applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
         return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
@@ -135,7 +134,7 @@ class Reading:
         try:
             if self._acted_on.run_stacked(self._bound, at, stack, closing=self._is_closed) == DONE:
                 return self._shown(result)
-        except UNREADY:
+        except TypeError:
             pass
         raise_pending()
         return None
@@ -168,7 +167,7 @@ class Reading:
         efforts = own if applied is None else own + real_only(applied, "tau")
         state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
         result = np.empty((1, self._size))
-        status = self._on(self._system.closing(pushes))(*state, efforts, applied is not None, result)
+        status = self._on(self._system.closing(pushes)).call(*state, efforts, applied is not None, result)
         raise_pending()
         return result[0] if status == DONE else None
 

@@ -68,7 +68,7 @@ class CompiledReadings:
         return ActedOn(self._system.with_all_ports, self._model.inputs)
 
     def _reaction(self, joint: str) -> Reading:
-        self._model.read_joint_or_closure(joint)
+        self._model.loop_of(joint)
         return self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> Reading:

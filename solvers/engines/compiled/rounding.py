@@ -13,7 +13,7 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import NO_INERTIA, Pivots, find_pivots
-from titop.solvers.mechanism.fast_path import real_only
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
 #: Coordinates of the elementary joints.

@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.solvers.simulation.soft_arms import RADIUS, ROUND, L, arm, hinged
 from titop.graph.files.saving import to_text
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 
 
 def test_folded_bodies_are_told() -> None:

@@ -11,7 +11,7 @@ import pytest
 import titop as tt
 from tests.solvers.robust.families import structure_of_modes
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import balanced
+from titop.solvers.robust.structure import balance
 from titop.solvers.robust.uncertain_loop import read_loop
 from titop.solvers.robust.upper_bound import upper_bound
 
@@ -39,14 +39,14 @@ def test_bounds_do_not_depend_on_the_coordinates_of_channels() -> None:
     np.testing.assert_allclose(other.upper, plain.upper, rtol=0.02)
 
     loop = read_loop(mixed(4.0)[1], BLOCKS)
-    raw = [upper_bound(Centres(loop.structure), loop.uncertain.response(loop.warped(w))).level for w in omega]
+    raw = [upper_bound(Centres(loop.structure), loop.uncertain.response(loop.warp(w))).level for w in omega]
     assert max(raw / plain.upper) > 2  # the negative control: without it bounds are too high
 
 
 def test_the_loop_stays_the_same() -> None:
     """Responses with the same deltas in all repetitions, full blocks multiplied by numbers and divided again."""
     loop = read_loop(mixed(2.0)[1], BLOCKS)
-    other = replace(loop, system=balanced(loop.system, loop.structure))
+    other = replace(loop, system=balance(loop.system, loop.structure))
     full = np.array([[0.1, 0.2j], [-0.3, 0.1]])
     delta = np.zeros((9, 9), dtype=complex)
     delta[:4, :4], delta[4:7, 4:7], delta[7:, 7:] = 0.3 * np.eye(4), 0.2j * np.eye(3), full

@@ -7,7 +7,7 @@ import pytest
 
 import titop as tt
 from titop.solvers.robust.structure import Matrices, Structure
-from titop.solvers.robust.uncertain_loop import centred_system, in_given_ranges
+from titop.solvers.robust.uncertain_loop import centre_system, in_given_ranges
 
 REAL = tt.DeltaBlock.real
 
@@ -22,11 +22,11 @@ def test_members_are_the_same() -> None:
     blocks = [REAL("mass", 2, 30.0, 61.0, 55.0), tt.DeltaBlock.full("gap", 1, 2), angle]
     A, B, C, D = (rng.normal(size=size) for size in ((4, 4), (4, 6), (6, 4), (6, 6)))
     given, system = Structure.of(blocks), Matrices(A, B, C, 0.2 * D)
-    moved, structure = centred_system(system, given)
+    moved, structure = centre_system(system, given)
     for mass, turned in ((30.0, 0.9), (45.5, 0.3), (61.0, -0.4), (55.0, 0.1)):
         deltas = [[own.blocks[0].normalised(mass), own.blocks[2].normalised(turned)] for own in (given, structure)]
         members = [
-            loop.closed(places.real_matrix(own)).part([5], [4, 5])
+            loop.close_loop(places.real_matrix(own)).part([5], [4, 5])
             for loop, places, own in zip((system, moved), (given, structure), deltas, strict=True)
         ]
         for one, other in zip(*((m.A, m.B, m.C, m.D) for m in members), strict=True):

@@ -42,7 +42,7 @@ def test_members_are_those_of_physical_values() -> None:
 
 def largest(system: Matrices, P: np.ndarray, slope: Polynomial, rate: float, decay: float, s: float) -> float:
     """Return the largest eigenvalue of the inequality at a value and both rates."""
-    A = system.closed(s * np.eye(system.B.shape[1])).A + decay * np.eye(len(system.A))
+    A = system.close_loop(s * np.eye(system.B.shape[1])).A + decay * np.eye(len(system.A))
     own = np.tensordot(s ** np.arange(len(P)), P, 1)
     change = np.tensordot([k * s ** max(k - 1, 0) for k in range(len(P))], P, 1) * slope(s) * rate
     return float(max(np.linalg.eigvalsh(A.T @ own + own @ A + sign * change)[-1] for sign in (1, -1)))

@@ -13,7 +13,7 @@ import pytest
 import titop as tt
 from tests.closed_systems import four_bar
 from tests.solvers.engines.compiled.instrumented import instrumented
-from titop.solvers.mechanism.fast_path import NO_CALLS, UNREADY
+from titop.solvers.mechanism.kernel_calls import NO_CALLS
 
 
 def called(function: Callable[[], Any]) -> list[str]:
@@ -299,7 +299,7 @@ def test_unusable_forms_are_refused_in_the_words_of_the_other_engine(wrong: Any)
 def test_an_engine_without_kernels() -> None:
     assert NO_CALLS.forward is None
     assert NO_CALLS.at_ports["hub"].pose is None
-    with pytest.raises(UNREADY):
+    with pytest.raises(TypeError):
         NO_CALLS.forward(np.zeros(1))
 
 
