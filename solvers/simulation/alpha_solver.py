@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, ONE_SIDED_STEP, SAME, TINY
 from titop.solvers.control.continuous_loop import Answer, ContinuousLoop
-from titop.solvers.simulation.alpha_step import AlphaSystem, Node, Step, tangent
+from titop.solvers.simulation.alpha_step import AlphaSystem, Step, StepEnd, tangent
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -72,7 +72,7 @@ class AlphaSolver(Stepper):
         control = self._first_answer(t, y)
         a, _ = self.plant.dynamics(t, q, v)
         states = first_order_states(self.plant, t, q, v)
-        self.node = self.before = self._earlier = Node(t, q, v, v, a, a, 0.0, None, control, states)
+        self.node = self.before = self._earlier = StepEnd(t, q, v, v, a, a, 0.0, None, control, states)
         self.system.forget()
         self.system.look(self.node)
         self._set_out()

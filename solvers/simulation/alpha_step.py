@@ -20,9 +20,9 @@ from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.implicit_dynamics import (
-    Derivatives,
     FirstOrderStates,
     FirstOrderStep,
+    ImplicitDerivatives,
     ImplicitDynamics,
     Residual,
 )
@@ -34,17 +34,17 @@ _GROWN = 2.0
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
 _ITERATIONS = 15
-#: Derivatives are found anew where they save more iterations than this.
+#: ImplicitDerivatives are found anew where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
 #: LU factors of Newton's matrix, and their pivots.
-Factors = tuple[Array, Array]
+_LU = tuple[Array, Array]
 
 
-class Node(NamedTuple):
+class StepEnd(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed; `control` are the states of a continuous controller, and what it
+    `v_closed` is the velocity with which the loops stay closed; `control` the states of a continuous controller, and what it
     commands; `first_order` are the states of the first order.
     """
 
@@ -81,10 +81,10 @@ class AlphaSystem:
 
     def forget(self) -> None:
         """Find derivatives anew for the next step."""
-        self._derivatives: Derivatives | None = None
+        self._derivatives: ImplicitDerivatives | None = None
         self.holds_for = 0.0
 
-    def derivatives(self, step: Step) -> Derivatives:
+    def derivatives(self, step: Step) -> ImplicitDerivatives:
         """Return the derivatives at the start of a step, or those of a former one that still hold.
 
         They do not where Newton's method needed others since, nor for steps that have grown since: stiffness that has gone, as
@@ -103,7 +103,7 @@ class AlphaSystem:
             self.counts["jacobians"] += 1
         return self._derivatives
 
-    def renew_derivatives(self, step: Step) -> Derivatives:
+    def renew_derivatives(self, step: Step) -> ImplicitDerivatives:
         """Return the derivatives at a step's present state.
 
         Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
@@ -112,7 +112,7 @@ class AlphaSystem:
         self.counts["jacobians"] += 1
         return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces, 0.5 * step.h)
 
-    def let_act(self, node: Node) -> None:
+    def let_act(self, node: StepEnd) -> None:
         """Let the states of the first order act that are reached."""
         if node.first_order is not None:
             self.plant.x = node.first_order.x
@@ -122,7 +122,7 @@ class AlphaSystem:
         (reach_q, reach_v), rounding = self._reach, ROUNDING * self._rounded
         return self.atol + self.rtol * reach_q + rounding, self.atol + self.rtol * reach_v + rounding / h
 
-    def look(self, node: Node) -> None:
+    def look(self, node: StepEnd) -> None:
         """Note how far coordinates and rates reach: what swings is measured by its amplitude, where it passes zero too.
 
         Own coordinates of a body are measured by the one that goes farthest among those of the same unit. They round, and what
@@ -157,7 +157,7 @@ class Step:
     Unknown are w where motion is not prescribed, and the multipliers of independent constraints.
     """
 
-    def __init__(self, system: AlphaSystem, before: Node, start: Node, h: float, t: float) -> None:
+    def __init__(self, system: AlphaSystem, before: StepEnd, start: StepEnd, h: float, t: float) -> None:
         self.system, self.before, self.start, self.h, self.t = system, before, start, h, t
         self.within = math.nextafter(t, -math.inf)  # what jumps where the step ends acts behind it
         node, plant, self.numbers = start, system.plant, system.coefficients
@@ -271,7 +271,7 @@ class Step:
         multipliers: Array = solution[: len(rows)]
         return multipliers
 
-    def _factor(self, derivatives: Derivatives) -> Factors:
+    def _factor(self, derivatives: ImplicitDerivatives) -> _LU:
         """Return the factors of Newton's matrix with some derivatives."""
         n, h, free, model = self.numbers, self.h, self.system.free, self.system.model
         stiffness, opening = (
@@ -293,7 +293,7 @@ class Step:
         self.multipliers[self.rows] += multipliers
         return change
 
-    def _solve(self, factors: Factors, efforts: Array, opening: Array) -> tuple[Array, Array]:
+    def _solve(self, factors: _LU, efforts: Array, opening: Array) -> tuple[Array, Array]:
         free = self.system.free
         solution: Any = dgetrs(*factors, np.concatenate([efforts[free], opening]))[0]
         change = np.zeros(len(free))
@@ -338,12 +338,12 @@ class Step:
         scale = self.system.atol + self.system.rtol * np.maximum(np.abs(end.x), np.abs(start.x))
         return float(np.abs(step.filtered(h**3 / 12 * bend) / scale).max())
 
-    def node(self) -> Node:
+    def node(self) -> StepEnd:
         """Return the end of the step."""
         if self.control is not None:  # that of the state at the end, not of one before it
             self.answer(self.t, self.q, self.v)
         jerk = (self.w - self.w0) / self.h
-        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.first_order)
+        return StepEnd(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.first_order)
 
 
 def tangent(model: Model, dq: Array) -> Array:

@@ -56,7 +56,7 @@ class Event:
     direction: int = 0
 
 
-class Seen(NamedTuple):
+class EventValue(NamedTuple):
     """What an event's function was when it was looked at last.
 
     Attributes
@@ -77,9 +77,9 @@ class Seen(NamedTuple):
         """Sign of the value, or zero."""
         return int(self.value > 0) - int(self.value < 0)
 
-    def at(self, t: float, value: float) -> Seen:
+    def at(self, t: float, value: float) -> EventValue:
         """Return what it is at a later look."""
-        return self if value == self.value == 0 else Seen(value, t, -self.sign)
+        return self if value == self.value == 0 else EventValue(value, t, -self.sign)
 
 
 class Watched:
@@ -97,7 +97,7 @@ class Watched:
     times : list of float, s
     states : list of array
         Where it happened.
-    seen : Seen or None
+    seen : EventValue or None
         What was seen of its function last, from the first look on.
     """
 
@@ -106,7 +106,7 @@ class Watched:
         self.terminal, self.direction = event.terminal, int(event.direction)
         self.times: list[float] = []
         self.states: list[Array] = []
-        self.seen: Seen | None = None
+        self.seen: EventValue | None = None
 
     def __call__(self, t: float, y: Array) -> float:
         """Return the function's value.
@@ -194,7 +194,7 @@ def _find_between(events: Sequence[Watched], step: LastStep, span: tuple[float, 
     return end if end < math.inf else None
 
 
-def _zero(event: Watched, step: LastStep, seen: Seen, now: Seen, span: tuple[float, float]) -> float:
+def _zero(event: Watched, step: LastStep, seen: EventValue, now: EventValue, span: tuple[float, float]) -> float:
     """Return when an event's sign changes; what begins or ends to be zero has its new sign there."""
 
     def along(t: float) -> float:

@@ -26,7 +26,7 @@ from titop.solvers.simulation.rate_jacobian import feedback_derivatives
 _ITERATIONS, _RENEWED = 30, 3
 
 
-class Derivatives(NamedTuple):
+class ImplicitDerivatives(NamedTuple):
     """Derivatives (nv, nv) of ``ID - tau - J^T lambda`` by small tangent changes of q (`stiffness`), and by v (`damping`)."""
 
     stiffness: Array
@@ -75,7 +75,7 @@ class ImplicitDynamics:
         multipliers: Array,
         forces: list[Array] | None = None,
         half: float = 0.0,
-    ) -> Derivatives:
+    ) -> ImplicitDerivatives:
         """Return the derivatives at a state, all closures acting; analytic but for efforts that are functions of the state.
 
         States of the first order follow over `half` a step (s).
@@ -91,7 +91,7 @@ class ImplicitDynamics:
         if model.nx:
             by_q, by_v = _by_following_states(self.plant, t, q, v, half)
             stiffness, damping = stiffness - by_q, damping - by_v
-        return Derivatives(stiffness, damping)
+        return ImplicitDerivatives(stiffness, damping)
 
     def independent(self, jacobian: Array) -> Array:
         """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.

@@ -80,16 +80,14 @@ class RateJacobian:
         jacobian = np.zeros((len(y), len(y)))
         for block in model.assembly.blocks_with_coordinates:
             in_q, in_v = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
-            kinematics = _kinematics(block, q[in_q], v[in_v])
-            kinematics.by_numbers[~free[in_v]] = 0.0
+            tangents = _coordinate_tangents(block, q[in_q], v[in_v])
+            tangents.by_numbers[~free[in_v]] = 0.0
             for start in model.quaternions:
                 if in_q.start <= start < in_q.stop:
-                    kinematics.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(
-                        y[start : start + 4]
-                    )
-            jacobian[in_q, in_q] = kinematics.rates @ kinematics.by_numbers
-            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = kinematics.derivatives * free[in_v]
-            jacobian[nq:, in_q] = rates[:, in_v] @ kinematics.by_numbers
+                    tangents.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
+            jacobian[in_q, in_q] = tangents.rates @ tangents.by_numbers
+            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = tangents.derivatives * free[in_v]
+            jacobian[nq:, in_q] = rates[:, in_v] @ tangents.by_numbers
         jacobian[nq:, nq : nq + nv] = rates[:, nv : 2 * nv] * free
         jacobian[nq:, nq + nv :] = rates[:, 2 * nv :]
         return jacobian @ self._projection(t, y) if self.is_near() else jacobian
@@ -129,7 +127,7 @@ class RateJacobian:
         return np.vstack([whole[:nv], rows, whole[nv:]])
 
 
-class Kinematics(NamedTuple):
+class CoordinateTangents(NamedTuple):
     """How the numbers of q go with its tangents.
 
     Attributes
@@ -145,29 +143,31 @@ class Kinematics(NamedTuple):
     rates: Array
 
 
-def _kinematics(block: Block, q: Array, v: Array) -> Kinematics:
+def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents:
     """Return a block's share."""
     if block.configuration_names == block.coordinates:
-        return Kinematics(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
+        return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if isinstance(block, Free):
         rotation, turn = quaternion_matrix(q[3:]), _turning(q[3:], v[3:])
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
-        return Kinematics(derivatives, by_numbers, rates)
+        return CoordinateTangents(derivatives, by_numbers, rates)
     if isinstance(block, Spherical):
         return _turning(q, v)
     derivatives = block.slopes(lambda x: x, q)
-    return Kinematics(derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q))
+    return CoordinateTangents(
+        derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q)
+    )
 
 
-def _turning(quaternion: Array, w: Array) -> Kinematics:
+def _turning(quaternion: Array, w: Array) -> CoordinateTangents:
     """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
     vector, scalar = quaternion[:3], quaternion[3]
     derivatives = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
     by_quaternion = 0.5 * np.block([[-skew(w), w[:, None]], [-w, np.zeros(1)]])
-    return Kinematics(derivatives, 4.0 * derivatives.T, by_quaternion @ derivatives)
+    return CoordinateTangents(derivatives, 4.0 * derivatives.T, by_quaternion @ derivatives)
 
 
 def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tuple[Array, Array]:

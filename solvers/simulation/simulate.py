@@ -27,9 +27,9 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.integration import integrate, step_bounds
+from titop.solvers.simulation.integrate import integrate, step_bounds
 from titop.solvers.simulation.monitor import Monitor
-from titop.solvers.simulation.solution import SimulationInterrupt, Solution, interrupt
+from titop.solvers.simulation.solution import ReachedStates, SimulationInterrupt, interrupt
 from titop.solvers.simulation.steppers import require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
@@ -191,7 +191,7 @@ def simulate(
     y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
-    solution = Solution(times[:1], y0[None], {})
+    solution = ReachedStates(times[:1], y0[None], {})
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
     begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
@@ -200,7 +200,7 @@ def simulate(
             expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
             raise ModelError(Finding("no-motion", "events", ", ".join(watched), expected, advice))
         if model.nv + model.nx == 0:
-            solution = Solution(times, np.empty((len(times), 0)), {})
+            solution = ReachedStates(times, np.empty((len(times), 0)), {})
         else:
             with Monitor(plant, times, step_bounds(plant, scheme, max_step), progress) as monitor:
                 solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
@@ -220,7 +220,7 @@ def simulate(
         raise stop from None
 
 
-def _collect(plant: DrivenModel, solution: Solution, events: Mapping[str, Watched]) -> Trajectory:
+def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, Watched]) -> Trajectory:
     """Return the solution at the output times that it reached, and at the terminal event."""
     (t, y, statistics), model = solution, plant.model
     ends = [(event.times[0], event.states[0]) for event in events.values() if event.terminal and event.times]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from titop.solvers.simulation.trajectory import Trajectory
 
 
-class Solution(NamedTuple):
+class ReachedStates(NamedTuple):
     """What an integrator has reached.
 
     Attributes
@@ -39,7 +39,7 @@ class SimulationInterrupt(KeyboardInterrupt):
     Parameters
     ----------
     message : str
-    solution : Solution, optional
+    solution : ReachedStates, optional
         What the integrator reached.
 
     Attributes
@@ -57,16 +57,16 @@ class SimulationInterrupt(KeyboardInterrupt):
             trajectory = stopped.trajectory
     """
 
-    def __init__(self, message: str, solution: Solution | None = None) -> None:
+    def __init__(self, message: str, solution: ReachedStates | None = None) -> None:
         super().__init__(message)
         self.solution = solution
-        self._collect: Callable[[Solution], Trajectory] | None = None
+        self._collect: Callable[[ReachedStates], Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the message alone to another process."""
         return type(self), self.args
 
-    def collect_with(self, collect: Callable[[Solution], Trajectory]) -> None:
+    def collect_with(self, collect: Callable[[ReachedStates], Trajectory]) -> None:
         """Say how a trajectory is made of the solution; that takes time, so it is done when somebody asks for it.
 
         Parameters
@@ -85,7 +85,7 @@ class SimulationInterrupt(KeyboardInterrupt):
         return self._collect(self.solution)
 
 
-def interrupt(last: tuple[float, Array], end: float, solution: Solution) -> SimulationInterrupt:
+def interrupt(last: tuple[float, Array], end: float, solution: ReachedStates) -> SimulationInterrupt:
     """Return the exception for a simulation until `end` that was stopped after its `last` step, a time (s) and a state.
 
     `solution` has the output times until then.

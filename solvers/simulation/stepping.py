@@ -18,12 +18,12 @@ from titop.solvers.kernels.entries.gap_entries import LONGER, TRIES
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import Seen, Watched, find_events
+from titop.solvers.simulation.events import EventValue, Watched, find_events
+from titop.solvers.simulation.explicit_steps import RungeKutta
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Chatter, Monitor, StiffnessWatch
-from titop.solvers.simulation.runge_kutta import RungeKutta
 from titop.solvers.simulation.scipy_steps import ScipySteps
-from titop.solvers.simulation.solution import Solution, interrupt
+from titop.solvers.simulation.solution import ReachedStates, interrupt
 from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
 from titop.solvers.simulation.switching import Switching
 
@@ -37,13 +37,13 @@ def integrate_stepwise(
     tolerances: dict[str, float],
     kinks: Array,
     monitor: Monitor,
-) -> Solution:
-    """Return the states at the output times, and add to the events; arguments as those of `integration.integrate`.
+) -> ReachedStates:
+    """Return the states at the output times, and add to the events; arguments as those of `integrate.integrate`.
 
     Steps end at `kinks` (s, increasing).
     """
     begin, end = float(times[0]), float(times[-1])
-    outputs, last, acts_until, anew = Outputs(times, y0), (begin, y0), begin, True
+    outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True
     switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
     chatter = Chatter(plant.gaps.owners, end)
     pauses = [*kinks[(kinks > begin) & (kinks < end)].tolist(), end]
@@ -69,7 +69,7 @@ def integrate_stepwise(
             watch.look(t, y, int(stepper.statistics()["steps"]), pieces + cuts)
 
     for event in events:
-        event.seen = Seen(event(begin, y0), begin, 0)
+        event.seen = EventValue(event(begin, y0), begin, 0)
     try:
         while not outputs.is_over:
             t, y = last
@@ -96,7 +96,7 @@ def _stepper(
     return (RungeKutta if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
 
 
-class Outputs:
+class OutputStates:
     """The states at the output times, as far as they are reached.
 
     Attributes
@@ -119,16 +119,16 @@ class Outputs:
         due = self.times[len(self._states) : np.searchsorted(self.times, end, "right")]
         self._states += step.states(due.tolist())
 
-    def solution(self, statistics: dict[str, float]) -> Solution:
+    def solution(self, statistics: dict[str, float]) -> ReachedStates:
         """Return what is reached."""
-        return Solution(self.times[: len(self._states)], np.array(self._states), statistics)
+        return ReachedStates(self.times[: len(self._states)], np.array(self._states), statistics)
 
 
 def _step_to_end(
     plant: DrivenModel,
     stepper: Stepper,
     events: Sequence[Watched],
-    outputs: Outputs,
+    outputs: OutputStates,
     look: Callable[[float, Array], None],
     every: bool,
     switching: Switching | None,

@@ -142,7 +142,7 @@ class Switching:
         return switches or bool(stuck.any())
 
 
-class Ends(NamedTuple):
+class Cubic(NamedTuple):
     """Values and rates of a curve at two times (s), at which it is positive (a), or falls, and is not (b), or rises."""
 
     begin: float
@@ -152,17 +152,17 @@ class Ends(NamedTuple):
     rate_a: float
     rate_b: float
 
-    def since(self, t: float, value: float, rate: float) -> Ends:
+    def since(self, t: float, value: float, rate: float) -> Cubic:
         """Return what is behind a time between."""
-        return Ends(t, self.end, value, self.b, rate, self.rate_b)
+        return Cubic(t, self.end, value, self.b, rate, self.rate_b)
 
-    def until(self, t: float, value: float, rate: float) -> Ends:
+    def until(self, t: float, value: float, rate: float) -> Cubic:
         """Return what is before a time between."""
-        return Ends(self.begin, t, self.a, value, self.rate_a, rate)
+        return Cubic(self.begin, t, self.a, value, self.rate_a, rate)
 
-    def opposite(self) -> Ends:
+    def opposite(self) -> Cubic:
         """Return the same with the other sign."""
-        return Ends(self.begin, self.end, -self.a, -self.b, -self.rate_a, -self.rate_b)
+        return Cubic(self.begin, self.end, -self.a, -self.b, -self.rate_a, -self.rate_b)
 
     def stays_above(self, part: float) -> bool:
         """Tell whether all control points of the cubic are above zero by more than a `part` of what it changes by."""
@@ -213,12 +213,12 @@ class _Curve:
         times, values, rates = self._times, self._values, self._rates
         for j in range(len(times) - 1):
             at_ends = side * values[j], side * values[j + 1], side * rates[j], side * rates[j + 1]
-            if (t := self._leaves(side, Ends(times[j], times[j + 1], *at_ends))) < math.inf:
+            if (t := self._leaves(side, Cubic(times[j], times[j + 1], *at_ends))) < math.inf:
                 return t
         left, fall = side * values[-1], -side * rates[-1]
         return times[-1] if left <= fall * self._step.exact else math.inf
 
-    def _leaves(self, side: float, part: Ends) -> float:
+    def _leaves(self, side: float, part: Cubic) -> float:
         """Return so for a part of the step, the gap positive on its side."""
         if part.a > 0 >= part.b:
             return self._zero(side, part)
@@ -239,7 +239,7 @@ class _Curve:
         gaps, rates = self._step.gaps([t])
         return side * gaps.item(0, self._k), side * rates.item(0, self._k)
 
-    def _zero(self, side: float, part: Ends) -> float:
+    def _zero(self, side: float, part: Cubic) -> float:
         """Return where it is zero, about, in a part of the step at whose ends its signs are unlike."""
         exact, width, slow = FINER * self._step.exact, part.end - part.begin, False
         for _ in range(_MOST):
@@ -255,7 +255,7 @@ class _Curve:
             slow, width = part.end - part.begin > 0.5 * width, part.end - part.begin
         return t
 
-    def _bottom(self, side: float, part: Ends, below: float) -> tuple[float, float, float] | None:
+    def _bottom(self, side: float, part: Cubic, below: float) -> tuple[float, float, float] | None:
         """Return a time at which it is lower than `below`, between fall and rise, with value and rate; None if it is not."""
         width, slow = part.end - part.begin, False
         for _ in range(_MOST):

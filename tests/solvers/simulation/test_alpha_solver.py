@@ -15,7 +15,7 @@ from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics
+from titop.solvers.simulation.implicit_dynamics import ImplicitDerivatives, ImplicitDynamics
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -99,7 +99,7 @@ def test_newton_converges_quadratically(start, monkeypatch: pytest.MonkeyPatch) 
     # each is at most a constant times the square of the one before; 1e-13 is rounding
     assert (sizes[1:] < 2 * sizes[:-1] ** 2 + 1e-13).all()
     assert sizes[-1] < 1e-13
-    wrong = Derivatives(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
+    wrong = ImplicitDerivatives(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
     monkeypatch.setattr(ImplicitDynamics, "derivatives", lambda *_: wrong)
     assert corrections(model, q, v, 0.05)[-1] > 1e-13, "the negative control: without derivatives it is linear at best"
 
@@ -111,7 +111,7 @@ def test_wrong_slopes_take_more_iterations(monkeypatch: pytest.MonkeyPatch) -> N
     right = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     exact = ImplicitDynamics.derivatives
     monkeypatch.setattr(
-        ImplicitDynamics, "derivatives", lambda *args, **how: Derivatives(*(0.5 * x for x in exact(*args, **how)))
+        ImplicitDynamics, "derivatives", lambda *args, **how: ImplicitDerivatives(*(0.5 * x for x in exact(*args, **how)))
     )
     wrong = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     assert wrong["iterations"] > 2 * right["iterations"]

@@ -168,7 +168,7 @@ class LateWatch(monitor.StiffnessWatch):
 @pytest.fixture
 def early_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monitor, "_LOOK_AFTER", 0.0)
-    for module in ("integration", "stepping"):
+    for module in ("integrate", "stepping"):
         monkeypatch.setattr(f"titop.solvers.simulation.{module}.StiffnessWatch", LateWatch)
 
 

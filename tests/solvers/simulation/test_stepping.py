@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from titop.solvers.simulation.stepping import Outputs
+from titop.solvers.simulation.stepping import OutputStates
 
 
 def test_outputs_have_a_row_for_each_time() -> None:
     y = np.array([1.0, 2.0])
-    outputs = Outputs(np.array([0.5, 1.0, 1.5, 2.0]), y)
+    outputs = OutputStates(np.array([0.5, 1.0, 1.5, 2.0]), y)
     step: Any = SimpleNamespace(states=lambda times: [t * y for t in times])
     assert outputs.next == 1.0
     outputs.add(step, 0.9)  # a step that reaches none

@@ -17,7 +17,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Watched
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor, StiffnessWatch
-from titop.solvers.simulation.solution import Solution, interrupt
+from titop.solvers.simulation.solution import ReachedStates, interrupt
 from titop.solvers.simulation.steppers import EXPLICIT
 
 
@@ -29,7 +29,7 @@ def integrate(
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
     monitor: Monitor,
-) -> Solution:
+) -> ReachedStates:
     """Return the states at the output times, and add to the events.
 
     Parameters
@@ -94,7 +94,7 @@ class _EveryStep:
 
 def _integrate_at_once(
     plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: dict[str, float], monitor: Monitor
-) -> Solution:
+) -> ReachedStates:
     """Return the states at the output times, by CyRK's explicit integrators."""
     from CyRK import PySolver, pysolve_ivp
 
@@ -126,7 +126,7 @@ def _integrate_at_once(
     return _solution(solver, times, y0)
 
 
-def _solution(solver: Any, times: Array, y0: Array) -> Solution:
+def _solution(solver: Any, times: Array, y0: Array) -> ReachedStates:
     """Return what CyRK has computed, perhaps of a solution that was interrupted, even before its first step."""
     t, y = (solver.t, solver.y) if solver.size else (times[:1], y0[:, None])
-    return Solution(np.array(t), np.array(y).T, {"steps": solver.steps_taken})  # CyRK counts nothing else
+    return ReachedStates(np.array(t), np.array(y).T, {"steps": solver.steps_taken})  # CyRK counts nothing else

@@ -22,7 +22,7 @@ from tests.solvers.simulation.driven_systems import (
 )
 from tests.systems import Array
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.runge_kutta import RungeKutta
+from titop.solvers.simulation.explicit_steps import RungeKutta
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
