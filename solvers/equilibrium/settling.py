@@ -20,13 +20,14 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.distributed_load import DistributedLoad
-from titop.solvers.equilibrium.displacements import displaced
+from titop.solvers.equilibrium.displacements import displace
 from titop.solvers.equilibrium.equations import AccelerationEquations
-from titop.solvers.equilibrium.first_order_states import followed_states
-from titop.solvers.equilibrium.newton import Course, least_solution
+from titop.solvers.equilibrium.first_order_states import following_states
+from titop.solvers.equilibrium.newton import Course, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.stiffness import efforts_of_motions, stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.quantities import Kind
 
 # -- loads raised in steps -------------------------------------------------------------------------------------------------
@@ -40,16 +41,16 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
     if part == 1.0:
         return point
     names = [f"gravity.{axis}" for axis in "xyz"]
-    for load in point.model.assembly.loads:
+    for load in point.model.mechanism.assembly.loads:
         if isinstance(load, Load):
             names += [f"{load.name}.{entry}" for entry in load.parameters()]
-    closures = (loop.closure for loop in point.model.assembly.loops)
+    closures = (loop.closure for loop in point.model.mechanism.assembly.loops)
     names += [f"{load.name}.scale" for load in closures if isinstance(load, DistributedLoad) and not load.driven]
     numbers = point.model.parameters()
     changes = {name: part * numbers[name][0] for name in names if numbers[name][0]}
     return replace(
         point,
-        model=point.model.changed(changes)[0] if changes else point.model,
+        model=changed_model(point.model, changes) if changes else point.model,
         tau=part * point.tau,
         u=None if point.u is None else part * point.u,
         wrenches={port: part * np.asarray(wrench) for port, wrench in (point.wrenches or {}).items()},
@@ -83,7 +84,7 @@ def raise_loads(unknowns: TrimUnknowns, search: Callable[[TrimUnknowns, Course],
         part = min(1.0, reached + step)
         onwards = (part - reached) / (reached - came_from) if reached > came_from else 0.0
         dq = onwards * full.model.difference(before.q, last.q)
-        q, x = displaced(full.model, last.q, dq), followed_states(last, dq)
+        q, x = displace(full.model, last.q, dq), following_states(last, dq)
         course = Course(strict=True)
         try:
             point = search(TrimUnknowns(replace(with_part_of_loads(full, part), q=q, x=x)), course)
@@ -138,7 +139,7 @@ def creep(unknowns: TrimUnknowns, steps: int) -> TrimUnknowns:
         time = min(time, _UNSTABLE / growth) if growth else time
         matrix = -_along_unknowns(here, equations.derivatives(still))
         matrix[np.diag_indices(len(still))] += 1.0 / time
-        step = least_solution(matrix, values)
+        step = shortest_solution(matrix, values)
         ahead = _along_unknowns(here, equations.residual(step))
         if not np.isfinite(ahead).all() or np.abs(step).max() > _LONGEST:
             time *= _SHORTER
@@ -268,7 +269,7 @@ def _beside(point: OperatingPoint, unknowns: TrimUnknowns, rng: np.random.Genera
     """Return the unknowns with a guess a little beside a point, on some side, loops closed again if they can be."""
     model, aside, chosen = point.model, np.zeros(point.model.nv), unknowns.select(Kind.POSITION)[1]
     aside[chosen] = _ASIDE * unknowns.sizes.coordinates[chosen] * rng.normal(size=len(chosen))
-    q, x = displaced(model, point.q, aside), followed_states(point, aside)
+    q, x = displace(model, point.q, aside), following_states(point, aside)
     with suppress(ConvergenceError):
         q = model.assemble(q) if model.is_constrained else q
     return TrimUnknowns(replace(unknowns.guess, q=q, x=x), unknowns.entries, unknowns.sizes, unknowns.axes)

@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, ROUNDING, STEADY
 from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
@@ -23,19 +24,13 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.support.progress import progress_bar
 
-#: Accelerations that are rounding, beside the largest.
-_ROUNDED = 1e-13
-#: What moves by less, in parts of its size in the system or of its nominal value, is rounding of the equilibrium.
-_RESTS = 1e-8
-#: How far a given point may be from the equilibrium that is found at nominal values, measured alike.
-_SAME = 1e-6
 #: Of so many parameters all corners are looked at, of more as many at random; random points of which fits know nothing.
 _ALL_CORNERS, _TESTS = 5, 30
 
 
 def is_of_point(model: Model, name: Any) -> bool:
     """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
-    if not isinstance(name, str) or name in model.parameter_names:
+    if not isinstance(name, str) or name in model.mechanism.parameter_names:
         return False
     stem, end = split_end(name)
     return stem in (model.coordinate_names if end in ("q", "v") else model.input_names if end == "u" else ())
@@ -46,7 +41,7 @@ def value_at(point: OperatingPoint, path: str) -> float:
     model, (stem, end) = point.model, split_end(path)
     if end == "u":
         return 0.0 if point.u is None else float(point.u[model.input_names.index(stem)])
-    in_q, in_v = model.assembly.place(stem)
+    in_q, in_v = model.mechanism.assembly.place(stem)
     return float(point.q[in_q] if end == "q" else point.v[in_v])
 
 
@@ -61,7 +56,7 @@ def state_at(model: Model, q: Array, v: Array, values: Mapping[str, float]) -> t
     for path, value in values.items():
         stem, end = split_end(path)
         if is_of_point(model, path) and end != "u":
-            in_q, in_v = model.assembly.place(stem)
+            in_q, in_v = model.mechanism.assembly.place(stem)
             if end == "q":
                 q[in_q] = value
             else:
@@ -82,13 +77,13 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
             u[k] = value
 
     def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
-        whole = model.inputs.joined(u, point.x) if model.nx else u
-        pushes = model.external_pushes(point.wrenches, whole)
-        driven = 0.0 if u is None else model.inputs.motors @ u
-        return model.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
+        whole = model.mechanism.inputs.joined(u, point.x) if model.nx else u
+        pushes = model.mechanism.external_pushes(point.wrenches, whole)
+        driven = 0.0 if u is None else model.mechanism.inputs.motors @ u
+        return model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
 
     tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
-    if model.gear_constraints:
+    if model.mechanism.gear_constraints:
         before = point.model
         pushes = before.external_pushes(point.wrenches, point.driving)
         carried = before.carried(point.q, point.v, a, pushes, point.driving, point.tau)
@@ -104,7 +99,7 @@ def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Arra
         a = point.residual
     if excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
         return np.zeros_like(a)
-    return np.where(np.abs(a) > _ROUNDED * np.abs(a).max(), a, 0.0)
+    return np.where(np.abs(a) > ROUNDING * np.abs(a).max(), a, 0.0)
 
 
 # -- that depend on parameters ----------------------------------------------------------------------------------------------
@@ -166,7 +161,7 @@ class Equilibria:
         self._given = [path for path in uncertainty.paths() if path in self.paths]
         self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, inputs_of(point)])
         sizes = sizes_of(point)
-        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.inputs.units]
+        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
         self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
         n = len(uncertainty.all)
         self._refuse_other_nominal()
@@ -220,13 +215,13 @@ class Equilibria:
     def moving(self) -> list[int]:
         """Entries that move by more than rounding."""
         largest = np.abs(np.vstack([self.changes, self.test_changes])).max(axis=0)
-        return np.flatnonzero(largest > _RESTS * self._ones).tolist()
+        return np.flatnonzero(largest > BALANCED * self._ones).tolist()
 
     def depends_on(self, k: int) -> bool:
         """Tell whether the equilibrium depends on the k-th parameter, the others nominal."""
         ends = np.zeros((2, self.points.shape[1]))
         ends[:, k] = -1.0, 1.0
-        return bool((np.abs(self._changes(self._find(ends))) > _RESTS * self._ones).any())
+        return bool((np.abs(self._changes(self._find(ends))) > BALANCED * self._ones).any())
 
     def _find(self, points: Array) -> list[OperatingPoint]:
         """Return the equilibria at normalised values (k, n)."""
@@ -244,7 +239,7 @@ class Equilibria:
         zero = np.zeros((1, len(self.uncertainty.all)))
         change = self._changes(self._find(zero))[0]
         k = int(np.argmax(np.abs(change) / self._ones))
-        if abs(change[k]) > _SAME * self._ones[k]:
+        if abs(change[k]) > STEADY * self._ones[k]:
             expected, advice = "the point itself at the nominal values", "pass as point what it returns there"
             found = f"{self.paths[k]} differs by {change[k]:.3g}"
             raise ModelError(Finding("other-equilibrium", "equilibrium", found, expected, advice))
@@ -259,7 +254,7 @@ class Equilibria:
         ports = {*before, *after}
         other += [port for port in ports if not np.array_equal(before.get(port, none), after.get(port, none))]
         ones = dict(zip(self.paths, self._ones.tolist(), strict=True))
-        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > _SAME * max(ones[path], abs(x))]
+        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > STEADY * max(ones[path], abs(x))]
         if other:
             where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
             raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))

@@ -6,7 +6,8 @@ less gravity's, as in the reference resolver, whose tree this is.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,8 +49,8 @@ class Tree:
     state : State
     applied : sequence of Applied
         Wrenches at the operating point.
-    driven : callable
-        From a node to the slopes of its own inputs' efforts.
+    driven : mapping of str to (n, n) array
+        Slopes of the efforts of blocks' own inputs, by the blocks' names.
     uncertainty : Uncertainty
 
     Attributes
@@ -62,11 +63,13 @@ class Tree:
     constants : LinearLoop
     """
 
-    def __init__(self, state: NominalState, applied: list[Applied], driven: Any, uncertainty: Uncertainty) -> None:
+    def __init__(
+        self, state: NominalState, applied: list[Applied], driven: Mapping[str, Array], uncertainty: Uncertainty
+    ) -> None:
         self.state, self.uncertainty = state, uncertainty
-        assembly = state.model.assembly
+        assembly = state.model.mechanism.assembly
         reference = Passes(state.model, assembly)
-        self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.ports
+        self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.mechanism.ports
         self.constants = LinearLoop()
         self.one = self.constants.columns("u", 1)
         self._legs: dict[tuple[int, str | None], list[Leg]] = {}
@@ -84,7 +87,8 @@ class Tree:
             rest = self.rests[k]
             twist, acceleration = (signal.padded(1)[:, 0] for signal in rest[:2])
             own = state.q[node.q], state.v[node.v], state.a[node.v]
-            at = LawPoint(*own, twist, acceleration, *self.poses[k], assembly.gravity, driven(node))
+            slopes = driven.get(node.block.name, np.zeros((node.block.nv, node.block.nv)))
+            at = LawPoint(*own, twist, acceleration, *self.poses[k], assembly.gravity, slopes)
             coordinates = OwnCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
             spin, turned = self.constants.deltas_of(rest.twist), bool(self.constants.needed(rest.acceleration))
             self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, spin, turned))
@@ -98,7 +102,7 @@ class Tree:
             names = dict(enumerate(state.model.coordinate_names[node.v]))
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             uncertain = self.uncertainty.of_block(node.block.name)
-            changing = ChangedBlock(state.model.assembly, node.block, uncertain, self.uncertainty)
+            changing = ChangedBlock(state.model.mechanism.assembly, node.block, uncertain, self.uncertainty)
             self._legs[k, port] = legs_of(changing, port, *own, names)
         return self._legs[k, port]
 

@@ -70,7 +70,7 @@ def read(tree: Tree, moving: Moving, output: Any, system_inputs: SystemInputs) -
 def _sampled(tree: Tree, moving: Moving, group: SystemOutputs) -> Rows:
     """Return signals by their derivatives in the middle of all ranges."""
     model, q, v, a = tree.state
-    tau = model.inverse_dynamics(q, v, a) if model.is_tree else np.zeros(model.nv)
+    tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
     nv, m = model.nv, len(moving.inputs)
     at = Snapshot(model, q, v, a, tau, None, None, q)
     slopes = np.asarray(group.derivatives(at, _Slopes(nv, nv, nv, nv, m)))
@@ -124,7 +124,7 @@ def _reaction(tree: Tree, moving: Moving, of: Quantity) -> Rows | None:
 
 def _momentum(tree: Tree, moving: Moving, of: Quantity) -> Rows | None:
     """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
-    wheel = tree.state.model.assembly.joined_by[owner_of(of.owner)].child.block.name
+    wheel = tree.state.model.mechanism.assembly.joined_by[owner_of(of.owner)].child.block.name
     return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
 
 

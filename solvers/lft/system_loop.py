@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.engines.reference.passes import Node
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.beam_laws import refuse_rescaled, rescaled_coordinates
 from titop.solvers.lft.fractions import Fractional
-from titop.solvers.lft.joining import Constraints, interactions, refuse_uncertain_pose
+from titop.solvers.lft.joining import Constraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.labels import gains_of
 from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
 from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
@@ -20,7 +18,6 @@ from titop.solvers.lft.passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.readings import Moving, apply_gains, output_groups, read
 from titop.solvers.lft.uncertainty import Uncertainty
-from titop.solvers.mechanism.inputs import own_pushes
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.grammar import read_names
 from titop.solvers.signals.quantities import Kind
@@ -60,33 +57,30 @@ class SystemLoop:
         q, v = state_at(point.model, point.q, point.v, middle)
         self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
-        self.acting, applied = interactions(state, point.driving, uncertainty)
+        self.acting, applied = [], []
+        for joined in model.mechanism.interactions:
+            acting, loads = interaction(joined, state, point.driving, uncertainty)
+            self.acting.append(acting)
+            applied += loads
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
-        self.tree = Tree(state, applied, self._driven, uncertainty)
-        for joined in model.assembly.loops:
+        pushes = point.model.mechanism.inputs.own_pushes(inputs_of(point))
+        driven = {push.block.name: push.derivatives(point.q) for push in pushes}
+        self.tree = Tree(state, applied, driven, uncertainty)
+        for joined in model.mechanism.assembly.loops:
             refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = LinearLoop(), model
         reduced = reduction(model, q, v, self.system_inputs.held, independent)
         count = len(reduced.states) // 2
         self.states = np.concatenate([reduced.states, 2 * model.nv + np.arange(model.nx)])
-        rescaled = rescaled_coordinates(model, uncertainty)
-        if rescaled.any():
-            refuse_rescaled(model, rescaled, self.system_inputs, read_names("outputs", outputs))
         self._build(self.states[:count], read_names("outputs", outputs))
 
-    def fractional(self, deltas: Sequence[str], reduce: bool = False) -> Fractional:
-        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states.
+    def fraction(self, reduce: bool = False) -> Fractional:
+        """Return the loop with its unknowns solved for, in all that is uncertain, then 1/s.
 
         Channels that nothing reaches or shows are left out if asked for, before.
         """
-        solved = self.loop.solved(self._rates, self._outputs, reduce)
-        names = np.array(solved.deltas, dtype=object)
-        order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
-        n = len(names) + len(self.states)
-        order += range(len(names), n)
-        sizes = (*(int((names == delta).sum()) for delta in deltas), len(self.states))
-        M = solved.M
-        return Fractional(M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:], sizes)
+        deltas = [uncertain.name for uncertain in self.uncertainty.all]
+        return self.loop.fraction(deltas, self._rates, self._outputs, reduce)
 
     def _build(self, independent: Array, outputs: Sequence[Any]) -> None:
         model, loop, inputs, nv = self.model, self.loop, self.system_inputs, self.model.nv
@@ -116,7 +110,7 @@ class SystemLoop:
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
         moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
-        rates_q = v - model.bracket(self.tree.state.v) @ q
+        rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
         found = [read(self.tree, moving, output, inputs) for output in outputs]
         self.frozen = tuple(signal.path for group, _, exact in found if not exact for signal in group.signals)
@@ -159,7 +153,7 @@ class SystemLoop:
 
     def _push(self, changes: Changes, driven: Rows) -> None:
         """Apply the inputs that are wrenches at ports."""
-        inputs, places = self.system_inputs, self.model.inputs
+        inputs, places = self.system_inputs, self.model.mechanism.inputs
         units = np.eye(6)
         for k, channel in enumerate(inputs.channels):
             if channel.kind == Kind.WRENCH:
@@ -172,8 +166,8 @@ class SystemLoop:
     def _own_efforts(self, driven: Rows) -> Rows:
         """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
-        matrix = model.inputs.motors.copy()
-        for block, at_q, at_v, columns in model.inputs.own:
+        matrix = model.mechanism.inputs.motors.copy()
+        for block, at_q, at_v, columns in model.mechanism.inputs.own:
             matrix[at_v, columns] = block.input_matrix(q[at_q])
         total = zeros(model.nv)
         for k, channel in enumerate(self.system_inputs.channels):
@@ -186,28 +180,22 @@ class SystemLoop:
         found = self.uncertainty.at(f"{name}.gear")
         if found is None:
             return zeros(self.model.nv)
-        along = (self.model.inputs.motors[:, entry] != 0).astype(float)[:, None]
+        along = (self.model.mechanism.inputs.motors[:, entry] != 0).astype(float)[:, None]
         return along @ self.loop.times(found[0].name, driven * found[1].half)
-
-    def _driven(self, node: Node) -> Array:
-        """Return the slopes of the efforts of a block's own inputs at the point."""
-        pushes = own_pushes(self.point.model.external_pushes(None, self.point.driving))
-        n = node.block.nv
-        return sum((push.derivatives(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
     """Return the wrenches that act on ports at the point: loads, external ones and those of actuators."""
     model = point.model
     found = []
-    for load in model.assembly.loads:
+    for load in model.mechanism.assembly.loads:
         names = [f"{load.name}.{part}.{axis}" for part in ("force", "torque") for axis in "xyz"]
         wrench = uncertainty.vector(names, np.concatenate([load.force, load.torque]))
         found.append(Applied(str(load.target), load.frame == "world", wrench.column()))
     found += [
         Applied(port, False, Polynomial.affine(np.asarray(wrench)[:, None])) for port, wrench in (point.wrenches or {}).items()
     ]
-    inputs = model.inputs
+    inputs = model.mechanism.inputs
     nominal = inputs_of(point)
     for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
         level = uncertainty.vector([f"{model.input_names[k]}.u"], nominal[[k]])

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of, split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
@@ -23,15 +24,10 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import GAIN
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
-
-#: What rounding leaves of a nominal value in the middle of its range, in parts of the larger of its size and half the range.
-_LAST_DIGITS = 4 * float(np.finfo(float).eps)
-
-#: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
-FIT = 1e-4
 
 #: Last parts of names of coordinates, rates and inputs.
 _ANGLE, _RATE, _INPUT = "q", "v", "u"
@@ -87,7 +83,7 @@ class Uncertain(NamedTuple):
     def middle(self) -> float:
         """Where deltas are zero, on the scale on which what enters goes from -1 to 1; zero where that is rounding."""
         scaled, first = self._scaled(self.block.centre), self.members[0]
-        last_digits = _LAST_DIGITS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
+        last_digits = 4 * EPS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
         return scaled if abs(scaled) > last_digits else 0.0
 
     def values(self, value: float) -> dict[str, float]:
@@ -127,7 +123,7 @@ class Uncertainty:
 
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.parameters()
-        self.common = common_parameters(point.model.assembly)
+        self.common = common_parameters(point.model.mechanism.assembly)
         self._quarters = set(map(self._today, (quarters,) if isinstance(quarters, str) else quarters))
         given = read_mapping("parameters", parameters)
         if not given:
@@ -189,7 +185,7 @@ class Uncertainty:
             As `Model.with_parameters`.
         """
         changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
-        return self.point.model.changed(changed)[0] if changed else self.point.model
+        return changed_model(self.point.model, changed) if changed else self.point.model
 
     def model_values(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return those of some values by path that are parameters of the model, and those that follow from them."""
@@ -250,7 +246,8 @@ class Uncertainty:
 
     def _read_fits(self, fits: Any) -> dict[str, float]:
         """Return the tolerance of each delta that may be fitted."""
-        given = dict.fromkeys((fits,) if isinstance(fits, str) else fits, FIT) if not isinstance(fits, Mapping) else dict(fits)
+        names = (fits,) if isinstance(fits, str) else fits
+        given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
             found = self.at(self._today(name))
@@ -276,19 +273,19 @@ class Uncertainty:
                 return 1.0, "1"
             if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
                 k = model.coordinate_names.index(stem)
-                unit = model.assembly.coordinate_units[k]
+                unit = model.mechanism.assembly.coordinate_units[k]
                 if end == _RATE:
                     return float(point.v[k]), f"{unit}/s"
-                if not model.has_plain_coordinates(k):
+                if not model.mechanism.has_plain_coordinates(k):
                     advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
                     raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
-                return float(point.q[model.assembly.place(stem)[0]]), unit
+                return float(point.q[model.mechanism.assembly.place(stem)[0]]), unit
             if end == _INPUT and stem in model.input_names:
                 k = model.input_names.index(stem)
-                if k not in model.inputs.columns:
+                if k not in model.mechanism.inputs.columns:
                     expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
                     raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
-                return 0.0 if point.u is None else float(point.u[k]), model.inputs.units[k]
+                return 0.0 if point.u is None else float(point.u[k]), model.mechanism.inputs.units[k]
         names = [*self.known, *self.common, *(f"{own}.{end}" for own in model.coordinate_names for end in (_ANGLE, _RATE))]
         expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))

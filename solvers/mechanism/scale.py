@@ -2,8 +2,8 @@
 
 `Scale` holds of all models of a structure and is found once: the system's length, from its bodies, and what counts as one of
 each coordinate and constraint. `StateScale` is that of one state: it adds the time in which things look different there, and
-the energy of that; length, time and energy tell what counts as one in any unit, such as ``"N m/rad"``. Which time that is, and the
-inertia that is moved, whoever asks knows best: `titop.solvers.equilibrium.sizes` has them for equilibria.
+the energy of that. These tell what counts as one in any unit, such as ``"N m/rad"``. Which time that is, and the inertia that
+is moved, whoever asks knows best: `titop.solvers.equilibrium.sizes` has them for equilibria.
 
 Thresholds of `titop.blocks.basics.tolerances` are parts of these sizes. No unit then changes an answer: the tests take every
 function through units of length, time and mass from 2^-20 to 2^20.

@@ -27,9 +27,9 @@ class Move(NamedTuple):
     displacement : (6,) array, m and rad
     rate, acceleration : (6,) arrays
         How fast the displacement changes in the course of the motion, and how that changes.
-    own : slice
+    rows : slice
         The coordinates (n) with which it changes.
-    by_own : (6, n) array
+    by_rows : (6, n) array
         The derivative of the displacement by these.
     """
 
@@ -37,8 +37,8 @@ class Move(NamedTuple):
     displacement: Array
     rate: Array
     acceleration: Array
-    own: slice
-    by_own: Array
+    rows: slice
+    by_rows: Array
 
     @classmethod
     def still(cls, place: Place, displacement: Array) -> Move:
@@ -111,7 +111,7 @@ class Response:
         """Return what inverse dynamics need more (nv) where a place moves."""
         z = self.where[move.place]
         needed = _along(self.efforts[..., z], move)
-        needed[move.own] += move.by_own.T @ self.held[z]
+        needed[move.rows] += move.by_rows.T @ self.held[z]
         return needed
 
     def opening(self, move: Move) -> Array:
@@ -121,7 +121,7 @@ class Response:
     def turned(self, move: Move, shared: Array) -> Array:
         """Return the change (k) of J times the efforts that are shared where a place moves."""
         z = self.where[move.place]
-        return self.turning[:, z] @ move.displacement + self.jacobian[:, z] @ (move.by_own @ shared[move.own])
+        return self.turning[:, z] @ move.displacement + self.jacobian[:, z] @ (move.by_rows @ shared[move.rows])
 
 
 def _along(derivatives: Array, move: Move) -> Array:
@@ -141,14 +141,17 @@ class Movable:
 
     def __init__(self, model: SensitiveModel, places: Collection[Place]) -> None:
         self.places = frozenset(places)
-        self._ports, self._model = model.ports, model.of(with_movable(model.assembly, self.places))
+        self._ports, self._model = (
+            model.mechanism.ports,
+            model.mechanism.of(with_movable(model.mechanism.assembly, self.places)),
+        )
         names, configuration = self._model.coordinate_names, self._model.configuration_names
         self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
         self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)
         self._added = np.setdiff1d(range(self._model.nv), self._own)
         self._where: dict[Place, slice] = {}
         for place in self.places:
-            first = int(np.searchsorted(self._added, self._model.assembly.v_slices[place.joint].start))
+            first = int(np.searchsorted(self._added, self._model.mechanism.assembly.v_slices[place.joint].start))
             self._where[place] = slice(first, first + 6)
 
     def response(self, state: SensitivityState, multipliers: Array, shared: Array) -> Response:
@@ -156,19 +159,19 @@ class Movable:
         model = self._model
         q, (v, a, efforts) = model.neutral(), np.zeros((3, model.nv))
         q[self._own_q], v[self._own], a[self._own], efforts[self._own] = state.q, state.v, state.a, shared
-        pushes = model.external_pushes(
+        pushes = model.mechanism.external_pushes(
             {self._port(port): wrench for port, wrench in state.wrenches.items()},
             dict(zip(state.model.input_names, state.u, strict=True)),
         )
         nothing = np.zeros((0, model.nv))
         rows = np.zeros((4, 0, model.nv))
         if len(multipliers):
-            changes, rows = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
-            turning = model.engine.derivatives.closure_rate(q, efforts)
-            pushes = [*pushes, *closure_pushes(model, q, multipliers)]
+            changes, rows = model.mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
+            turning = model.mechanism.engine.derivatives.closure_rate(q, efforts)
+            pushes = [*pushes, *closure_pushes(model.mechanism, q, multipliers)]
         else:
-            changes, turning = model.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
-        held = model.engine.dynamics.tree_inverse(q, v, a, pushes)
+            changes, turning = model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
+        held = model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes)
         jacobian, by_q, by_v = (row[:, self._added] for row in rows[:3])
         return Response(
             efforts=changes[:, self._own][..., self._added],
