@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,10 +20,6 @@ from titop.solvers.signals.named_model import NamedModel
 class SensitiveModel(NamedModel, Protocol):
     """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameter_derivatives`."""
 
-    def of(self, assembly: Assembly) -> Self: ...
-    def neutral(self) -> Array: ...
-    def motor_efforts(self, u: Any) -> Any: ...
-    def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
     ) -> Array: ...
