@@ -51,7 +51,7 @@ def efforts(m: tt.Model, q: Array, v: Array, a: Array, wrenches: Mapping[str, An
         if not m.is_constrained:
             return np.asarray(changed.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
         rows = changed.mechanism.engine.dynamics.constraints(q, v)
-        return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, rows, rank)[0]
+        return closed_dynamics.balanced(changed.mechanism, q, v, a, pushes, motors, everywhere, rows, rank)[0]
 
     return of
 
@@ -63,6 +63,6 @@ def accelerations(m: tt.Model, q: Array, v: Array, tau: Array, wrenches: Mapping
     def of(changed: Any) -> Array:
         pushes, driven = changed.mechanism.external_pushes(wrenches, u), tau + changed.mechanism.motor_efforts(u)
         rows = changed.mechanism.engine.dynamics.constraints(q, v)
-        return closed_dynamics.accelerations(changed, q, v, nothing, driven, free, pushes, rows, rank)
+        return closed_dynamics.accelerations(changed.mechanism, q, v, nothing, driven, free, pushes, rows, rank)
 
     return of
