@@ -98,7 +98,7 @@ class OperatingPoint:
         return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        """Return the point, and all that is known of it, with the `findings` of a search: `unknowns`, `rank` and so on."""
         return self._like(self.__dict__ | findings)
 
     @staticmethod
