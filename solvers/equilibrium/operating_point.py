@@ -47,7 +47,7 @@ class OperatingPoint:
     rank : int
         Number of unknowns that the equilibrium determines.
     free : tuple of str
-        TrimUnknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
+        Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
     overdetermined : tuple of str
         Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
     negative : int, optional
