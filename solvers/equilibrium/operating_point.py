@@ -302,7 +302,7 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
-    if axes_of(point) == 1:
+    if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:
         return OperatingPoint(model, point)
     raise ModelError(
         Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")
