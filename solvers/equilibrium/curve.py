@@ -291,10 +291,11 @@ def _bisect(curve: Curve, near: Station, far: Station, state: Callable[[Station]
 
 def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station], object]) -> Station:
     """Return the first station in another state, as exactly as the curve can be followed there."""
+    first = far
     with suppress(ConvergenceError):
-        for _, far in _bisect(curve, near, far, state):
-            pass
-    return far
+        for pair in _bisect(curve, near, far, state):
+            first = pair[1]
+    return first
 
 
 def _state(station: Station) -> tuple[object, ...]:
