@@ -181,6 +181,8 @@ def trust_region(residual: Function, derivatives: Function, x: Array, bounds: Bo
     """Return the minimum of the residual that scipy's trust-region method finds from x, within the bounds."""
     from scipy.optimize import least_squares
 
+    if not len(x):
+        return x  # nothing is unknown: scipy takes norms of it, which NumPy 2.0 refuses
     exact = {"xtol": EXACT, "ftol": EXACT, "gtol": EXACT, "max_nfev": evaluations}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # steps to where nothing can be evaluated
         minimum: Array = least_squares(residual, x, derivatives, bounds, **exact).x

@@ -234,7 +234,7 @@ class Constraints:
     def chosen(self, free: Array) -> Array:
         """Return independent rows, of as many as act on free coordinates."""
         comparable = self._comparable[:, free]
-        rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK))
+        rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK)) if comparable.size else 0
         return independent_rows(comparable, rank, len(self.gears))
 
     def push(self, tree: Tree, changes: Changes, multipliers: Rows) -> Rows:
