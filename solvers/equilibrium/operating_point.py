@@ -97,17 +97,9 @@ class OperatingPoint:
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
-    def with_findings(
-        self,
-        unknowns: tuple[str, ...],
-        rank: int,
-        free: tuple[str, ...] = (),
-        overdetermined: tuple[str, ...] = (),
-        negative: int | None = None,
-    ) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search for it found out."""
-        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined, "negative": negative}
-        return self._like(self.__dict__ | words)
+    def with_findings(self, **findings: Any) -> OperatingPoint:
+        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        return self._like(self.__dict__ | findings)
 
     @staticmethod
     def _like(members: Mapping[str, Any]) -> OperatingPoint:
