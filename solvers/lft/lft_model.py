@@ -369,7 +369,7 @@ class LFTModel:
         ModelError
             If the path has another suffix.
         """
-        save_lft(self, path)
+        save_lft(path, self.M, self.blocks, self.uncertain, self.error, self.moving)
 
     @classmethod
     def load(cls, path: str | Path) -> LFTModel:
