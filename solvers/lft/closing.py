@@ -309,12 +309,19 @@ def pade_error(order: int, phase: float) -> float:
 
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:
     """Return a continuous system, fractions for delays (s) behind its outputs."""
-    for k, delay in enumerate(delays):
-        if delay:
-            A, B, C, D = law
-            a, b, c, d = pade(order, float(delay))
-            grown = np.block([[A, np.zeros((len(A), order))], [b @ C[[k]], a]])
-            out, direct = np.hstack([C, np.zeros((len(C), order))]), D.copy()
-            out[[k]], direct[[k]] = np.hstack([d @ C[[k]], c]), d @ D[[k]]
-            law = grown, np.vstack([B, b @ D[[k]]]), out, direct
-    return law
+    passing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1))
+    return in_series(law, side_by_side([pade(order, float(delay)) if delay else passing for delay in delays]))
+
+
+def in_series(system: Matrices, behind: Matrices) -> Matrices:
+    """Return a system with another behind its outputs, whose states come last."""
+    (A, B, C, D), (a, b, c, d) = system, behind
+    return np.block([[A, np.zeros((len(A), len(a)))], [b @ C, a]]), np.vstack([B, b @ D]), np.hstack([d @ C, c]), d @ D
+
+
+def side_by_side(systems: Sequence[Matrices]) -> Matrices:
+    """Return systems with inputs and outputs one after the other."""
+    from scipy.linalg import block_diag
+
+    A, B, C, D = (block_diag(*matrices) for matrices in zip(*systems, strict=True))
+    return A, B, C, D
