@@ -99,6 +99,7 @@ def interaction(joined: Joined, state: NominalState, u: Array | None, uncertaint
 
     def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
         changed = changing.at(values)
+        assert isinstance(changed, Interaction)
         step = stepping(changed)
         slopes = load_derivatives(changed, motion, step)
         driven = np.hstack([step(lambda x: _loads(changed, motion._replace(u=x)), motion.u), loads_by_states(changed, motion)])
@@ -233,7 +234,7 @@ class Constraints:
     def chosen(self, free: Array) -> Array:
         """Return independent rows, of as many as act on free coordinates."""
         comparable = self._comparable[:, free]
-        rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK))
+        rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK)) if comparable.size else 0
         return independent_rows(comparable, rank, len(self.gears))
 
     def push(self, tree: Tree, changes: Changes, multipliers: Rows) -> Rows:

@@ -2,8 +2,8 @@
 
 `Scale` holds of all models of a structure and is found once: the system's length, from its bodies, and what counts as one of
 each coordinate and constraint. `StateScale` is that of one state: it adds the time in which things look different there, and
-the energy of that; length, time and energy tell what counts as one in any unit, such as ``"N m/rad"``. Which time that is, and the
-inertia that is moved, whoever asks knows best: `titop.solvers.equilibrium.sizes` has them for equilibria.
+the energy of that. These tell what counts as one in any unit, such as ``"N m/rad"``. Which time that is, and the inertia that
+is moved, whoever asks knows best: `titop.solvers.equilibrium.sizes` has them for equilibria.
 
 Thresholds of `titop.blocks.basics.tolerances` are parts of these sizes. No unit then changes an answer: the tests take every
 function through units of length, time and mass from 2^-20 to 2^20.
@@ -76,8 +76,9 @@ class Scale:
 
     @cached_property
     def mass(self) -> float:
-        """The mass (kg) of all blocks, one without any."""
-        masses = [np.real(block.mass_matrix(block.neutral())[0, 0]) for block in self._assembly.blocks.values()]
+        """The mass (kg) of all joints and bodies, one without any."""
+        blocks = [block for c in self._assembly.connections for block in (c.joint, c.child.block)]
+        masses = [np.real(block.mass_matrix(block.neutral())[0, 0]) for block in blocks]
         return float(sum(masses)) or 1.0
 
     def coordinates_of(self, inertia: Array, length: float | None = None) -> Array:

@@ -110,8 +110,10 @@ def free_motions(jacobian: Array) -> Array:
 def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
     """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
     others = np.setdiff1d(free, chosen)
-    rank = np.linalg.matrix_rank(jacobian[:, free], rtol=_RANK)
-    if not np.isin(chosen, free).all() or len(others) != rank or np.linalg.matrix_rank(jacobian[:, others], rtol=_RANK) < rank:
+    rank, rank_of_others = (
+        np.linalg.matrix_rank(J, rtol=_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
+    )
+    if not np.isin(chosen, free).all() or not len(others) == rank == rank_of_others:
         return None, None
     T, R = np.zeros((2, jacobian.shape[1], len(chosen)))
     T[chosen, range(len(chosen))] = 1.0

@@ -21,7 +21,6 @@ NOT_YET = (
     "solvers/engines/compiled",
     "solvers/kernels",
     "solvers/model",
-    "solvers/simulation",
 )
 
 #: Small numbers that are no thresholds, by file: how many there are, and what they are.
