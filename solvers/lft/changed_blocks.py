@@ -157,7 +157,7 @@ def by_acceleration(block: Block, at: LawPoint) -> Array:
 # -- its own coordinates ----------------------------------------------------------------------------------------------------
 
 
-class OwnCoordinates(NamedTuple):
+class UncertainCoordinates(NamedTuple):
     """Which coordinates and rates of a block are uncertain: their names, and whose entry each is.
 
     Attributes
@@ -172,7 +172,7 @@ class OwnCoordinates(NamedTuple):
     uncertainty: Uncertainty
 
     @classmethod
-    def of(cls, coordinates: Sequence[str], uncertainty: Uncertainty) -> OwnCoordinates:
+    def of(cls, coordinates: Sequence[str], uncertainty: Uncertainty) -> UncertainCoordinates:
         """Return those of a block with some coordinates."""
         found = [(f"{name}{end}", k) for end in (".q", ".v") for k, name in enumerate(coordinates)]
         found = [(path, k) for path, k in found if uncertainty.at(path)]

@@ -15,8 +15,8 @@ from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.bodies.modal_parameters import Share
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import signals_of
-from titop.solvers.lft.moving import MovingCoordinate
-from titop.solvers.lft.uncertainty import Member, Uncertain
+from titop.solvers.lft.moving_equilibria import MovingCoordinate
+from titop.solvers.lft.uncertainty import NamedRange, Uncertain
 from titop.solvers.linear.linearize import named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import Archive, write_archive
@@ -164,9 +164,9 @@ def _model(tables: dict[str, Any], name: str) -> Loaded:
     shares: dict[tuple[str, str], list[Share]] = {}
     for (of, path, share), numbers in zip(tables["shares"], rows["share_numbers"], strict=True):
         shares.setdefault((of, path), []).append(Share(share, *numbers))
-    members: dict[str, list[Member]] = {}
+    members: dict[str, list[NamedRange]] = {}
     for (of, path), numbers in zip(tables["members"], rows["member_numbers"], strict=True):
-        members.setdefault(of, []).append(Member(path, *numbers, tuple(shares.get((of, path), ()))))
+        members.setdefault(of, []).append(NamedRange(path, *numbers, tuple(shares.get((of, path), ()))))
     uncertain = tuple(Uncertain(block, tuple(members[block.name])) for block in blocks if block.name in members)
     moving = tuple(_moving(*texts, numbers) for texts, numbers in zip(tables["moving"], rows["moving_numbers"], strict=True))
     return M, blocks, uncertain, None, tables["error"], moving

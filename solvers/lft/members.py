@@ -14,8 +14,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.closing import Closing
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import Closing
 from titop.solvers.lft.labels import gains_of
 from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
@@ -89,7 +89,7 @@ def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
 # -- members ----------------------------------------------------------------------------------------------------------------
 
 
-class Members(NamedTuple):
+class Family(NamedTuple):
     """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers."""
 
     point: OperatingPoint
@@ -213,7 +213,7 @@ def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateS
     ----------
     closing : Closing
     members : iterable of pairs
-        Members of the model in continuous time, and those of the sampled loop at the same values.
+        Family of the model in continuous time, and those of the sampled loop at the same values.
     """
 
     def error(plant: StateSpace, loop: StateSpace) -> float:

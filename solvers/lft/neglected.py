@@ -11,11 +11,11 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.closing import in_series, side_by_side
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import in_series, side_by_side
 from titop.solvers.lft.fractions import reach
 from titop.solvers.lft.labels import Connectable, channel_signals, positions, signals_of, unlike
-from titop.solvers.lft.sampling import Matrices
+from titop.solvers.lft.sampled_models import Matrices
 from titop.solvers.linear.state_space import named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 

@@ -15,13 +15,13 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.factored_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional
-from titop.solvers.lft.joining import Constraints, interaction, refuse_uncertain_pose
+from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.labels import gains_of
-from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
-from titop.solvers.lft.passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
+from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.model.reduction import reduction
@@ -62,7 +62,7 @@ class SystemLoop:
         self.system_inputs = SystemInputs(model, inputs, hold)
         self.a = accelerations_at(point, self.system_inputs)
         q, v = state_at(point.model, point.q, point.v, middle)
-        self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
+        self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
         self.acting, applied = [], []
         for joined in model.interactions:
@@ -115,7 +115,7 @@ class SystemLoop:
         needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
-        moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
+        moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
         rates_q = v - model.bracket(state.v) @ q
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
         readings = [_read(moving, output, group) for output, group in zip(outputs, groups, strict=True)]
@@ -123,13 +123,13 @@ class SystemLoop:
         self.frozen = tuple(signal.path for group in frozen for signal in group.signals)
         self._outputs = self._scale(stack(*(signal for signal, _ in readings)), of_outputs)
 
-    def _join(self, changes: Changes, solved_for: Array, driven: Rows, x: Rows) -> tuple[Rows, list[Rows]]:
+    def _join(self, changes: Changes, solved_for: Array, driven: Signals, x: Signals) -> tuple[Signals, list[Signals]]:
         """Apply interactions and closures; return their efforts (nv) on coordinates, and how their states `x` change.
 
         Closures' rows join the loop.
         """
         total, channels = zeros(self.model.nv), self.system_inputs.channels
-        rates: list[Rows] = []
+        rates: list[Signals] = []
         chosen = np.zeros((self.model.nu, len(channels)))
         for k, channel in enumerate(channels):
             if channel.kind == Kind.INPUT:
@@ -151,7 +151,7 @@ class SystemLoop:
             changes.closing.clear()  # redundant closures share what they carry in a way that parameters change
         return total, rates
 
-    def _scale(self, signals: Rows, gains: Sequence[str | None]) -> Rows:
+    def _scale(self, signals: Signals, gains: Sequence[str | None]) -> Signals:
         """Return signals times their uncertain gains by name, None where these are certain."""
         scaled = [signals[k] for k in range(len(signals))]
         for k, name in enumerate(gains):
@@ -159,7 +159,7 @@ class SystemLoop:
                 scaled[k] = self.uncertainty.vector([name], np.ones(1)).column().apply(self.loop, scaled[k])
         return stack(*scaled)
 
-    def _push(self, changes: Changes, driven: Rows) -> None:
+    def _push(self, changes: Changes, driven: Signals) -> None:
         """Apply the inputs that are wrenches at ports."""
         inputs, places = self.system_inputs, self.model.inputs
         units = np.eye(6)
@@ -171,7 +171,7 @@ class SystemLoop:
                     if column == channel.entry:
                         changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
 
-    def _own_efforts(self, driven: Rows) -> Rows:
+    def _own_efforts(self, driven: Signals) -> Signals:
         """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
         matrix = model.inputs.motors.copy()
@@ -183,7 +183,7 @@ class SystemLoop:
                 total += matrix[:, [channel.entry]] @ driven[k] + self._geared(channel.signal.path, channel.entry, driven[k])
         return total
 
-    def _geared(self, name: str, entry: int, driven: Rows) -> Rows:
+    def _geared(self, name: str, entry: int, driven: Signals) -> Signals:
         """Return what the uncertain part of a motor's gear adds."""
         found = self.uncertainty.at(f"{name}.gear")
         if found is None:
@@ -215,25 +215,25 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
 # -- outputs -----------------------------------------------------------------------------------------------------------------
 
 
-class Moving(NamedTuple):
+class SystemChanges(NamedTuple):
     """Signals of the whole system.
 
     Attributes
     ----------
-    q, v, a, tau : Rows (nv)
+    q, v, a, tau : Signals (nv)
         Changes of coordinates, rates, accelerations and applied efforts.
-    inputs : Rows
-    x : Rows (nx)
+    inputs : Signals
+    x : Signals (nx)
         Changes of states of the first order.
     changes : Changes
     """
 
-    q: Rows
-    v: Rows
-    a: Rows
-    tau: Rows
-    inputs: Rows
-    x: Rows
+    q: Signals
+    v: Signals
+    a: Signals
+    tau: Signals
+    inputs: Signals
+    x: Signals
     changes: Changes
 
     def at(self, of: Quantity) -> Change:
@@ -249,7 +249,7 @@ class _Slopes(SnapshotChanges):
         self.q, self.v, self.a, self.tau, self.inputs = np.split(np.eye(sum(sizes)), np.cumsum(sizes[:-1]))
 
 
-def _read(moving: Moving, output: Any, group: SystemOutputs) -> tuple[Rows, bool]:
+def _read(moving: SystemChanges, output: Any, group: SystemOutputs) -> tuple[Signals, bool]:
     """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
     model, q, v, a = moving.changes.tree.state
     if isinstance(output, str):
@@ -263,7 +263,7 @@ def _read(moving: Moving, output: Any, group: SystemOutputs) -> tuple[Rows, bool
     return slopes @ stack(moving.q, moving.v, moving.a, moving.tau, moving.inputs), False
 
 
-def _position(moving: Moving, of: Quantity) -> Rows | None:
+def _position(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a position in inertial axes; None where angles are asked for as well."""
     if max(of.entries) >= 3:
         return None
@@ -273,7 +273,7 @@ def _position(moving: Moving, of: Quantity) -> Rows | None:
     return position
 
 
-def _reaction(moving: Moving, of: Quantity) -> Rows | None:
+def _reaction(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of the wrench that a joint transmits to its child, or a closure to its second port.
 
     None of interactions, and of closures that share what they carry.
@@ -285,7 +285,7 @@ def _reaction(moving: Moving, of: Quantity) -> Rows | None:
     return moving.changes.carried[next(k for k, node in enumerate(tree.nodes) if node.parent == joint)]
 
 
-def _momentum(moving: Moving, of: Quantity) -> Rows | None:
+def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
     tree = moving.changes.tree
     wheel = tree.state.model.assembly.joined_by[owner_of(of.owner)].child.block.name
@@ -293,7 +293,7 @@ def _momentum(moving: Moving, of: Quantity) -> Rows | None:
 
 
 #: From signals of the system and a quantity to the signals of all entries of the quantity's vector.
-READINGS: dict[Kind, Callable[[Moving, Quantity], Rows | None]] = {
+READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.POSITION: lambda moving, of: moving.q,
     Kind.RATE: lambda moving, of: moving.v,
     Kind.ACCELERATION: lambda moving, of: moving.a,

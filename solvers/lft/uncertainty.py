@@ -32,7 +32,7 @@ WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 _ANGLE, _RATE, _INPUT = "q", "v", "u"
 
 
-class Member(NamedTuple):
+class NamedRange(NamedTuple):
     """One name of an uncertain number: ``middle + half d``, d in [-1, 1]; of an angle `half` is the tangent where d is 1.
 
     Negative of what shrinks where the first name grows: by a percentage of a negative value.
@@ -67,11 +67,11 @@ class Uncertain(NamedTuple):
     ----------
     block : DeltaBlock
         Range, unit and nominal value of the first name.
-    members : tuple of Member
+    members : tuple of NamedRange
     """
 
     block: DeltaBlock
-    members: tuple[Member, ...]
+    members: tuple[NamedRange, ...]
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ class Uncertainty:
         tied = [(tuple(map(self._today, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
         self._given = {name for names, _ in tied for name in names}
         self.all = tuple(self._read(*each) for each in tied)
-        self._by_path: dict[str, tuple[Uncertain, Member]] = {}
+        self._by_path: dict[str, tuple[Uncertain, NamedRange]] = {}
         taken: dict[str, str] = {}
         for uncertain in self.all:
             for member in uncertain.members:
@@ -145,7 +145,7 @@ class Uncertainty:
             raise ModelError(Finding("unknown-angle", "quarters", name, "an angle among the parameters", "add it there"))
         self.fits = self._read_fits(fits)
 
-    def at(self, path: str) -> tuple[Uncertain, Member] | None:
+    def at(self, path: str) -> tuple[Uncertain, NamedRange] | None:
         """Return what is uncertain of a name."""
         return self._by_path.get(path)
 
@@ -230,7 +230,7 @@ class Uncertainty:
             if isinstance(given, Percent) and value * nominal[0] < 0:
                 half = -half  # all grow by the same percentage
             shares = self.common[name].shares if name in self.common else ()
-            members.append(Member(name, (lower + upper) / 2, math.tan(half / part) if part else half, shares))
+            members.append(NamedRange(name, (lower + upper) / 2, math.tan(half / part) if part else half, shares))
         (lower, upper), middle = bounds[0], nominal[0]
         return Uncertain(DeltaBlock(names[0], "real", 0, 0, lower, upper, middle, unit[0], None, part), tuple(members))
 

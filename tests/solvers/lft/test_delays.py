@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.solvers.lft.closing import add_delays, pade, pade_error, read_delays, split_delay, tap_outputs
+from titop.solvers.lft.feedback import add_delays, pade, pade_error, read_delays, split_delay, tap_outputs
 
 #: Products of a few numbers of size one to a thousand.
 ROUNDING = 1e-12

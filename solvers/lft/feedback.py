@@ -15,7 +15,7 @@ from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
-from titop.solvers.lft.sampling import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.lft.sampled_models import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
 from titop.solvers.linear.state_space import named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
