@@ -258,7 +258,7 @@ def _named(
 def _omit(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:
     """Return the model without omitted states, and the states that are left.
 
-    Family at random deltas are looked at: channels may be fed by what these do not depend on.
+    Members at random deltas are looked at: channels may be fed by what these do not depend on.
     """
     from scipy.linalg import matrix_balance
 

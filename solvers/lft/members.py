@@ -213,7 +213,7 @@ def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateS
     ----------
     closing : Closing
     members : iterable of pairs
-        Family of the model in continuous time, and those of the sampled loop at the same values.
+        Members of the model in continuous time, and those of the sampled loop at the same values.
     """
 
     def error(plant: StateSpace, loop: StateSpace) -> float:
