@@ -129,8 +129,8 @@ class LengthLaw(NamedTuple):
 def length_law(changing: ChangedBlock, beam: Beam, at: LawPoint) -> LengthLaw | Irrational:
     """Return the law of a beam whose length is uncertain, or the parameter that keeps it from being one."""
     name, n = f"{beam.name}.length", beam.nv
-    uncertain, member = changing.uncertainty.at(name)  # type: ignore[misc]
-    length = Polynomial.affine(np.eye(1), [(uncertain.name, np.full((1, 1), member.half / member.middle))])
+    member = changing.uncertainty[name]
+    length = Polynomial.affine(np.eye(1), [(member.delta, np.full((1, 1), member.half / member.middle))])
     counts = [*beam.mode_counts.values()]
     rows = np.concatenate([_AT_PORT, _TIP_EFFORTS, np.repeat(_MODES_EFFORTS, counts)])
     own = np.concatenate([_TIP, np.repeat(_MODES, counts)])

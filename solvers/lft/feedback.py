@@ -16,7 +16,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
 from titop.solvers.lft.sampled_models import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
-from titop.solvers.linear.state_space import named_system, refuse_not_finite
+from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -104,9 +104,7 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
     ModelError
         For what is no state space or cannot be connected.
     """
-    import control
-
-    if not isinstance(controller, control.StateSpace):
+    if not is_state_space(controller):
         raise ModelError(
             Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
         )
@@ -287,7 +285,8 @@ def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
 def pade(order: int, delay: float) -> Matrices:
     """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
 
-    On the imaginary axis it differs from ``e^(-s delay)`` by less than `pade_error`.
+    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
+    order and x the delay times the frequency.
     """
     from scipy.signal import tf2ss
 
@@ -295,16 +294,6 @@ def pade(order: int, delay: float) -> Matrices:
     above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
     A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
     return A / delay, B / delay, C, D
-
-
-def pade_error(order: int, phase: float) -> float:
-    """Return a bound of the error of `pade` of an `order`, where the delay times the frequency is `phase` (rad).
-
-    The remainder of Pade's fraction of the exponential is an integral with the factor ``n!^2 / ((2 n)! (2 n + 1)!)``, divided
-    by a denominator that is not less than one on the imaginary axis.
-    """
-    n = order
-    return min(2.0, factorial(n) ** 2 / (factorial(2 * n) * factorial(2 * n + 1)) * phase ** (2 * n + 1))
 
 
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:

@@ -209,11 +209,11 @@ class LoopConstraints:
         for name, column in zip(model.coordinate_names, self._comparable.T, strict=True):
             if column.any() and (found := uncertainty.at(f"{name}.v")):
                 rows = np.flatnonzero(column)
-                raise ModelError(_moved_closure(found[0].name, model.constraint_names[rows[0]]))
+                raise ModelError(_moved_closure(found.delta, model.constraint_names[rows[0]]))
         for gear in self.gears:
             for _, k in (gear.driver, gear.driven):
                 if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
-                    raise ModelError(_moved_closure(found[0].name, gear.gear.name))
+                    raise ModelError(_moved_closure(found.delta, gear.gear.name))
 
     def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signals:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""

@@ -92,10 +92,10 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
     uncertain = [name for name in names if uncertainty.at(name)]
     if not uncertain:
         return (Rotate(Polynomial.affine(rotation.T if inverse else rotation)),)
-    found, member = uncertainty.at(uncertain[0])  # type: ignore[misc]
-    if len(uncertain) == 1 and found.block.part:
+    member = uncertainty[uncertain[0]]
+    if len(uncertain) == 1 and member.part:
         axis = np.eye(3)[names.index(uncertain[0])] * (-1.0 if inverse else 1.0)
-        turns = (Turn(axis, found.name, member.half),) * (found.block.part // 2)
+        turns = (Turn(axis, member.delta, member.half),) * (member.part // 2)
         return Rotate(Polynomial.affine(rotation_exp(member.middle * axis))), *turns
     vector = rotation_log(rotation)
 
@@ -104,10 +104,9 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
         turned = rotation_exp(np.array([changed.get(name, x) for name, x in zip(names, vector, strict=True)]))
         return turned.T if inverse else turned
 
-    deltas = [*dict.fromkeys(uncertainty.at(name)[0].name for name in uncertain)]  # type: ignore[index]
-    whole = interpolate(matrix, deltas, fits=uncertainty.fits)
+    whole = interpolate(matrix, uncertainty.deltas(uncertain), fits=uncertainty.fits)
     if isinstance(whole, Irrational):
-        name = next(name for name in uncertain if uncertainty.at(name)[0].name == whole.delta)  # type: ignore[index]
+        name = next(name for name in uncertain if uncertainty[name].delta == whole.delta)
         raise ModelError(not_rational(name, whole.misfit, whole.delta in uncertainty.fits))
     return (Rotate(whole),)
 
@@ -157,18 +156,17 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
         own = Own(np.array([k]), along, np.zeros((1, 6, 1)), np.zeros(6), nothing, nothing)
         steps: tuple[FrameStep, ...] = ()
         path = f"{names[k]}.q"
-        found = uncertainty.at(path)
-        if found and linear and link.angular:
+        member = uncertainty.at(path)
+        if member and linear and link.angular:
             advice = "a screw's angle is not rational in its position: keep it fixed"
             raise ModelError(Finding("not-rational", "parameters", path, "a coordinate that turns or slides", advice))
         if linear:
-            slopes = ((found[0].name, found[1].half * linear * axis),) if found else ()
+            slopes = ((member.delta, member.half * linear * axis),) if member else ()
             steps += (Shift(Polynomial.affine(q[k] * linear * axis, slopes)),)
         if link.angular:
             steps += (Rotate(Polynomial.affine(rotation_exp(link.angular * q[k] * axis))),)
-            if found:
-                turn = Turn(np.sign(link.angular) * axis, found[0].name, found[1].half)
-                steps += (turn,) * (found[0].block.part // 2)
+            if member:
+                steps += (Turn(np.sign(link.angular) * axis, member.delta, member.half),) * (member.part // 2)
         legs.append(Leg(steps, own))
     return legs
 
@@ -203,11 +201,10 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: UncertainCoordina
     """
     before, size = PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)), own.uncertainty.point.model.scale.length
     for path, k in zip(own.paths, own.entries, strict=True):
-        uncertain, _ = own.uncertainty.at(path)  # type: ignore[misc]
         moved = q.copy()
         end = split_end(path)[1]
         if end == "q":
-            moved[k] = own.uncertainty.values_at({uncertain.name: 0.7})[path]
+            moved[k] = own.uncertainty[path].at(0.7)
         after = PortGeometry(*block.pose(port, moved), block.motion_subspace(port, moved))
         if end == "v" or before.differs(after, size, SAME):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
@@ -223,8 +220,8 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         return []
     names = []
     for name in changing.names:
-        uncertain, _ = changing.uncertainty.at(name)  # type: ignore[misc]
-        other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({uncertain.name: 0.7})
+        delta = changing.uncertainty[name].delta
+        other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({delta: 0.7})
         before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)

@@ -149,24 +149,25 @@ def _moving_numbers(m: MovingCoordinate) -> list[float]:
     return [math.nan if x is None else x for x in (m.nominal, m.lower, m.upper, m.degree, m.error)]
 
 
-def _moving(name: str, unit: str, numbers: Sequence[float]) -> MovingCoordinate:
-    """Return what moves from its numbers."""
-    nominal, lower, upper, degree, error = numbers
+def _moving(texts: Sequence[str], numbers: Sequence[float]) -> MovingCoordinate:
+    """Return what moves from its name and unit, and its numbers."""
+    (name, unit), (nominal, lower, upper, degree, error) = texts, numbers
     fit = (None, None) if math.isnan(degree) else (int(degree), error)
     return MovingCoordinate(str(name), nominal, lower, upper, str(unit), *fit)
 
 
 def _model(tables: dict[str, Any], name: str) -> Loaded:
-    signals = [[Signal(*row) for row in tables[key]] for key in _SIGNALS]
-    M = named_system([tables[key] for key in _MATRICES], *signals, name, tables["dt"])
-    rows = {key: tables[key].tolist() for key in _NUMBERS}
+    states, inputs, outputs = ([Signal(*row) for row in tables[key]] for key in _SIGNALS)
+    M = named_system([tables[key] for key in _MATRICES], states, inputs, outputs, name, tables["dt"])
+    rows: dict[str, Any] = {key: tables[key].tolist() for key in _NUMBERS}
     blocks = tuple(map(_block, *(tables[key] for key in _NAMES), rows["block_numbers"]))
     shares: dict[tuple[str, str], list[Share]] = {}
     for (of, path, share), numbers in zip(tables["shares"], rows["share_numbers"], strict=True):
         shares.setdefault((of, path), []).append(Share(share, *numbers))
-    members: dict[str, list[NamedRange]] = {}
-    for (of, path), numbers in zip(tables["members"], rows["member_numbers"], strict=True):
-        members.setdefault(of, []).append(NamedRange(path, *numbers, tuple(shares.get((of, path), ()))))
+    parts, members = {block.name: block.part for block in blocks}, dict[str, list[NamedRange]]()
+    for (of, path), (middle, half) in zip(tables["members"], rows["member_numbers"], strict=True):
+        following = tuple(shares.get((of, path), ()))
+        members.setdefault(of, []).append(NamedRange(path, of, middle, half, parts.get(of, 0), following))
     uncertain = tuple(Uncertain(block, tuple(members[block.name])) for block in blocks if block.name in members)
-    moving = tuple(_moving(*texts, numbers) for texts, numbers in zip(tables["moving"], rows["moving_numbers"], strict=True))
+    moving = tuple(map(_moving, tables["moving"], rows["moving_numbers"]))
     return M, blocks, uncertain, None, tables["error"], moving

@@ -185,11 +185,11 @@ class SystemLoop:
 
     def _geared(self, name: str, entry: int, driven: Signals) -> Signals:
         """Return what the uncertain part of a motor's gear adds."""
-        found = self.uncertainty.at(f"{name}.gear")
-        if found is None:
+        gear = self.uncertainty.at(f"{name}.gear")
+        if gear is None:
             return zeros(self.model.nv)
         along = (self.model.inputs.motors[:, entry] != 0).astype(float)[:, None]
-        return along @ self.loop.times(found[0].name, driven * found[1].half)
+        return along @ self.loop.times(gear.delta, driven * gear.half)
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
