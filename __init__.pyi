@@ -97,6 +97,7 @@ from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import Samples as Samples
 from .solvers.monte_carlo import monte_carlo as monte_carlo
+from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.mu import MuBounds as MuBounds
@@ -109,10 +110,9 @@ from .solvers.signals.exported import Signal as Signal
 from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
-from .solvers.simulation.interruption import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.simulate import simulate as simulate
+from .solvers.simulation.solution import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
-from .solvers.simulation.trajectory_series import trajectory_series as trajectory_series
 
 __version__: str

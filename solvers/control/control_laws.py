@@ -137,8 +137,8 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
         if len(labels) < count:  # python-control keeps one of those that are named alike
-            found, expected = ", ".join(labels), f"{count} names that differ"
-            raise ModelError(Finding("duplicate-name", f"controller.{what}_labels", found, expected, "rename the signals"))
+            got, expected = ", ".join(labels), f"{count} names that differ"
+            raise ModelError(Finding("duplicate-name", f"controller.{what}_labels", got, expected, "rename the signals"))
     separate = any(_reference_of(label, measured) for label in K.input_labels)
     inputs: list[str] = []
     references: list[str] = []

@@ -42,7 +42,7 @@ class LoopArguments:
     wrenches: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArguments) -> ControlLoop | None:
+def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
     """Return the control loop of a simulation that starts at q, v, if there is one.
 
     Raises
@@ -50,54 +50,54 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArgumen
     ModelError
         For unusable arguments, and for an algebraic loop.
     """
-    if given.controller is None:
-        _refuse_without_controller(given)
+    if arguments.controller is None:
+        _refuse_without_controller(arguments)
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    operating = OperatingValues(model, given.operating_point)
-    loop = _read_loop(model, times, given, operating, _read_law(model, q, v, given, operating.origin))
-    warn(suspicions(loop, operating, given.wrenches, float(times[0])), stacklevel=4)
+    operating = OperatingValues(model, arguments.operating_point)
+    loop = _read_loop(model, times, arguments, operating, _read_law(model, q, v, arguments, operating.origin))
+    warn(suspicions(loop, operating, arguments.wrenches, float(times[0])), stacklevel=4)
     return loop
 
 
 def _read_loop(
-    model: Model, times: Array, given: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
+    model: Model, times: Array, arguments: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
 ) -> ControlLoop:
-    rest = (given.reference, operating, times, given.saturate)
-    delay = read_duration("delay", given.delay, zero=True)
+    rest = (arguments.reference, operating, times, arguments.saturate)
+    delay = read_duration("delay", arguments.delay, zero=True)
     if isinstance(law, SampledLaw):
         _refuse_endless(law.sample_time, times)
-        noise = _read_noise(given.noise, law.inputs)
-        return SampledLoop(model, law, delay, noise, _read_generator(given.seed), *rest)
+        noise = _read_noise(arguments.noise, law.inputs)
+        return SampledLoop(model, law, delay, noise, _read_generator(arguments.seed), *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
-    if given.noise is not None:
+    if arguments.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
-        raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
+        raise ModelError(Finding("no-sample-time", "noise", arguments.noise, "a sampled controller", advice))
     return ContinuousLoop(model, law, *rest)
 
 
 def _refuse_endless(sample_time: float, times: Array) -> None:
     samples = (times[-1] - times[0]) / sample_time
     if samples > _MOST_SAMPLES:
-        found, expected = f"{sample_time:.6g} s, {samples:.3g} samples", f"at most {_MOST_SAMPLES:.0e} samples"
-        raise ModelError(Finding("bad-time", "sample_time", found, expected, "sample more slowly, or simulate less time"))
+        got, expected = f"{sample_time:.6g} s, {samples:.3g} samples", f"at most {_MOST_SAMPLES:.0e} samples"
+        raise ModelError(Finding("bad-time", "sample_time", got, expected, "sample more slowly, or simulate less time"))
 
 
-def _refuse_without_controller(given: LoopArguments) -> None:
+def _refuse_without_controller(arguments: LoopArguments) -> None:
     default = LoopArguments()
     for name in ("reference", "sample_time", "delay", "operating_point", "noise"):
-        value = getattr(given, name)
+        value = getattr(arguments, name)
         if value is not getattr(default, name) and not (name == "delay" and value == 0):
             raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
-def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
+def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
     measured, commanded = model.measured_signals, model.commanded_signals
-    K, step = given.controller, given.sample_time
-    exogenous = [str(name) for name in given.reference] if isinstance(given.reference, Mapping) else []
+    K, step = arguments.controller, arguments.sample_time
+    exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
     own = K.sample_time if isinstance(K, Controller | ScheduledController) else None
     if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=SAME, atol=0):
         expected = f"the controller's {own:g} s"
@@ -177,9 +177,9 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
     for name, unit, reference, there in references:
         size = loop.measurements.model.scale.length if unit in ("m", "m/s") else 1.0
         if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:
-            found, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
+            got, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
             advice = "references are absolute: if a deviation is meant, add the operating point's value"
-            yield Finding("far-reference", f"reference[{name!r}]", found, expected, advice)
+            yield Finding("far-reference", f"reference[{name!r}]", got, expected, advice)
     yield from _drifting(loop, operating)
 
 

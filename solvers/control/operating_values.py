@@ -100,8 +100,8 @@ class OperatingValues:
         """Return the model whose outputs are those at the point."""
         other = getattr(given, "model", self._model)
         if not isinstance(other, Model) or other.coordinate_names != self._model.coordinate_names:
-            found, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
-            raise ModelError(Finding("other-model", "operating_point", found, expected, "trim this model"))
+            got, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
+            raise ModelError(Finding("other-model", "operating_point", got, expected, "trim this model"))
         return other
 
     def outputs(self, names: Sequence[str]) -> Array:

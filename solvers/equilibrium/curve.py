@@ -21,7 +21,7 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSED, EXACT, NEAR_AXIS, SAME
 from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
-from titop.solvers.equilibrium.newton import Course, least_step, newton
+from titop.solvers.equilibrium.newton import Course, newton, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import Candidate
 from titop.solvers.equilibrium.sizes import sizes_of
@@ -97,7 +97,6 @@ class Curve:
         self._measured = np.repeat([1.0, 0.0], [1 + count - loads, multipliers])
         self._turns = np.zeros(len(self._measured))
         self._turns[1 : 1 + count - loads] = [self._turn(k) for k in range(loads, count)]
-        self._free = np.full(len(self._measured), -np.inf), np.full(len(self._measured), np.inf)
 
     def _turn(self, k: int) -> float:
         """Return what a whole turn is of an unknown; zero of those that do not turn."""
@@ -115,18 +114,16 @@ class Curve:
             If it is no equilibrium.
         """
         growing, start = np.eye(len(self._measured))[0], np.zeros(len(self._measured))
-        count = len(self._unknowns.entries)
-        start[len(start) - self._equations.multipliers :] = self._equations.begin(np.zeros(count))[count:]
+        begin = self._equations.begin(np.zeros(len(self._unknowns.entries)))
+        start[len(start) - self._equations.multipliers :] = begin[len(self._unknowns.entries) :]
         station = self.across(start, growing, growing)
         station.y[0] = 0.0  # but for rounding it is
         return station
 
     def _residual(self, y: Array) -> Array:
-        """Return what is left of the equations; infinite where parameters or configurations cannot be."""
         return self._equations.residual(self._spread @ y)
 
     def _derivatives(self, y: Array) -> Array:
-        """Return the derivatives of the residuals by y."""
         by_y: Array = self._equations.derivatives(self._spread @ y) @ self._spread
         return by_y
 
@@ -143,7 +140,7 @@ class Curve:
         by_y = self._derivatives(y)
         sizes = np.abs(by_y).max(axis=1, keepdims=True)
         bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._measured * towards])
-        tangent = least_step(bordered, -np.eye(len(bordered))[-1], y, self._free)
+        tangent = shortest_solution(bordered, np.eye(len(bordered))[-1])
         return Station(y, tangent / np.linalg.norm(self._measured * tangent), candidate.point)
 
     def across(self, start: Array, normal: Array, towards: Array) -> Station:
@@ -161,15 +158,14 @@ class Curve:
         """
         if not np.isfinite(self._residual(start)).all():
             raise ConvergenceError("a block refuses its parameters, or cannot be evaluated")
-        stiffest = float(np.abs(self._derivatives(start)).max(initial=0.0))
-        weight = stiffest or 1.0  # beside stiff equations that of the plane counts
-        plane, course = weight * self._measured * normal, Course(strict=True)
+        weight = float(np.abs(self._derivatives(start)).max(initial=0.0)) or 1.0  # beside stiff equations the plane's counts
+        plane, course, anywhere = weight * self._measured * normal, Course(strict=True), np.full(len(start), np.inf)
         y = newton(
             lambda y: np.append(self._residual(y), plane @ (y - start)),
             lambda y: np.vstack([self._derivatives(y), plane]),
             start,
-            self._free,
-            self._free[1],
+            (-anywhere, anywhere),
+            anywhere,
             _ITERATIONS,
             course,
             lengths=self._equations.lengths(len(start) - self._equations.multipliers),

@@ -65,10 +65,10 @@ class Equations:
 
         These come from differences of exact functions; an error there slows the search down, and changes no equilibrium.
         """
-        by_y = np.zeros((len(self.sizes), len(y)))
+        point, by_y = self._point(y), np.zeros((len(self.sizes), len(y)))
         for k in self._by_differences():
             by_y[:, k] = self.sizes * by_difference(self.residual, y, k, self.bounds)
-        self._put_exact(y, by_y)
+        self._put_exact(point, y, by_y)
         result: Array = by_y / self.sizes[:, None]
         return result
 
@@ -76,9 +76,12 @@ class Equations:
         """Return the residuals (k) in their units."""
         raise NotImplementedError
 
-    def _put_exact(self, y: Array, by_y: Array) -> None:
+    def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
         """Put the derivatives that are known exactly into their places."""
         raise NotImplementedError
+
+    def _point(self, y: Array) -> OperatingPoint:
+        return self.unknowns.at(y[: len(self.unknowns.entries)])
 
     def _by_differences(self) -> list[int]:
         """Return by which unknowns there are differences."""
@@ -116,7 +119,7 @@ class AccelerationEquations(Equations):
         return names + [f"{what} of {name}" for what in ("an opening", "a rate of opening") for name in model.constraint_names]
 
     def _values(self, y: Array) -> Array:
-        point = self.unknowns.at(y)
+        point = self._point(y)
         model, values = point.model, [point.residual]
         if self.moving:
             a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
@@ -126,9 +129,8 @@ class AccelerationEquations(Equations):
             values += [rows.error, rows.jacobian @ point.v]
         return np.concatenate(values)
 
-    def _put_exact(self, y: Array, by_y: Array) -> None:
-        unknowns, point = self.unknowns, self.unknowns.at(y)
-        model, accelerations = point.model, by_y[: point.model.nv]
+    def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
+        unknowns, model, accelerations = self.unknowns, point.model, by_y[: point.model.nv]
         by_q, by_v, by_tau = point.forward_derivatives
         for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
             unknowns.put(kind, matrix, y, accelerations)
@@ -166,20 +168,20 @@ class EffortEquations(Equations):
         if not self.multipliers:
             return x
         try:
-            jacobian = self.unknowns.at(x).model.closure_jacobian(self.unknowns.at(x).q)
+            point = self._point(x)
+            jacobian = point.model.closure_jacobian(point.q)
         except ModelError:
             return y
         weights = jacobian.T * self._forces / self.sizes[:nv, None]
         y[len(x) :] = -np.linalg.lstsq(weights, self.residual(y)[:nv], rcond=None)[0]
         return y
 
-    def _split(self, y: Array) -> tuple[OperatingPoint, Array]:
-        """Return the point and the multipliers."""
-        count = len(self.unknowns.entries)
-        return self.unknowns.at(y[:count]), y[count:] * self._forces
+    def _multipliers(self, y: Array) -> Array:
+        forces: Array = y[len(y) - self.multipliers :] * self._forces
+        return forces
 
     def _values(self, y: Array) -> Array:
-        point, multipliers = self._split(y)
+        point = self._point(y)
         model = point.model
         if not self.multipliers:
             needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.driving)
@@ -189,14 +191,13 @@ class EffortEquations(Equations):
         pushes = model.external_pushes(point.wrenches, point.driving)
         needed = model.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes)
         needed = needed - model.motor_efforts(point.driving)
-        return np.concatenate([point.tau - needed + rows.jacobian.T @ multipliers, rows.error])
+        return np.concatenate([point.tau - needed + rows.jacobian.T @ self._multipliers(y), rows.error])
 
-    def _put_exact(self, y: Array, by_y: Array) -> None:
-        unknowns, (point, multipliers) = self.unknowns, self._split(y)
-        model, count = point.model, len(unknowns.entries)
+    def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
+        unknowns, model, count = self.unknowns, point.model, len(self.unknowns.entries)
         efforts, openings = by_y[: model.nv], by_y[model.nv :]
         if unknowns.select(Kind.POSITION)[0] or self.multipliers:
-            by_q, jacobian = self._by_coordinates(point, multipliers)
+            by_q, jacobian = self._by_coordinates(point, self._multipliers(y))
             unknowns.put(Kind.POSITION, -by_q, y[:count], efforts)
             unknowns.put(Kind.POSITION, jacobian, y[:count], openings)
             efforts[:, count:] = jacobian.T * self._forces

@@ -227,7 +227,10 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
     inputs, lower = start.model.inputs, float(pair[0])
     one_sided = {loop.closure.name for loop in start.model.assembly.loops if getattr(loop.closure, "one_sided", False)}
     acting = {
-        inputs.names[k]: inputs.lower[k] for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)
+        inputs.names[k]: inputs.lower[k]
+        for name, place in inputs.acting
+        if name in one_sided
+        for k in range(place.start, place.stop)
     }
     for name, begin, end in zip(names, first, last, strict=True):
         if name in acting and end > begin:

@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, RANK
-from titop.solvers.equilibrium.displacements import displaced, displacement_motions
+from titop.solvers.equilibrium.displacements import displace, displacement_motions
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.mechanism.scale import StateScale
@@ -41,13 +41,13 @@ def following(point: LoadedState) -> FollowingEfforts:
     return FollowingEfforts(along @ rates.by_q + carried @ rates.by_v, along @ rates.by_v, along @ rates.by_u)
 
 
-def followed_states(point: LoadedState, dq: Array) -> Array:
-    """Return the states (nx) after a slow displacement (nv) from a point, as `displaced` takes it."""
+def following_states(point: LoadedState, dq: Array) -> Array:
+    """Return the states (nx) after a slow displacement (nv) from a point, as `displace` takes it."""
     model, x = point.model, point.x
     if not model.nx or not dq.any():
         return x
     for part in _BETWEEN:
-        by_v = model.state_rates_derivatives(displaced(model, point.q, part * dq), point.v, point.x, point.u).by_v
+        by_v = model.state_rates_derivatives(displace(model, point.q, part * dq), point.v, point.x, point.u).by_v
         x = x + 0.5 * by_v @ (displacement_motions(model, part * dq) @ dq)
     return x
 

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
 from titop.blocks.basics.tolerances import EXACT, RANK
 from titop.blocks.basics.user_input import FieldReader
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.displacements import displaced, displacement_motions
+from titop.solvers.equilibrium.displacements import displace, displacement_motions
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.grammar import read_entries
 
@@ -100,18 +100,18 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
         return dq
 
     def residual(x: Array) -> Array:
-        errors = _errors(model, poses, displaced(model, start, displacement(x)))
+        errors = _errors(model, poses, displace(model, start, displacement(x)))
         return np.concatenate([_weighted(error, arm) for _, error in errors])
 
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
-        by_tangent = _derivatives(model, poses, displaced(model, start, dq), arm)
+        by_tangent = _derivatives(model, poses, displace(model, start, dq), arm)
         return (by_tangent @ displacement_motions(model, dq))[:, sought] * sizes
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
         x = least_squares(residual, x, derivatives, xtol=EXACT, ftol=EXACT, gtol=EXACT).x
-    q = displaced(model, start, displacement(x))
+    q = displace(model, start, displacement(x))
     rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=RANK)) if len(sought) and poses else 0
     if rank < len(sought):
         value, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"

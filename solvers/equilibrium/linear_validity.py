@@ -204,8 +204,8 @@ def _scaled(reduced: Reduction, A: Array, reach: Array) -> Array:
 def _slowest_and_fastest(point: LoadedState, about: _LinearModel) -> list[float]:
     """Return the rates (1/s) of the slowest and the fastest of the coordinates that move noticeably."""
     rates, n = _over_reach(point.v, reaches(point.model, point.q)), len(about.by_state)
-    own = max(np.sqrt(np.abs(about.by_state[:, :n]).max(initial=0.0)), np.abs(about.by_state[:, n:]).max(initial=0.0))
-    moving = rates[rates > STEADY * max(rates.max(initial=0.0), own)]
+    natural = max(np.sqrt(np.abs(about.by_state[:, :n]).max(initial=0.0)), np.abs(about.by_state[:, n:]).max(initial=0.0))
+    moving = rates[rates > STEADY * max(rates.max(initial=0.0), natural)]
     return sorted({float(moving.min()), float(moving.max())}) if len(moving) else []
 
 

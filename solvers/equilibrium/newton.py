@@ -81,7 +81,7 @@ def newton(
     course, straight = course or Course(), reach if straight is None else straight
     values, length = residual(x), np.inf
     for _ in range(iterations):
-        step = least_step(derivatives(x), values, x, bounds, lengths)
+        step = shortest_step(derivatives(x), values, x, bounds, lengths)
         cut, least = (max(1.0, float((np.abs(step) / longest).max(initial=0.0))) for longest in (reach, straight))
         if least < cut:
             ahead = residual(np.clip(x + step / least, *bounds))
@@ -106,16 +106,16 @@ def newton(
     return x
 
 
-def least_step(derivatives: Array, values: Array, x: Array, bounds: Bounds, lengths: Array | None = None) -> Array:
+def shortest_step(derivatives: Array, values: Array, x: Array, bounds: Bounds, lengths: Array | None = None) -> Array:
     """Return the shortest step that solves the linearised equations best within the bounds; see `newton`."""
     lower, upper = bounds
     lengths = np.ones(len(x)) if lengths is None else lengths
-    step, fixed = -least_solution(derivatives, values, lengths), np.zeros(len(x), dtype=bool)
+    step, fixed = -shortest_solution(derivatives, values, lengths), np.zeros(len(x), dtype=bool)
     if (x + step >= lower).all() and (x + step <= upper).all():
         return step
     while not fixed.all():
         left = values + derivatives[:, fixed] @ step[fixed]
-        step[~fixed] = -least_solution(derivatives[:, ~fixed], left, lengths[~fixed])
+        step[~fixed] = -shortest_solution(derivatives[:, ~fixed], left, lengths[~fixed])
         beyond = ~fixed & ((x + step < lower) | (x + step > upper))
         if not beyond.any():
             break
@@ -124,7 +124,7 @@ def least_step(derivatives: Array, values: Array, x: Array, bounds: Bounds, leng
     return step
 
 
-def least_solution(matrix: Array, values: Array, lengths: Array | None = None) -> Array:
+def shortest_solution(matrix: Array, values: Array, lengths: Array | None = None) -> Array:
     """Return the shortest x of least squares; of square matrices far from singular by their inverse, ten times as fast.
 
     Rows are brought to one size where they can all be met, and columns too before it is told how far from singular a square

@@ -97,17 +97,9 @@ class OperatingPoint:
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
-    def with_findings(
-        self,
-        unknowns: tuple[str, ...],
-        rank: int,
-        free: tuple[str, ...] = (),
-        overdetermined: tuple[str, ...] = (),
-        negative: int | None = None,
-    ) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search for it found out."""
-        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined, "negative": negative}
-        return self._like(self.__dict__ | words)
+    def with_findings(self, **findings: Any) -> OperatingPoint:
+        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        return self._like(self.__dict__ | findings)
 
     @staticmethod
     def _like(members: Mapping[str, Any]) -> OperatingPoint:
@@ -310,7 +302,7 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
-    if axes_of(point) == 1:
+    if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:
         return OperatingPoint(model, point)
     raise ModelError(
         Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")

@@ -19,7 +19,7 @@ from titop.solvers.equilibrium.first_order_states import changing_state
 from titop.solvers.equilibrium.linear_validity import accelerations_alone, parts_of
 from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.stiffness import described
+from titop.solvers.equilibrium.stiffness import describe
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
@@ -70,7 +70,7 @@ def search(
     if changing := changing_state(candidate.point, unknowns.sizes, tolerance):
         advice = "its rate does not depend on it there: let what it follows from be an unknown, or give other values"
         raise ConvergenceError(f"no equilibrium: {changing[0]} goes on changing by {changing[1]}; {advice}")
-    return described(candidate.point, candidate.by_x, unknowns)
+    return describe(candidate.point, candidate.by_x, unknowns)
 
 
 def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, course: Course | None = None) -> Array:

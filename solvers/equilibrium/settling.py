@@ -20,10 +20,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.distributed_load import DistributedLoad
-from titop.solvers.equilibrium.displacements import displaced
+from titop.solvers.equilibrium.displacements import displace
 from titop.solvers.equilibrium.equations import AccelerationEquations
-from titop.solvers.equilibrium.first_order_states import followed_states
-from titop.solvers.equilibrium.newton import Course, least_solution
+from titop.solvers.equilibrium.first_order_states import following_states
+from titop.solvers.equilibrium.newton import Course, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.stiffness import efforts_of_motions, stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns
@@ -83,7 +83,7 @@ def raise_loads(unknowns: TrimUnknowns, search: Callable[[TrimUnknowns, Course],
         part = min(1.0, reached + step)
         onwards = (part - reached) / (reached - came_from) if reached > came_from else 0.0
         dq = onwards * full.model.difference(before.q, last.q)
-        q, x = displaced(full.model, last.q, dq), followed_states(last, dq)
+        q, x = displace(full.model, last.q, dq), following_states(last, dq)
         course = Course(strict=True)
         try:
             point = search(TrimUnknowns(replace(with_part_of_loads(full, part), q=q, x=x)), course)
@@ -138,7 +138,7 @@ def creep(unknowns: TrimUnknowns, steps: int) -> TrimUnknowns:
         time = min(time, _UNSTABLE / growth) if growth else time
         matrix = -_along_unknowns(here, equations.derivatives(still))
         matrix[np.diag_indices(len(still))] += 1.0 / time
-        step = least_solution(matrix, values)
+        step = shortest_solution(matrix, values)
         ahead = _along_unknowns(here, equations.residual(step))
         if not np.isfinite(ahead).all() or np.abs(step).max() > _LONGEST:
             time *= _SHORTER
@@ -268,7 +268,7 @@ def _beside(point: OperatingPoint, unknowns: TrimUnknowns, rng: np.random.Genera
     """Return the unknowns with a guess a little beside a point, on some side, loops closed again if they can be."""
     model, aside, chosen = point.model, np.zeros(point.model.nv), unknowns.select(Kind.POSITION)[1]
     aside[chosen] = _ASIDE * unknowns.sizes.coordinates[chosen] * rng.normal(size=len(chosen))
-    q, x = displaced(model, point.q, aside), followed_states(point, aside)
+    q, x = displace(model, point.q, aside), following_states(point, aside)
     with suppress(ConvergenceError):
         q = model.assemble(q) if model.is_constrained else q
     return TrimUnknowns(replace(unknowns.guess, q=q, x=x), unknowns.entries, unknowns.sizes, unknowns.axes)

@@ -21,7 +21,7 @@ from titop.solvers.signals.quantities import Kind
 _ENTRY = np.sqrt(EXACT)
 
 
-def described(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns) -> OperatingPoint:
+def describe(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns) -> OperatingPoint:
     """Return an equilibrium with what its equations say of the unknowns.
 
     Equations are looked at as efforts: one that depends on no unknown accelerates all coordinates that its own is coupled to.
@@ -40,7 +40,8 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns)
     reduced, terms = motions.T @ efforts @ closed, np.abs(motions).T @ np.abs(efforts) @ np.abs(closed)
     balanced = equilibrate(np.where(np.abs(reduced) > EXACT * terms, reduced, 0.0))[2]
     if regular_inverse(balanced, BALANCED) is not None:  # every motion that closes loops changes an effort of its own
-        return point.with_findings(names, len(names), negative=_negative(unknowns, efforts, motions))
+        negative = _negative(unknowns, efforts, motions)
+        return point.with_findings(unknowns=names, rank=len(names), free=(), overdetermined=(), negative=negative)
     left, sizes, _ = np.linalg.svd(balanced)
     lost = np.abs(left[:, _rank(sizes) :]).max(axis=1, initial=0.0) > _ENTRY
     rest = derivatives[nv:]  # along the motion by differences, and of closures
@@ -49,11 +50,11 @@ def described(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns)
     rank = _rank(sizes)
     free = np.abs(right[rank:]).max(axis=0, initial=0.0) > _ENTRY
     return point.with_findings(
-        names,
-        rank,
-        tuple(name for name, is_free in zip(names, free, strict=True) if is_free),
-        tuple(name for name, is_lost in zip(independent, lost, strict=True) if is_lost),
-        _negative(unknowns, efforts, motions) if rank == len(names) else None,
+        unknowns=names,
+        rank=rank,
+        free=tuple(name for name, is_free in zip(names, free, strict=True) if is_free),
+        overdetermined=tuple(name for name, is_lost in zip(independent, lost, strict=True) if is_lost),
+        negative=_negative(unknowns, efforts, motions) if rank == len(names) else None,
     )
 
 

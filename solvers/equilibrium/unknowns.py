@@ -21,8 +21,8 @@ from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.branch import closed_near, comparable_jacobian, is_open, regular_configuration
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.equilibrium.displacements import along_axes, displaced, displacement_motions
-from titop.solvers.equilibrium.first_order_states import followed_states, resting_states
+from titop.solvers.equilibrium.displacements import along_axes, displace, displacement_motions
+from titop.solvers.equilibrium.first_order_states import following_states, resting_states
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.mechanism.scale import StateScale
@@ -230,7 +230,7 @@ class TrimUnknowns:
         if changes:
             model = model.changed(changes)[0]
             guess = replace(guess, model=model, parameters={**guess.parameters, **changes})
-        point = guess.with_state(displaced(model, guess.q, dq), v, tau, u, followed_states(guess, dq))
+        point = guess.with_state(displace(model, guess.q, dq), v, tau, u, following_states(guess, dq))
         return point.with_state(point.q, v, tau, u, resting_states(point)) if model.nx else point
 
     def put(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:

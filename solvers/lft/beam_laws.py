@@ -12,26 +12,19 @@ stiffness and damping on the own coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.beam import Beam
-from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import overrides
 from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, law_matrices, vectors_of_law
 from titop.solvers.lft.loops import LinearLoop, Rows, stack
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
-from titop.solvers.lft.uncertainty import Uncertainty
-from titop.solvers.model.model import Model
-from titop.solvers.signals.grammar import OUTPUT, read_name
-from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.system_inputs import SystemInputs
 
 #: Powers of the length with which the tip's coordinates scale: stretch, deflections, twist, slopes; and their efforts.
 _TIP_SCALE, _TIP_EFFORT_SCALE = (1.0, 2.0, 2.0, 1.0, 1.0, 1.0), (0.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -40,11 +33,6 @@ _AT_PORT = (0, 0, 0, 0, 1, 1)
 #: Of the tip's coordinates and of the modes' amplitudes (bending in two planes, torsion, stretch), and of efforts on them.
 _TIP, _MODES = (1, 2, 2, 1, 2, 2), (2, 2, 1, 1)
 _TIP_EFFORTS, _MODES_EFFORTS = (0, 1, 1, 0, 1, 1), (1, 1, 0, 0)
-
-#: Parameters with which the amplitudes of a beam's modes scale, but not its tip's displacements.
-_MASSES = ("density", "area", "iy", "iz")
-#: Kinds of outputs that read own coordinates.
-_READ = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, Kind.MOMENTUM}
 
 
 class Scales(NamedTuple):
@@ -176,52 +164,3 @@ def length_law(changing: ChangedBlock, beam: Beam, at: LawPoint) -> LengthLaw | 
     assert not isinstance(resting, Irrational)
     parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), resting
     return LengthLaw(length, rows, columns, *parts, at.acceleration)
-
-
-# -- what must not touch scaled coordinates --------------------------------------------------------------------------------
-
-
-def rescaled_coordinates(model: Model, uncertainty: Uncertainty) -> Array:
-    """Return which coordinates (nv) are scaled by an uncertain number."""
-    result = np.zeros(model.nv, dtype=bool)
-    for name, block in model.assembly.blocks.items():
-        if not isinstance(block, FlexibleBody):
-            continue
-        own = np.arange(block.nv)
-        if isinstance(block, Beam):
-            modes = any(uncertainty.at(f"{name}.{entry}") for entry in _MASSES)
-            scaled = bool(uncertainty.at(f"{name}.length")) | (modes & (own >= 6))
-        else:
-            scaled = np.full(block.nv, bool(uncertainty.at(f"{name}.mass_scale")))
-        result[model.assembly.v_slices[name]] = scaled
-    return result
-
-
-def refuse_rescaled(model: Model, rescaled: Array, inputs: SystemInputs, outputs: Sequence[Any]) -> None:
-    """Refuse what drives, reads or joins rescaled coordinates, all at once.
-
-    Raises
-    ------
-    ModelError
-        Naming each coordinate.
-    """
-    touched: dict[int, str] = {}
-    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
-    driven = driven.any(axis=1) | model.inputs.motors.any(axis=1)
-    touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
-    for output in outputs:
-        if isinstance(output, str) and (of := read_name(model, OUTPUT, output)).kind in _READ:
-            touched |= dict.fromkeys(of.entries, "an output")
-    for joined in model.interactions:
-        touched |= {model.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
-    for gear in model.gear_constraints:
-        touched |= dict.fromkeys((gear.driven[1], gear.driver[1]), gear.gear.name)
-    expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
-    advice = "read or drive ports of the body"
-    findings = [
-        Finding("rescaled-coordinate", model.coordinate_names[k], by, expected, advice)
-        for k, by in sorted(touched.items())
-        if rescaled[k]
-    ]
-    if findings:
-        raise ModelError(findings)

@@ -21,6 +21,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
@@ -43,11 +44,6 @@ from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.uncertainty import Uncertainty
-
-#: By how much, in parts of the largest, a law's dependence on acceleration may change that does not depend on a parameter.
-_SAME = 1e-9
-#: By how much a law at another twist may differ from the polynomial, in parts of the largest entry of a column.
-_EXACT = 1e-9
 
 #: Pairs of entries of a twist, and these among all products (21, 36).
 _PAIRS = tuple(combinations_with_replacement(range(6), 2))
@@ -135,7 +131,7 @@ def _by_acceleration(changing: ChangedBlock, at: LawPoint) -> Array:
     middle = by_acceleration(changing.block, at)
     for delta in changing.deltas:
         other = by_acceleration(changing.at({delta: 0.7}), at)
-        if np.abs(other - middle).max(initial=0.0) > _SAME * np.abs(middle).max(initial=0.0):
+        if np.abs(other - middle).max(initial=0.0) > SAME * np.abs(middle).max(initial=0.0):
             expected = "a parameter on which the stiffness under an uncertain acceleration does not depend"
             advice = "keep it fixed, or gravity and the angles on the way"
             raise ModelError(Finding("not-rational", "parameters", changing.path(delta), expected, advice))
@@ -297,7 +293,7 @@ def _coefficients(law_at: LawAt, middle: Array, values: Mapping[str, float]) -> 
             quadratic.append((both - ahead[i] - ahead[j] + still) / size**2)
     found = (linear * size, np.array(quadratic) * size**2)
     largest = np.abs([still, *ahead]).max(axis=(0, 1), initial=0.0)
-    cut = [np.where(np.abs(part) > _EXACT * 1e-3 * largest, part, 0.0) for part in found]
+    cut = [np.where(np.abs(part) > EXACT * largest, part, 0.0) for part in found]
     return cut[0] / size, cut[1] / size**2
 
 
@@ -308,4 +304,4 @@ def _size(middle: Array) -> float:
 
 def _alike(one: Array, other: Array) -> bool:
     largest = np.abs(other).max(axis=0, keepdims=True, initial=0.0)
-    return bool((np.abs(one - other) <= _EXACT * np.maximum(largest, _EXACT * np.abs(other).max(initial=0.0))).all())
+    return bool((np.abs(one - other) <= SAME * np.maximum(largest, SAME * np.abs(other).max(initial=0.0))).all())

@@ -12,6 +12,7 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
@@ -21,12 +22,8 @@ from titop.solvers.mechanism.parameters import changed_assembly
 
 #: Rationality is judged where parameters differ from the middle of their range by this part of it at least.
 _WIDE = 0.3
-#: The least misfit of which a refusal speaks.
-_LEAST = 1e-12
 #: So many coordinates of a block may move: its law is evaluated at a grid of them.
 _MOST = 6
-#: By how much numbers may differ that do not depend on a coordinate, in parts of the largest.
-_SAME = 1e-9
 
 #: What to do where coordinates may not move.
 HOLD = "use tt.lpv, or hold it with efforts"
@@ -96,7 +93,7 @@ def not_rational(path: str, misfit: float, is_fitted: bool = False) -> Finding:
     if is_fitted:
         expected, advice = "a fit within its tolerance", "narrow the range, or give a tolerance: fits={name: 1e-3}"
         return Finding("no-fit", f"parameters: {path}", f"a law that polynomials miss by {misfit:.1e}", expected, advice)
-    found = "" if misfit == np.inf else f" (to {max(misfit, _LEAST):.0e} of its entries with degree 4)"
+    found = "" if misfit == np.inf else f" (to {max(misfit, EXACT):.0e} of its entries with degree 4)"
     advice = f"fits=[{path!r}] fits the law{found}; or keep it fixed, or sample it with tt.lpv"
     return Finding("not-rational", "parameters", path, expected, advice)
 
@@ -216,6 +213,6 @@ class OwnCoordinates(NamedTuple):
         for path in self.paths:
             uncertain, _ = self.uncertainty.at(path)  # type: ignore[misc]
             other = by_acceleration(block, self.shift(at, {uncertain.name: 0.7}))[..., columns]
-            if np.abs(other - still).max(initial=0.0) > _SAME * np.abs(still).max(initial=0.0):
+            if np.abs(other - still).max(initial=0.0) > SAME * np.abs(still).max(initial=0.0):
                 expected = "a coordinate that stays, where the direction of gravity is uncertain"
                 raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))

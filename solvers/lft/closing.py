@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import degrees
@@ -21,13 +22,10 @@ from titop.solvers.signals.exported import Signal
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: A loop without a solution at once: one less its gain has a singular value below this, beside that gain.
-_SINGULAR = 1e-12
-
 #: Stages of an interval, and orders of fractions for delays, at most.
 _STAGES, _ORDERS = 6, 10
-#: So many samples are kept at most, and a part of a period below this is none.
-_MOST, _NOTHING = 1000, 1e-9
+#: So many samples are kept at most.
+_MOST = 1000
 
 
 class Closing(NamedTuple):
@@ -171,7 +169,7 @@ def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
     B, entering, D, direct = B[:, :split], B[:, split:], D[:, :split], D[:, split:]
     loop = D_k @ direct[taken]
     feedthrough = np.eye(len(D_k)) - loop
-    if np.linalg.svd(feedthrough, compute_uv=False).min(initial=1.0) < _SINGULAR * (1.0 + np.linalg.norm(loop)):
+    if np.linalg.svd(feedthrough, compute_uv=False).min(initial=1.0) < SINGULAR * (1.0 + np.linalg.norm(loop)):
         advice = "add an actuator's or a sensor's delay"
         raise ModelError(Finding("algebraic-loop", "controller", "a singular loop", "a loop with a solution at once", advice))
     by = np.linalg.solve(feedthrough, np.hstack([D_k @ C[taken], C_k, D_k @ D[taken]]))
@@ -192,7 +190,7 @@ def _period(M: StateSpace, controller: StateSpace) -> float:
         raise ModelError(Finding("no-sample-time", "controller", "discrete time without a step", "a sample time", advice))
     if not own or step is None or (step == 0 and not controller.nstates):
         return own or float(step or 0.0)
-    if not np.isclose(step, own, rtol=1e-9, atol=0):
+    if not np.isclose(step, own, rtol=SAME, atol=0):
         found = f"a step of {step:g} s" if step else "continuous time"
         raise ModelError(
             Finding("other-sample-time", "controller", found, f"the model's {own:g} s", "see control.sample_system")
@@ -260,9 +258,9 @@ def split_delay(where: str, delay: float, period: float) -> tuple[int, float]:
     if delay > _MOST * period:
         expected = f"{_MOST} periods at most"
         raise ModelError(Finding("bad-time", where, delay, expected, "check the units: delays are in seconds"))
-    whole = int(delay / period + _NOTHING)
+    whole = int(delay / period + SAME)
     part = delay / period - whole
-    return whole, part if part > _NOTHING else 0.0
+    return whole, part if part > SAME else 0.0
 
 
 def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, EXACT
 from titop.solvers.lft.fractions import Fractional, reduce_fraction
 from titop.solvers.lft.loops import LinearLoop
 from titop.solvers.lft.polynomials import Polynomial
@@ -32,7 +33,7 @@ _LARGEST = 0.9
 #: Size of new entries with which searches begin, and how often each begins with others.
 _BEGIN, _STARTS = 0.1, 3
 #: Steps of a search, and the weight of entries: of fractions that differ by units of their copies alone the smallest is found.
-_STEPS, _RIDGE = 200, 1e-7
+_STEPS, _RIDGE = 200, float(np.sqrt(CANCELLED))
 #: Largest spectral radius of ``A Δ`` at the points, corners of the box among them: where it is one there may be no solution.
 _WELL_POSED = 0.9
 
@@ -113,12 +114,7 @@ def fraction_of(polynomial: Polynomial, deltas: Sequence[str]) -> Fractional:
     loop = LinearLoop()
     given = loop.columns("u", polynomial.matrices[0].shape[1])
     value = _highest_first(polynomial).apply(loop, given)
-    solved = loop.solved(value[:0], value)
-    names = np.array(solved.deltas, dtype=object)
-    order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
-    n, M = len(names), solved.M
-    sizes = (*(int((names == delta).sum()) for delta in deltas), 0)
-    A, B, C, D = M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:]
+    A, B, C, D, sizes = loop.fraction(deltas, value[:0], value)
     again = B[:, 1:]  # what the value itself drives, of a row
     return reduce_fraction(Fractional(A + again @ C[: again.shape[1]], B[:, :1], C, D[:, :1], sizes))
 
@@ -192,7 +188,7 @@ def _fitted(points: Array, values: Array, sizes: Sequence[int], start: Fractiona
 
     begun = [_first(points, values, owners)] if start is None else [_grown(owners, start, seed) for seed in range(_STARTS)]
     found = [
-        least_squares(misfit, np.concatenate([A.ravel(), B, C]), slopes, method="lm", max_nfev=_STEPS, xtol=1e-12, ftol=1e-12)
+        least_squares(misfit, np.concatenate([A.ravel(), B, C]), slopes, method="lm", max_nfev=_STEPS, xtol=EXACT, ftol=EXACT)
         for A, B, C in begun
     ]
     A, B, C = _parts(min(found, key=lambda one: one.cost).x, n)

@@ -15,32 +15,19 @@ import numpy as np
 
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, EPS, EXACT, SAME, TINY
 from titop.solvers.support.equal_sizes import equal_sizes
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
 #: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the
-#: response by less than `_EXACT` of its largest entry, or the next if that has as few states and repetitions, and `_ROUNDED` is
+#: response by less than `_RIGHT` of its largest entry, or the next if that has as few states and repetitions, and `EXACT` is
 #: not met yet.
-_NEW = (
-    (1e3, 1e-7),
-    (10.0, 1e-8),
-    (1.0, 1e-9),
-    (0.1, 1e-9),
-    (1e-2, 1e-9),
-    (1e-4, 1e-9),
-    (0.0, 1e-8),
-    (0.0, 1e-10),
-    (0.0, 1e-12),
-)
-_EXACT, _ROUNDED = 3e-11, 1e-12
+_NEW = ((1e3, 1e-7), (10, 1e-8), (1, 1e-9), (0.1, 1e-9), (1e-2, 1e-9), (1e-4, 1e-9), (0, 1e-8), (0, 1e-10), (0, 1e-12))
+_RIGHT = 30 * EXACT
 #: Sizes fall by this factor at a gap: of beams they fall by less from one to the next, all the way down.
 _WIDE = 1e8
 #: No direction is turned farther than into any other.
 _TURNED = 1.0
-#: Of sums of products, in parts of their terms.
-_ROUNDING = float(np.finfo(float).eps)
-#: Eigenvalues count as real whose imaginary part is below this part of them.
-_REAL = 1e-9
 
 
 class Fractional(NamedTuple):
@@ -109,7 +96,7 @@ def solve_loop(loop: Array, right: Array) -> Array:
 def singular_at(loop: Array) -> tuple[float, float]:
     """Return the numbers t < 0 and t > 0 nearest to zero at which ``1 - t loop`` is singular, infinite if there are none."""
     values = np.linalg.eigvals(loop)
-    real = values.real[np.abs(values.imag) <= _REAL * (1 + np.abs(values))]
+    real = values.real[np.abs(values.imag) <= SAME * (1 + np.abs(values))]
     low, high = float(real.min(initial=0.0)), float(real.max(initial=0.0))
     return 1 / low if low < 0 else -np.inf, 1 / high if high > 0 else np.inf
 
@@ -196,13 +183,13 @@ def reduce_fraction(model: Fractional, points: Sequence[Sequence[complex]] | Arr
     for new in _NEW:
         result = _narrow(scaled, new)
         error = max((_difference(response_at(result, x), y) for x, y in zip(points, right, strict=True)), default=0.0)
-        if best is None and error < _EXACT:
+        if best is None and error < _RIGHT:
             best = result, error
         elif best is not None:
             if result.sizes == best[0].sizes and error < best[1]:
                 best = result, error
             break
-        if best is not None and error < _ROUNDED:
+        if best is not None and error < EXACT:
             break
     if best is None:
         return model
@@ -277,14 +264,14 @@ def _points(model: Fractional) -> list[list[complex]]:
     """Return values of all deltas, the last 1/s about the poles."""
     rng, last = np.random.default_rng(0), model.parts[-1]
     poles = np.abs(np.linalg.eigvals(model.A[last, last]))
-    poles = poles[poles > 1e-7 * poles.max(initial=0.0)]
+    poles = poles[poles > np.sqrt(CANCELLED) * poles.max(initial=0.0)]
     speeds = np.quantile(poles, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(poles) else np.ones(1)
     return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds if w > 0]
 
 
 def _difference(one: Array, right: Array) -> float:
     """Return the largest difference in parts of the largest entry."""
-    return float(np.abs(one - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), 1e-300)
+    return float(np.abs(one - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), TINY)
 
 
 def _narrow(model: Fractional, new: tuple[float, float]) -> Fractional:
@@ -305,14 +292,14 @@ def _reachable(model: Fractional, least: tuple[float, float]) -> list[Array]:
     new = []
     for basis, part in zip(bases, parts, strict=True):
         columns = model.B[part]
-        new.append(_beyond(basis, columns, _ROUNDING * np.linalg.norm(columns, axis=0), least))
+        new.append(_beyond(basis, columns, EPS * np.linalg.norm(columns, axis=0), least))
     while any(len(noise) for _, noise in new):
         bases = [np.hstack([basis, added]) for basis, (added, _) in zip(bases, new, strict=True)]
         grown = []
         for basis, to, norms in zip(bases, parts, sizes, strict=True):
             images = [model.A[to, part] @ added for part, (added, _) in zip(parts, new, strict=True)]
             noises = [
-                norm * noise + _ROUNDING * np.linalg.norm(np.abs(model.A[to, part]) @ np.abs(added), axis=0)
+                norm * noise + EPS * np.linalg.norm(np.abs(model.A[to, part]) @ np.abs(added), axis=0)
                 for norm, part, (added, noise) in zip(norms, parts, new, strict=True)
             ]
             grown.append(_beyond(basis, np.hstack(images), np.concatenate(noises), least))

@@ -16,6 +16,7 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
+from titop.blocks.basics.tolerances import EXACT, LOOSE_RANK, SAME, TINY
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import (
     Interaction,
@@ -36,8 +37,8 @@ from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, m
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.model.model import Model
 
-#: A normalised value at which numbers of an interaction are compared with those in the middle, and how well they have to agree.
-_ELSEWHERE, _SAME = 0.7, 1e-10
+#: A normalised value at which numbers of an interaction are compared with those in the middle.
+_ELSEWHERE = 0.7
 
 
 class Acting(NamedTuple):
@@ -76,8 +77,8 @@ def driving_places(model: Model, joined: Joined) -> list[int]:
     return places
 
 
-def interactions(state: NominalState, u: Array | None, uncertainty: Uncertainty) -> tuple[list[Acting], list[Applied]]:
-    """Return the interactions of a model, and what they apply to ports at the operating point.
+def interaction(joined: Joined, state: NominalState, u: Array | None, uncertainty: Uncertainty) -> tuple[Acting, list[Applied]]:
+    """Return an interaction, and what it applies to ports at the operating point.
 
     There inputs, with states of the first order behind them, are `u` (nu + nx).
 
@@ -86,40 +87,37 @@ def interactions(state: NominalState, u: Array | None, uncertainty: Uncertainty)
     ModelError
         For parameters in which an interaction is no polynomial, and coordinates and rates on which it depends.
     """
-    acting, applied = [], []
     model, q, v, _ = state
-    for joined in model.interactions:
-        closure = joined.closure
-        changing = ChangedBlock(model.assembly, closure, _own_names(model, joined, uncertainty), uncertainty)
-        motion = target_motion(model, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
-        p = len(joined.ports)
-        relative = np.zeros((6 * max(p - 1, 0), 6 * p))
-        for k in range(1, p):
-            rows = slice(6 * k - 6, 6 * k)
-            relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
-            relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
+    closure, p = joined.closure, len(joined.ports)
+    changing = ChangedBlock(model.assembly, closure, _names(model, joined, uncertainty), uncertainty)
+    motion = target_motion(model, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
+    relative = np.zeros((6 * max(p - 1, 0), 6 * p))
+    for k in range(1, p):
+        rows = slice(6 * k - 6, 6 * k)
+        relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
+        relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
 
-        def loads(values: Mapping[str, float], motion=motion, changing=changing, relative=relative) -> Array:  # type: ignore[no-untyped-def]
-            own = changing.at(values)
-            step = stepping(own)
-            slopes = load_derivatives(own, motion, step)
-            driven = np.hstack([step(lambda x: _loads(own, motion._replace(u=x)), motion.u), loads_by_states(own, motion)])
-            still = _loads(own, motion)[:, None]
-            if own.state_names:
-                slopes, driven, still = _with_rates(own, motion, slopes, driven, still)
-            return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
+    def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
+        changed = changing.at(values)
+        assert isinstance(changed, Interaction)
+        step = stepping(changed)
+        slopes = load_derivatives(changed, motion, step)
+        driven = np.hstack([step(lambda x: _loads(changed, motion._replace(u=x)), motion.u), loads_by_states(changed, motion)])
+        still = _loads(changed, motion)[:, None]
+        if changed.state_names:
+            slopes, driven, still = _with_rates(changed, motion, slopes, driven, still)
+        return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
 
-        vectors = range(0, 12 * p, 3)  # displacements and twists of ports
-        for delta, other in _other_motions(state, joined, motion, uncertainty):
-            if misfit(loads({}, other), loads({}), vectors) > _SAME:
-                raise ModelError(_moved_closure(delta, joined.closure.name))
-        fitted = interpolate(loads, changing.deltas, changing.reach, uncertainty.fits, vectors)
-        if isinstance(fitted, Irrational):
-            raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
-        acting.append(Acting(joined, fitted.columns(slice(-1))))
-        rest = fitted.columns(slice(-1, None))
-        applied += [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
-    return acting, applied
+    vectors = range(0, 12 * p, 3)  # displacements and twists of ports
+    for delta, other in _other_motions(state, joined, motion, uncertainty):
+        if misfit(loads({}, other), loads({}), vectors) > SAME:
+            raise ModelError(_moved_closure(delta, closure.name))
+    fitted = interpolate(loads, changing.deltas, changing.reach, uncertainty.fits, vectors)
+    if isinstance(fitted, Irrational):
+        raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
+    rest = fitted.columns(slice(-1, None))
+    applied = [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
+    return Acting(joined, fitted.columns(slice(-1))), applied
 
 
 def _loads(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -137,7 +135,7 @@ def _with_rates(
     return np.vstack([slopes, rates[:, :-count]]), np.vstack([driven, rates[:, -count:]]), np.vstack([still, here])
 
 
-def _own_names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
+def _names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which an interaction may depend, those of soft bodies along which it runs too."""
     closure = joined.closure
     owners = [closure.name]
@@ -190,7 +188,7 @@ class Constraints:
         row = 0
         for joined in model.rigid_loops:
             own = carried[row : row + len(joined.closure.constraint_names)]
-            own = np.where(np.abs(own) > 1e-12 * max(np.abs(carried).max(initial=0.0), 1e-300), own, 0.0)
+            own = np.where(np.abs(own) > EXACT * max(np.abs(carried).max(initial=0.0), TINY), own, 0.0)
             row += len(own)
             pose = relative_pose(model, joined, point.q)
             self._loops.append((joined, pose, own))
@@ -236,7 +234,7 @@ class Constraints:
     def chosen(self, free: Array) -> Array:
         """Return independent rows, of as many as act on free coordinates."""
         comparable = self._comparable[:, free]
-        rank = int(np.linalg.matrix_rank(comparable, rtol=1e-6))
+        rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK))
         return independent_rows(comparable, rank, len(self.gears))
 
     def push(self, tree: Tree, changes: Changes, multipliers: Rows) -> Rows:

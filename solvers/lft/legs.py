@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
+from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
@@ -24,9 +25,6 @@ from titop.solvers.lft.loops import LinearLoop, Rows, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, FrameStep, Own, OwnMotion, Rest, Rotate, Shift, Turn, UncertainOwn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
-
-#: By how much ports may differ that do not depend on a parameter, and those that do not on a coordinate; see `PortMotion`.
-_SAME, _SAME_COORDINATE = 1e-12, 1e-9
 
 
 class Leg(NamedTuple):
@@ -211,7 +209,7 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -
         if end == "q":
             moved[k] = own.uncertainty.values_at({uncertain.name: 0.7})[path]
         after = PortMotion(*block.pose(port, moved), block.motion_subspace(port, moved))
-        if end == "v" or before.differs(after, size, _SAME_COORDINATE):
+        if end == "v" or before.differs(after, size, SAME):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
             raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))
 
@@ -230,7 +228,7 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)
-        if before.differs(after, changing.uncertainty.point.model.scale.length, _SAME):
+        if before.differs(after, changing.uncertainty.point.model.scale.length, EXACT):
             names.append(name)
     return names
 

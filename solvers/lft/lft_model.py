@@ -13,6 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -29,9 +30,6 @@ from titop.solvers.linear.state_space import named_system
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-#: Normalised values as little beyond their ranges as this are at their limits but for rounding.
-_AT_LIMIT = 1e-9
 
 #: Members at corners are taken all up to so many, else as many of them at random.
 _CORNERS = 64
@@ -103,7 +101,7 @@ class LFTModel:
         given = {**read_mapping("values", {} if values is None else values), **named}
         refuse_complex("at", given, self.blocks)
         deltas = self.deltas(given)
-        if self.members is not None and (np.abs(deltas) > 1.0 + _AT_LIMIT).any():
+        if self.members is not None and (np.abs(deltas) > 1.0 + SAME).any():
             self.members.uncertainty.model_at(read_values("at", given, self.uncertain, self.blocks))
         return self.closed_by(deltas)
 

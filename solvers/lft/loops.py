@@ -7,20 +7,16 @@ known beforehand, such as accelerations, are columns too, as many as there are e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.lft.fractions import Fractional, reduce_static, separate_parts
 from titop.solvers.support.equal_sizes import equal_sizes
-
-#: Singular values below this part of the largest one count as zero where a matrix is split into factors.
-_RANK = 1e-12
-#: Of terms that cancel, what rounding leaves: some last digits, of sums and of the solution of equations.
-_NOTHING = 1e-12
 
 
 class Rows:
@@ -86,13 +82,6 @@ def stack(*signals: Rows) -> Rows:
     """Return signals one after the other."""
     width = max((signal.rows.shape[1] for signal in signals), default=0)
     return Rows(np.vstack([signal.padded(width) for signal in signals]) if signals else np.zeros((0, 0)))
-
-
-class Solved(NamedTuple):
-    """A loop without unknowns: ``[z; dx/dt; y] = M [w; x; u]``, with the delta (a name) of each channel."""
-
-    M: Array
-    deltas: tuple[str, ...]
 
 
 class LinearLoop:
@@ -210,8 +199,8 @@ class LinearLoop:
         """Let signals be zero."""
         self._equations.append(equation)
 
-    def solved(self, rates: Rows, outputs: Rows, reduce: bool = False) -> Solved:
-        """Return the loop with its unknowns solved for, channels in order of their deltas' first appearance.
+    def fraction(self, deltas: Sequence[str], rates: Rows, outputs: Rows, reduce: bool = False) -> Fractional:
+        """Return the loop with its unknowns solved for, as a model in some deltas, all that there are, then 1/s.
 
         Channels that nothing reaches or shows before are left out first, if asked for: these are told most clearly there.
 
@@ -220,22 +209,30 @@ class LinearLoop:
         ModelError
             Where the equations leave unknowns undetermined.
         """
-        deltas = [*dict.fromkeys(kind for kind in self.kinds if kind.startswith("δ "))]
         kinds = np.array(self.kinds, dtype=object)
-        channels, unknown, *given = (np.flatnonzero(np.isin(kinds, kind)) for kind in (deltas, "?", "x", "u"))
-        channels = channels[np.argsort([deltas.index(kind) for kind in kinds[channels]], kind="stable")]
+        met = [delta for delta in dict.fromkeys(kind.removeprefix("δ ") for kind in self.kinds) if delta in deltas]
+        places = [np.flatnonzero(kinds == f"δ {delta}") for delta in met]
+        channels = np.concatenate([*places, np.zeros(0, dtype=int)])
+        unknown, states, inputs = (np.flatnonzero(kinds == kind) for kind in ("?", "x", "u"))
         equations = stack(*self._equations)
         rows = stack(*(Rows(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
-        rows = rows[:, np.concatenate([channels, unknown, *given])]
-        n, sizes = len(channels), [int((kinds == delta).sum()) for delta in deltas]
+        rows = rows[:, np.concatenate([channels, unknown, states, inputs])]
+        n, sizes = len(channels), tuple(len(place) for place in places)
         if reduce and n:
             small = reduce_static(Fractional(rows[:n, :n], rows[:n, n:], rows[n:, :n], rows[n:, n:], (*sizes, 0)))
-            rows, n, sizes = np.block([[small.A, small.B], [small.C, small.D]]), len(small.A), [*small.sizes[:-1]]
+            rows, n, sizes = np.block([[small.A, small.B], [small.C, small.D]]), len(small.A), small.sizes[:-1]
         if len(unknown):
             of, to = slice(n, n + len(unknown)), slice(n, n + len(equations))
             solved_for, others = np.delete(rows, to, axis=0), np.delete(rows[to], of, axis=1)
             rows = _difference(np.delete(solved_for, of, axis=1), solved_for[:, of], _solution(rows[to, of], others))
-        return Solved(rows, tuple(np.repeat([delta.removeprefix("δ ") for delta in deltas], sizes).tolist()))
+        n += len(states)
+        model = Fractional(rows[:n, :n], rows[:n, n:], rows[n:, :n], rows[n:, n:], (*sizes, len(states)))
+        parts = {delta: np.r_[part] for delta, part in zip([*met, ""], model.parts, strict=True)}
+        groups = [parts.get(delta, np.zeros(0, dtype=int)) for delta in (*deltas, "")]
+        order = np.concatenate(groups)
+        return Fractional(
+            model.A[np.ix_(order, order)], model.B[order], model.C[:, order], model.D, tuple(len(group) for group in groups)
+        )
 
 
 def factors(matrix: Array) -> tuple[Array, Array]:
@@ -261,7 +258,7 @@ def _part_factors(matrix: Array) -> tuple[Array, Array]:
     """
     left_units, right_units = equal_sizes(matrix)
     left, sizes, right = np.linalg.svd(matrix / left_units / right_units, full_matrices=False)
-    rank = decided_rank(sizes, _RANK * sizes.max(initial=0.0))
+    rank = decided_rank(sizes, EXACT * sizes.max(initial=0.0))
     if rank == len(matrix):
         return np.eye(rank), matrix
     return left_units * left[:, :rank] * sizes[:rank], right[:rank] * right_units
@@ -271,7 +268,7 @@ def _difference(matrix: Array, left: Array, right: Array) -> Array:
     """Return ``matrix - left right`` with exact zeros where terms cancel: no unit that suits an entry makes rounding count."""
     terms = np.abs(matrix) + np.abs(left) @ np.abs(right)
     difference = matrix - left @ right
-    return np.where(np.abs(difference) > _NOTHING * terms, difference, 0.0)
+    return np.where(np.abs(difference) > EXACT * terms, difference, 0.0)
 
 
 def _solution(matrix: Array, right: Array) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.closing import Closing
@@ -23,13 +24,6 @@ from titop.solvers.signals.exported import exported
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-#: Normalised values of names that are tied to each other differ by no more, but for rounding.
-_ALIKE = 1e-9
-#: What rounding makes of poles that are zero, twice each where states are positions and rates.
-_ROUNDED = 1e-7
-#: An error above this, in parts of the response, is worth a warning.
-_COARSE = 1e-2
 
 
 # -- values -----------------------------------------------------------------------------------------------------------------
@@ -69,7 +63,7 @@ def _refuse_contradiction(where: str, uncertain: Uncertain, given: Mapping[str, 
     said = [member for member in uncertain.members if member.path in given]
     normalised = [member.normalised(given[member.path], uncertain.block.part) for member in said]
     for member, number in zip(said, normalised, strict=True):
-        if abs(number - normalised[0]) > _ALIKE * max(1.0, abs(number)):
+        if abs(number - normalised[0]) > SAME * max(1.0, abs(number)):
             first = said[0].path
             expected, advice = f"what goes with {first} = {given[first]:.6g}", "give one of them: the family ties them together"
             raise ModelError(Finding("contradiction", f"{where}: {member.path}", given[member.path], expected, advice))
@@ -161,8 +155,8 @@ def frequencies_around(system: StateSpace, count: int = 40) -> Array:
     Of sampled systems they end below half the sampling frequency.
     """
     sizes, rate = np.abs(_poles(system)), _rate(system)
-    sizes = sizes[sizes > 1e-4 * sizes.max(initial=0.0)]
-    low, high = (sizes.min(), sizes.max()) if sizes.max(initial=0.0) > _ROUNDED * rate else (rate or 1.0, rate or 1.0)
+    sizes = sizes[sizes > CLOSE * sizes.max(initial=0.0)]
+    low, high = (sizes.min(), sizes.max()) if sizes.max(initial=0.0) > np.sqrt(CANCELLED) * rate else (rate or 1.0, rate or 1.0)
     if system.dt:
         end = 0.99 * np.pi / system.dt
         return np.geomspace(min(0.1 * low, 0.01 * end), min(10.0 * high, end), count)
@@ -180,7 +174,7 @@ def _poles(system: StateSpace) -> Array:
     """Return poles (rad/s); of sampled systems, of the continuous ones whose samples they have."""
     poles = np.linalg.eigvals(system.A)
     if system.dt:
-        poles = np.log(poles[np.abs(poles) > 1e-6].astype(complex)) / system.dt
+        poles = np.log(poles[np.abs(poles) > NEAR_AXIS].astype(complex)) / system.dt
     return poles
 
 
@@ -228,7 +222,7 @@ def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateS
 
     pairs = [*members]
     worst = max((error(plant, loop) for plant, loop in pairs), default=0.0)
-    if worst <= _COARSE:
+    if worst <= COARSE:
         return []
     where, found = f"close: stages={closing.stages}", f"errors up to {worst:.2g} of the response"
     advice = f"try stages={closing.stages + 1}, or sample faster; see check"
@@ -239,4 +233,4 @@ def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateS
             f"hold what is faster than half the sampling frequency, {half:.4g} rad/s, with hold= of tt.lft, or sample faster: "
             "more stages are no cure there"
         )
-    return [Finding("coarse-stages", where, found, f"{_COARSE:g} or less", advice)]
+    return [Finding("coarse-stages", where, found, f"{COARSE:g} or less", advice)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import reach
@@ -149,7 +150,7 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
 def _check_dynamics(where: str, weight: StateSpace, period: float) -> None:
     """Refuse weights with another time base than a model's, and unstable ones."""
     step = weight.dt
-    if (step is True and not period) or (step is not True and not np.isclose(float(step or 0.0), period, rtol=1e-9, atol=0)):
+    if (step is True and not period) or (step is not True and not np.isclose(float(step or 0.0), period, rtol=SAME, atol=0)):
         found, advice = f"a step of {step}", "see control.sample_system, or append before the model is sampled"
         raise ModelError(Finding("bad-weight", where, found, f"the model's step, {period:g} s", advice))
     poles = np.linalg.eigvals(weight.A)

@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, ROUNDING, STEADY
 from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
@@ -23,12 +24,6 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.support.progress import progress_bar
 
-#: Accelerations that are rounding, beside the largest.
-_ROUNDED = 1e-13
-#: What moves by less, in parts of its size in the system or of its nominal value, is rounding of the equilibrium.
-_RESTS = 1e-8
-#: How far a given point may be from the equilibrium that is found at nominal values, measured alike.
-_SAME = 1e-6
 #: Of so many parameters all corners are looked at, of more as many at random; random points of which fits know nothing.
 _ALL_CORNERS, _TESTS = 5, 30
 
@@ -104,7 +99,7 @@ def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Arra
         a = point.residual
     if excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
         return np.zeros_like(a)
-    return np.where(np.abs(a) > _ROUNDED * np.abs(a).max(), a, 0.0)
+    return np.where(np.abs(a) > ROUNDING * np.abs(a).max(), a, 0.0)
 
 
 # -- that depend on parameters ----------------------------------------------------------------------------------------------
@@ -220,13 +215,13 @@ class Equilibria:
     def moving(self) -> list[int]:
         """Entries that move by more than rounding."""
         largest = np.abs(np.vstack([self.changes, self.test_changes])).max(axis=0)
-        return np.flatnonzero(largest > _RESTS * self._ones).tolist()
+        return np.flatnonzero(largest > BALANCED * self._ones).tolist()
 
     def depends_on(self, k: int) -> bool:
         """Tell whether the equilibrium depends on the k-th parameter, the others nominal."""
         ends = np.zeros((2, self.points.shape[1]))
         ends[:, k] = -1.0, 1.0
-        return bool((np.abs(self._changes(self._find(ends))) > _RESTS * self._ones).any())
+        return bool((np.abs(self._changes(self._find(ends))) > BALANCED * self._ones).any())
 
     def _find(self, points: Array) -> list[OperatingPoint]:
         """Return the equilibria at normalised values (k, n)."""
@@ -244,7 +239,7 @@ class Equilibria:
         zero = np.zeros((1, len(self.uncertainty.all)))
         change = self._changes(self._find(zero))[0]
         k = int(np.argmax(np.abs(change) / self._ones))
-        if abs(change[k]) > _SAME * self._ones[k]:
+        if abs(change[k]) > STEADY * self._ones[k]:
             expected, advice = "the point itself at the nominal values", "pass as point what it returns there"
             found = f"{self.paths[k]} differs by {change[k]:.3g}"
             raise ModelError(Finding("other-equilibrium", "equilibrium", found, expected, advice))
@@ -259,7 +254,7 @@ class Equilibria:
         ports = {*before, *after}
         other += [port for port in ports if not np.array_equal(before.get(port, none), after.get(port, none))]
         ones = dict(zip(self.paths, self._ones.tolist(), strict=True))
-        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > _SAME * max(ones[path], abs(x))]
+        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > STEADY * max(ones[path], abs(x))]
         if other:
             where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
             raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))

@@ -6,7 +6,8 @@ less gravity's, as in the reference resolver, whose tree this is.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,8 +49,8 @@ class Tree:
     state : State
     applied : sequence of Applied
         Wrenches at the operating point.
-    driven : callable
-        From a node to the slopes of its own inputs' efforts.
+    driven : mapping of str to (n, n) array
+        Slopes of the efforts of blocks' own inputs, by the blocks' names.
     uncertainty : Uncertainty
 
     Attributes
@@ -62,7 +63,9 @@ class Tree:
     constants : LinearLoop
     """
 
-    def __init__(self, state: NominalState, applied: list[Applied], driven: Any, uncertainty: Uncertainty) -> None:
+    def __init__(
+        self, state: NominalState, applied: list[Applied], driven: Mapping[str, Array], uncertainty: Uncertainty
+    ) -> None:
         self.state, self.uncertainty = state, uncertainty
         assembly = state.model.assembly
         reference = Passes(state.model, assembly)
@@ -84,7 +87,8 @@ class Tree:
             rest = self.rests[k]
             twist, acceleration = (signal.padded(1)[:, 0] for signal in rest[:2])
             own = state.q[node.q], state.v[node.v], state.a[node.v]
-            at = LawPoint(*own, twist, acceleration, *self.poses[k], assembly.gravity, driven(node))
+            slopes = driven.get(node.block.name, np.zeros((node.block.nv, node.block.nv)))
+            at = LawPoint(*own, twist, acceleration, *self.poses[k], assembly.gravity, slopes)
             coordinates = OwnCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
             spin, turned = self.constants.deltas_of(rest.twist), bool(self.constants.needed(rest.acceleration))
             self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, spin, turned))

@@ -14,23 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, ROUNDING, SAME
 from titop.solvers.lft.loops import LinearLoop, Rows, zeros
 
 #: Highest degree that is tried in one parameter, and of a fit.
 MOST, MOST_OF_FITS = 4, 8
 #: How well a polynomial has to meet the values, in parts of the largest entry of the row or column, whichever is smaller.
-_EXACT = 1e-10
+_MEETS = 100 * EXACT
 #: The degree of the fit of which a refusal says how well it does.
 _OFFERED = 4
 #: Where polynomials are compared with the function: exact ones, and fits.
 _TESTS, _FIT_TESTS = np.array([-0.83, 0.61, 0.97]), np.linspace(-1.0, 1.0, 8)
-
-#: What rounding leaves of entries that are zero, in parts of the largest of their column.
-_ROUNDING = 1e-13
-#: What rounding leaves of a column that is zero, in parts of the largest of each row in its vector: some last digits.
-_NOTHING = 16 * np.finfo(float).eps
-#: Beside ones, in equations that leave a number free.
-_RIDGE = 1e-9
 
 #: From values of deltas to a matrix; those that are missing are zero.
 MatrixFunction = Callable[[Mapping[str, float]], Array]
@@ -164,7 +158,7 @@ def _interpolate(
     function: MatrixFunction, deltas: Sequence[str], reach: Mapping[str, float], fits: Mapping[str, float], counted: Counted
 ) -> Polynomial | Irrational:
     """Return the polynomial, or what keeps it from being one, if entries are compared in certain units."""
-    grid, tolerance = [], _EXACT
+    grid, tolerance = [], _MEETS
     for delta in deltas:
 
         def misses(nodes: Array, tests: Array, delta: str = delta) -> float:
@@ -172,7 +166,7 @@ def _interpolate(
 
         far = reach.get(delta, 1.0)
         exact = (far * _nodes(degree) for degree in range(MOST + 1))
-        nodes = next((nodes for nodes in exact if misses(nodes, far * _TESTS) <= _EXACT), None)
+        nodes = next((nodes for nodes in exact if misses(nodes, far * _TESTS) <= _MEETS), None)
         if nodes is None and delta not in fits:
             return Irrational(delta, misses(_chebyshev(_OFFERED), _FIT_TESTS))
         if nodes is None:
@@ -280,7 +274,7 @@ class EntryUnits(NamedTuple):
         known = (sizes > 0) & ~_is_nothing(sizes, vectors)
         logs = np.log2(sizes, out=np.zeros_like(sizes), where=known)
         rows, columns = _means(logs, known)
-        rows, columns = _means(logs, known & (logs - rows - columns > np.log2(_ROUNDING)))
+        rows, columns = _means(logs, known & (logs - rows - columns > np.log2(ROUNDING)))
         found = cls._with_rounding(sizes, vectors, np.exp2(np.round(rows)), np.exp2(np.round(columns)))
         as_given = cls.given(sizes, vectors).rounding / found.rows / found.columns
         return found._replace(rounding=np.minimum(found.rounding, as_given))
@@ -288,7 +282,7 @@ class EntryUnits(NamedTuple):
     @classmethod
     def _with_rounding(cls, sizes: Array, vectors: Sequence[int], rows: Array, columns: Array) -> EntryUnits:
         counted, beside = (x / rows / columns for x in (sizes, _beside(sizes, vectors)))
-        small = np.where(_is_nothing(sizes, vectors), _NOTHING * beside, _ROUNDING * counted.max(axis=0, initial=0.0))
+        small = np.where(_is_nothing(sizes, vectors), FEW_ROUNDINGS * beside, ROUNDING * counted.max(axis=0, initial=0.0))
         return cls(rows, columns, small)
 
 
@@ -307,7 +301,7 @@ def _beside(sizes: Array, vectors: Sequence[int]) -> Array:
 
 def _is_nothing(sizes: Array, vectors: Sequence[int]) -> Array:
     """Tell of columns (n) whether they are rounding of others of their vector."""
-    nothing: Array = np.all(sizes <= _NOTHING * _beside(sizes, vectors), axis=0)
+    nothing: Array = np.all(sizes <= FEW_ROUNDINGS * _beside(sizes, vectors), axis=0)
     return nothing
 
 
@@ -316,5 +310,5 @@ def _means(logs: Array, known: Array) -> tuple[Array, Array]:
     m, counts = len(logs), known.astype(float)
     normal = np.block([[np.diag(counts.sum(axis=1)), counts], [counts.T, np.diag(counts.sum(axis=0))]])
     right = np.concatenate([(logs * counts).sum(axis=axis) for axis in (1, 0)])
-    found = np.linalg.solve(normal + _RIDGE * np.eye(len(normal)), right)  # what rows have more, columns may have less
+    found = np.linalg.solve(normal + SAME * np.eye(len(normal)), right)  # what rows have more, columns may have less
     return found[:m, None], found[None, m:]

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import owner_of, parts_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
+from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.checking.block_findings import inertia_findings
@@ -32,6 +35,9 @@ from titop.solvers.lft.operating_points import Equilibria, accelerations_at
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: An error above this, in parts of the response, is worth a warning.
 _COARSE = 5e-2
@@ -39,9 +45,11 @@ _COARSE = 5e-2
 _INSIDE = 8
 #: Pairs of opposite corners, and of random directions, that are looked at.
 _CORNERS, _RANDOM = 16, 16
-#: So far beyond the box singular members are still refused: rounding.
-_ROUNDING = 1e-6
 
+#: Parameters of a beam with which the amplitudes of its modes scale, but not its tip's displacements.
+_MODE_SCALES = ("density", "area", "iy", "iz")
+#: Kinds of outputs that read coordinates.
+_COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, Kind.MOMENTUM}
 #: Of blocks that are neither joints nor bodies nor interactions, which of their parameters are rational.
 _RATIONAL: dict[type, tuple[str, ...]] = {Motor: ("gear", "rotor_inertia"), Load: ("force", "torque"), Gear: ("ratio",)}
 
@@ -115,6 +123,46 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 
 
+def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs, outputs: Any) -> None:
+    """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
+
+    Raises
+    ------
+    ModelError
+        Naming each coordinate.
+    """
+    rescaled: set[int] = set()
+    for name, block in model.assembly.blocks.items():
+        scaled: list[int] = []
+        if isinstance(block, Beam):
+            modes = any(uncertainty.at(f"{name}.{entry}") for entry in _MODE_SCALES)
+            scaled = [k for k in range(block.nv) if uncertainty.at(f"{name}.length") or (modes and k >= 6)]
+        elif isinstance(block, FlexibleBody) and uncertainty.at(f"{name}.mass_scale"):
+            scaled = [*range(block.nv)]
+        rescaled |= {model.assembly.v_slices[name].start + k for k in scaled}
+    if not rescaled:
+        return
+    touched: dict[int, str] = {}
+    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
+    driven = driven.any(axis=1) | model.inputs.motors.any(axis=1)
+    touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
+    for output in read_names("outputs", outputs):
+        if isinstance(output, str) and (of := read_name(model, OUTPUT, output)).kind in _COORDINATE_KINDS:
+            touched |= dict.fromkeys(of.entries, "an output")
+    for joined in model.interactions:
+        touched |= {model.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
+    for gear in model.gear_constraints:
+        touched |= dict.fromkeys((gear.driven[1], gear.driver[1]), gear.gear.name)
+    expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
+    advice = "read or drive ports of the body"
+    findings = [
+        Finding("rescaled-coordinate", model.coordinate_names[k], touched[k], expected, advice)
+        for k in sorted(rescaled & set(touched))
+    ]
+    if findings:
+        raise ModelError(findings)
+
+
 # -- the model --------------------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +176,7 @@ def refuse_idle(names: Sequence[str], model: Fractional) -> None:
 
 def refuse_inexact(error: float, frozen: Sequence[str]) -> None:
     """Refuse models with outputs that depend on uncertain parameters in other ways than known; these are among the `frozen`."""
-    if error > 1e-8:
+    if error > 10 * SAME:
         advice = (
             "leave out those that depend on uncertain angles and positions; coordinates, twists and accelerations of ports "
             "(v, w, dv, dw), reactions of joints, and of closures none of which is redundant, are exact"
@@ -165,7 +213,7 @@ def refuse_ill_posed(model: Fractional, blocks: Sequence[DeltaBlock]) -> None:
         Naming the values.
     """
     n = sum(model.sizes[:-1])
-    nearest, place = 1.0 + _ROUNDING, None
+    nearest, place = 1.0 + LOOSE_RANK, None
     for direction in _directions(len(blocks)):
         spread = np.repeat(direction, [block.repetitions for block in blocks])
         for t in singular_at(model.A[:n, :n] * spread):

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.engines.reference.passes import Node
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.beam_laws import refuse_rescaled, rescaled_coordinates
 from titop.solvers.lft.fractions import Fractional
-from titop.solvers.lft.joining import Constraints, interactions, refuse_uncertain_pose
+from titop.solvers.lft.joining import Constraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.labels import gains_of
 from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
 from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
@@ -20,7 +18,6 @@ from titop.solvers.lft.passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.readings import Moving, apply_gains, output_groups, read
 from titop.solvers.lft.uncertainty import Uncertainty
-from titop.solvers.mechanism.inputs import own_pushes
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.grammar import read_names
 from titop.solvers.signals.quantities import Kind
@@ -60,33 +57,30 @@ class SystemLoop:
         q, v = state_at(point.model, point.q, point.v, middle)
         self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
-        self.acting, applied = interactions(state, point.driving, uncertainty)
+        self.acting, applied = [], []
+        for joined in model.interactions:
+            acting, loads = interaction(joined, state, point.driving, uncertainty)
+            self.acting.append(acting)
+            applied += loads
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
-        self.tree = Tree(state, applied, self._driven, uncertainty)
+        pushes = point.model.inputs.own_pushes(inputs_of(point))
+        driven = {push.block.name: push.derivatives(point.q) for push in pushes}
+        self.tree = Tree(state, applied, driven, uncertainty)
         for joined in model.assembly.loops:
             refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = LinearLoop(), model
         reduced = reduction(model, q, v, self.system_inputs.held, independent)
         count = len(reduced.states) // 2
         self.states = np.concatenate([reduced.states, 2 * model.nv + np.arange(model.nx)])
-        rescaled = rescaled_coordinates(model, uncertainty)
-        if rescaled.any():
-            refuse_rescaled(model, rescaled, self.system_inputs, read_names("outputs", outputs))
         self._build(self.states[:count], read_names("outputs", outputs))
 
-    def fractional(self, deltas: Sequence[str], reduce: bool = False) -> Fractional:
-        """Return the loop with its unknowns solved for, its channels in the order of these deltas, then the states.
+    def fraction(self, reduce: bool = False) -> Fractional:
+        """Return the loop with its unknowns solved for, in all that is uncertain, then 1/s.
 
         Channels that nothing reaches or shows are left out if asked for, before.
         """
-        solved = self.loop.solved(self._rates, self._outputs, reduce)
-        names = np.array(solved.deltas, dtype=object)
-        order = [k for delta in deltas for k in np.flatnonzero(names == delta).tolist()]
-        n = len(names) + len(self.states)
-        order += range(len(names), n)
-        sizes = (*(int((names == delta).sum()) for delta in deltas), len(self.states))
-        M = solved.M
-        return Fractional(M[np.ix_(order, order)], M[order, n:], M[n:, order], M[n:, n:], sizes)
+        deltas = [uncertain.name for uncertain in self.uncertainty.all]
+        return self.loop.fraction(deltas, self._rates, self._outputs, reduce)
 
     def _build(self, independent: Array, outputs: Sequence[Any]) -> None:
         model, loop, inputs, nv = self.model, self.loop, self.system_inputs, self.model.nv
@@ -188,12 +182,6 @@ class SystemLoop:
             return zeros(self.model.nv)
         along = (self.model.inputs.motors[:, entry] != 0).astype(float)[:, None]
         return along @ self.loop.times(found[0].name, driven * found[1].half)
-
-    def _driven(self, node: Node) -> Array:
-        """Return the slopes of the efforts of a block's own inputs at the point."""
-        pushes = own_pushes(self.point.model.external_pushes(None, self.point.driving))
-        n = node.block.nv
-        return sum((push.derivatives(self.point.q) for push in pushes if push.v == node.v), np.zeros((n, n)))
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:

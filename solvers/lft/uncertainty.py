@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of, split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
@@ -26,12 +27,6 @@ from titop.solvers.model.model import Model
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
-
-#: What rounding leaves of a nominal value in the middle of its range, in parts of the larger of its size and half the range.
-_LAST_DIGITS = 4 * float(np.finfo(float).eps)
-
-#: How well a fit meets a law if nobody says so, in parts of the largest entry of the row or column.
-FIT = 1e-4
 
 #: Last parts of names of coordinates, rates and inputs.
 _ANGLE, _RATE, _INPUT = "q", "v", "u"
@@ -87,7 +82,7 @@ class Uncertain(NamedTuple):
     def middle(self) -> float:
         """Where deltas are zero, on the scale on which what enters goes from -1 to 1; zero where that is rounding."""
         scaled, first = self._scaled(self.block.centre), self.members[0]
-        last_digits = _LAST_DIGITS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
+        last_digits = 4 * EPS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
         return scaled if abs(scaled) > last_digits else 0.0
 
     def values(self, value: float) -> dict[str, float]:
@@ -250,7 +245,8 @@ class Uncertainty:
 
     def _read_fits(self, fits: Any) -> dict[str, float]:
         """Return the tolerance of each delta that may be fitted."""
-        given = dict.fromkeys((fits,) if isinstance(fits, str) else fits, FIT) if not isinstance(fits, Mapping) else dict(fits)
+        names = (fits,) if isinstance(fits, str) else fits
+        given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
             found = self.at(self._today(name))

@@ -240,12 +240,12 @@ def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs:
     for k, moves, turns in zip(held, moving, turning, strict=True):
         name = model.coordinate_names[k]
         if moves:
-            found, advice = (
+            got, advice = (
                 f"{name} moves",
                 f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]",
             )
         elif turns:
-            found, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
+            got, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
         else:
             continue
-        raise ModelError(Finding("held-moves", "hold", found, "coordinates at rest", advice))
+        raise ModelError(Finding("held-moves", "hold", got, "coordinates at rest", advice))

@@ -194,9 +194,9 @@ def _warn_of_failures(family: FamilyMembers, targets: Array) -> None:
     """Name the points without an equilibrium, and say why there is none at the first."""
     rows, reasons = [*family.failures], [*family.failures.values()]
     where = "; ".join(f"at {family.values(targets[row])}" for row in rows[:_NAMED]) + ("; ..." if len(rows) > _NAMED else "")
-    found, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
+    got, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
     advice = "more unknowns, another guess, or other values may find them; .failed gives the reason of each"
-    warn([Finding("no-equilibrium", f"lpv {where}", found, expected, advice)], stacklevel=5)
+    warn([Finding("no-equilibrium", f"lpv {where}", got, expected, advice)], stacklevel=5)
 
 
 def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:
@@ -207,10 +207,10 @@ def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Result
     if away:
         row, column = np.unravel_index(int(parts.argmax()), parts.shape)
         left = max(abs(results.a[row, rates[column]]), abs(results.drift[row, rates[column]]))
-        found = f"{away} of {len(parts)}; the worst, points[{row}], with {left:.3g}"
+        got = f"{away} of {len(parts)}; the worst, points[{row}], with {left:.3g}"
         where = f"points: {model.coordinate_names[rates[column]]}"
         advice = "trim them: leave points= out"
-        warn([Finding("no-equilibrium", where, found, "points without acceleration", advice)], stacklevel=4)
+        warn([Finding("no-equilibrium", where, got, "points without acceleration", advice)], stacklevel=4)
 
 
 def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict[str, Array]:
@@ -241,9 +241,9 @@ def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) 
     x, w, y = len(family.ends.states), len(family.ends.inputs.named), len(family.ends.output_signals)
     size = points * (_POINT + 8 * ((x + w) * (x + y) + model.nq + 3 * model.nv + model.nu + y))
     if size > _MOST_MEMORY:
-        found = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"
+        got = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"
         expected, advice = f"a family of at most {_MOST_MEMORY / 2**30:.3g} GiB", "take fewer values, or fewer parameters"
-        raise ModelError(Finding("too-many-points", "parameters", found, expected, advice))
+        raise ModelError(Finding("too-many-points", "parameters", got, expected, advice))
 
 
 def _targets(axes: dict[str, Array], grid: bool) -> Array:
@@ -271,15 +271,15 @@ def _lines(targets: Array, shape: tuple[int, ...]) -> list[tuple[int, Array]]:
 
 def _read_points(model: Model, points: Any, expected: int) -> Sequence[OperatingPoint]:
     if not isinstance(points, Sequence) or not all(isinstance(point, OperatingPoint) for point in points):
-        found = type(points).__name__
-        raise ModelError(Finding("wrong-type", "points", found, "a list of tt.OperatingPoint", "pass what tt.trim returns"))
+        got = type(points).__name__
+        raise ModelError(Finding("wrong-type", "points", got, "a list of tt.OperatingPoint", "pass what tt.trim returns"))
     if len(points) != expected:
         advice = "the last parameter varies fastest"
         raise ModelError(Finding("wrong-length", "points", f"{len(points)} points", f"{expected}, one for each value", advice))
     for k, point in enumerate(points):
         if point.model.coordinate_names != model.coordinate_names:
-            found = f"a point of {point.model.name!r}"
-            raise ModelError(Finding("other-model", f"points[{k}]", found, f"points of {model.name!r}", "trim this model"))
+            got = f"a point of {point.model.name!r}"
+            raise ModelError(Finding("other-model", f"points[{k}]", got, f"points of {model.name!r}", "trim this model"))
         point.refuse_open(f"points[{k}]")
     return points
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -151,19 +151,15 @@ class FamilyMembers:
         ModelError
             Where the family's independent coordinates fail.
         """
-        starts = self._line_starts(targets, lines)
-        kept = [bare(start) if isinstance(start, OperatingPoint) else start for start in starts]
+        points: list[BarePoint | Failure] = [Failure("")] * len(targets)
         tasks = [
-            Task(self._span(targets[rows]), _follow_line, (start, targets[rows]))
-            for start, (_, rows) in zip(kept, lines, strict=True)
+            Task(rows, self._span(targets[rows]), "follow_line", (start, targets[rows]))
+            for start, (_, rows) in zip(self._line_starts(targets, lines), lines, strict=True)
         ]
-        found: list[BarePoint | Failure] = [Failure("")] * len(targets)
-        sizes = [len(rows) for _, rows in lines]
-        parts = _with_bar(self._results(tasks, workers), sizes, "points trimmed", progress)
-        for (_, rows), part in zip(lines, parts, strict=True):
-            for row, point in zip(rows, part, strict=True):
-                found[row] = point
-        return self._members(found, targets, lines, workers, progress)
+        for task, line in self._run(tasks, "points trimmed", workers, progress):
+            for row, point in zip(task.rows, line, strict=True):
+                points[row] = point
+        return self._members(points, targets, lines, workers, progress)
 
     def _members(
         self, points: Sequence[AnyPoint | Failure], targets: Array, lines: Lines, workers: int, progress: bool
@@ -179,14 +175,14 @@ class FamilyMembers:
         independent = self._independent(there, rows, targets, lines)
         self._linearised_at = there, independent
         size = min(_CHUNK, -(-len(rows) // workers))
-        starts = range(0, len(rows), size)
-        tasks = [Task(self._span(targets[rows[k : k + size]]), _linearise, (there[k : k + size], independent)) for k in starts]
-        parts = self._results(tasks, workers)
+        tasks = [
+            Task(rows[k : k + size], self._span(targets[rows[k : k + size]]), "linearise", (there[k : k + size], independent))
+            for k in range(0, len(rows), size)
+        ]
         whole: Results | None = None
-        shown = _with_bar(parts, [len(rows[k : k + size]) for k in starts], "points linearised", progress)
-        for k, part in zip(starts, shown, strict=True):
+        for task, part in self._run(tasks, "points linearised", workers, progress):
             whole = whole or Results.empty(len(points), part)
-            whole.put(rows[k : k + size], part)
+            whole.put(task.rows, part)
         assert whole is not None
         return whole
 
@@ -219,9 +215,10 @@ class FamilyMembers:
         basis = FamilyBasis([self.whole(point) for point in points], before, self.ends.inputs.held, name)
         return basis.choose() if asked is None else basis.read(asked)
 
-    def linearise(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
-        """Return the results at operating points, in the states of the independent coordinates."""
-        model, linear = self.guess.model, linear_equations(points, self.ends.inputs, self.ends.outputs, independent)
+    def linearise(self, known: Sequence[AnyPoint], independent: Any) -> Results:
+        """Return the results at points, in the states of the independent coordinates."""
+        model, points = self.guess.model, [self.whole(point) for point in known]
+        linear = linear_equations(points, self.ends.inputs, self.ends.outputs, independent)
         q, v, x = (np.array([getattr(point, name) for point in points]) for name in "qvx")
         u = np.array([np.zeros(model.nu) if point.u is None else point.u for point in points])
         y = self._outputs(points, q, v, linear.a, linear.tau)
@@ -246,23 +243,23 @@ class FamilyMembers:
 
     # -- equilibria ----------------------------------------------------------------------------------------------------
 
-    def equilibria_along(self, start: OperatingPoint | None, targets: Array) -> list[OperatingPoint | Failure]:
+    def follow_line(self, start: BarePoint | None, targets: Array) -> list[BarePoint | Failure]:
         """Return the equilibria along a line, from one near its first point."""
-        found = []
+        known, points = None if start is None else self.whole(start), []
         for values in targets:
-            point = self._point(start, values)
-            start = point if isinstance(point, OperatingPoint) else start
-            found.append(point)
-        return found
+            point = self._point(known, values)
+            known = known if isinstance(point, Failure) else point
+            points.append(point if isinstance(point, Failure) else bare(point))
+        return points
 
-    def _line_starts(self, targets: Array, lines: Lines) -> list[OperatingPoint | None]:
+    def _line_starts(self, targets: Array, lines: Lines) -> list[BarePoint | None]:
         """Return an equilibrium from which each line starts: that of its first point, or of a line before."""
         starts: list[OperatingPoint | None] = []
         for before, rows in lines:
             known = starts[before] if before >= 0 else None
             first = self._point(known, targets[rows[0]])
-            starts.append(first if isinstance(first, OperatingPoint) else known)
-        return starts
+            starts.append(known if isinstance(first, Failure) else first)
+        return [None if start is None else bare(start) for start in starts]
 
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
         """Return the equilibrium at some values, from one at others or from the guess."""
@@ -291,25 +288,30 @@ class FamilyMembers:
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
-    def _results(self, tasks: list[Task], workers: int) -> Iterator[Any]:
-        """Return what comes of tasks, done here or in several processes."""
-        if workers == 1:
-            return (task.run(self) for task in tasks)
-        made = type(self.guess.model.engine), self.guess.model.assembly, bare(self.guess), self.recipe
-        return spread(tasks, _worker, made, workers, _refuse_death, "spawn")
+    def _run(self, tasks: list[Task], unit: str, workers: int, progress: bool) -> Iterator[tuple[Task, Any]]:
+        """Yield tasks and what comes of them, done here or in several processes, with a bar that counts their points."""
+        results: Iterator[Any] = (task.run(self) for task in tasks)
+        if workers > 1:
+            made = type(self.guess.model.engine), self.guess.model.assembly, bare(self.guess), self.recipe
+            results = spread(tasks, _worker, made, workers, _refuse_death, "spawn")
+        with progress_bar(progress=progress, total=sum(len(task.rows) for task in tasks), unit=f" {unit}") as bar:
+            for task, result in zip(tasks, results, strict=True):
+                yield task, result
+                bar.update(len(task.rows))
 
 
 class Task(NamedTuple):
-    """Points to be worked on together: where they are, in words, a function of the family, and its argument."""
+    """Points to be worked on together: their rows, where they are in words, a method of the family and its arguments."""
 
+    rows: Array
     where: str
-    function: Callable[[FamilyMembers, Any], Any]
-    argument: Any
+    method: str
+    arguments: tuple[Any, ...]
 
     def run(self, family: FamilyMembers) -> Any:
-        """Return what the function returns; its errors say where."""
+        """Return what the method returns; its errors say where."""
         try:
-            return self.function(family, self.argument)
+            return getattr(family, self.method)(*self.arguments)
         except Exception as error:
             if not hasattr(error, "__notes__"):
                 error.add_note(f"at {self.where}")
@@ -323,19 +325,8 @@ def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Cal
 
 
 def _refuse_death(task: Task, how: str) -> Any:
-    found, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
-    raise ModelError(Finding("worker-died", "workers", found, "processes that come to their end", advice))
-
-
-def _linearise(family: FamilyMembers, job: tuple[list[AnyPoint], Any]) -> Results:
-    points, independent = job
-    return family.linearise([family.whole(point) for point in points], independent)
-
-
-def _follow_line(family: FamilyMembers, job: tuple[BarePoint | None, Array]) -> list[BarePoint | Failure]:
-    start, targets = job
-    found = family.equilibria_along(None if start is None else start.on(family.guess.model), targets)
-    return [bare(point) if isinstance(point, OperatingPoint) else point for point in found]
+    got, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
+    raise ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
 
 
 def _neighbours(rows: Array, lines: Lines) -> list[int]:
@@ -343,19 +334,11 @@ def _neighbours(rows: Array, lines: Lines) -> list[int]:
     places = {int(row): place for place, row in enumerate(rows)}
     before, firsts = [0] * len(rows), [0] * len(lines)
     for k, (line_before, line) in enumerate(lines):
-        own = [places[row] for row in line.tolist() if row in places]
-        firsts[k] = own[0] if own else firsts[max(line_before, 0)]
-        for place, previous in zip(own, [firsts[max(line_before, 0)], *own[:-1]], strict=True):
+        there = [places[row] for row in line.tolist() if row in places]
+        firsts[k] = there[0] if there else firsts[max(line_before, 0)]
+        for place, previous in zip(there, [firsts[max(line_before, 0)], *there[:-1]], strict=True):
             before[place] = previous
     return before
-
-
-def _with_bar(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool) -> Iterator[Any]:
-    """Give the parts one after the other, with a bar that counts their sizes."""
-    with progress_bar(progress=progress, total=sum(sizes), unit=f" {unit}") as bar:
-        for size, part in zip(sizes, parts, strict=True):
-            yield part
-            bar.update(size)
 
 
 def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:

@@ -121,9 +121,9 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     feedthrough = system.D[np.ix_(outs, ins)]
     sizes = np.linalg.svd(feedthrough, compute_uv=False)
     if (rank := decided_rank(sizes, SINGULAR * sizes[0])) < len(sizes):
-        found = f"feedthrough of rank {rank} of {len(sizes)}"
+        got = f"feedthrough of rank {rank} of {len(sizes)}"
         advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
-        raise ModelError(Finding("singular-channel", "channels", found, "an invertible feedthrough", advice))
+        raise ModelError(Finding("singular-channel", "channels", got, "an invertible feedthrough", advice))
     inverse = np.linalg.inv(feedthrough)
     A, B, C, D = (np.array(matrix, dtype=float) for matrix in (system.A, system.B, system.C, system.D))
     kept_in, kept_out = (np.setdiff1d(range(n), taken) for n, taken in ((system.ninputs, ins), (system.noutputs, outs)))

@@ -76,8 +76,9 @@ class Scale:
 
     @cached_property
     def mass(self) -> float:
-        """The mass (kg) of all blocks, one without any."""
-        masses = [np.real(block.mass_matrix(block.neutral())[0, 0]) for block in self._assembly.blocks.values()]
+        """The mass (kg) of all joints and bodies, one without any."""
+        blocks = [block for c in self._assembly.connections for block in (c.joint, c.child.block)]
+        masses = [np.real(block.mass_matrix(block.neutral())[0, 0]) for block in blocks]
         return float(sum(masses)) or 1.0
 
     def coordinates_of(self, inertia: Array, length: float | None = None) -> Array:

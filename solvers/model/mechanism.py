@@ -107,7 +107,7 @@ class Mechanism(ClosedLoops):
         """Number of inputs."""
         return len(self.inputs.names)
 
-    @property
+    @structural
     def nx(self) -> int:
         """Number of states of the first order."""
         return len(self.inputs.state_names)

@@ -7,6 +7,7 @@ parameters is tested at points. Both are found in states in which matrix inequal
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -150,6 +151,8 @@ class ParameterLyapunov:
         self._T = _lyapunov_coordinates(self.members.A[0])
         ends = itertools.product(*([-x, x] if x else [0.0] for x in self.rates))
         self._motions = np.array([*ends]).reshape(-1, len(self.rates))
+        self._take(self.members)
+        self._N = _decrease(self._A[0])
         self._active = self._first()
 
     def search(self, rate: float = 0.0) -> Certificate | str:
@@ -200,44 +203,43 @@ class ParameterLyapunov:
                 chosen.append((k, j))
         return chosen[:_ADDED]
 
-    def _monomials(self) -> tuple[Array, Array]:
-        """Return the monomials (k, terms) and their derivatives along each motion (k, motions, terms; 1/s) at all points."""
-        s, e = self.members.s[:, None, :], self.exponents[None]
+    def _take(self, members: Members) -> None:
+        """Keep members in Lyapunov coordinates, with the monomials there and their derivatives along each motion (1/s)."""
+        self.members, self._A = members, _in_coordinates(members.A, self._T)
+        s, e = members.s[:, None, :], self.exponents[None]
         powers = s**e
-        values = powers.prod(axis=2)
-        slopes = np.stack(
-            [_without(powers, i) * e[..., i] * s[..., i] ** np.maximum(e[..., i] - 1, 0) for i in range(s.shape[2])]
-        )
-        return values, np.einsum("ji,ki,ikt->kjt", self._motions, self.members.slopes, slopes)
+        self._values = powers.prod(axis=2)
+        others = [np.delete(powers, i, axis=2).prod(axis=2) for i in range(s.shape[2])]
+        slopes = [rest * e[..., i] * s[..., i] ** np.maximum(e[..., i] - 1, 0) for i, rest in enumerate(others)]
+        self._along = np.einsum("ji,ki,ikt->kjt", self._motions, members.slopes, np.stack(slopes))
 
     def _solve(self, rate: float) -> tuple[Array, str]:
         """Return the coefficients (terms, n, n) in Lyapunov coordinates that do best at the active points."""
-        values, along = self._monomials()
-        reference = _in_coordinates(self.members.A[0], self._T)
-        N, one = _decrease(reference), np.eye(len(reference))
-        inequalities = []
+        one, inequalities = np.eye(len(self._N)), []
         for k, j in self._active:
-            A = _in_coordinates(self.members.A[k], self._T) + rate * one
-            own = [Term(t, one, x * A + 0.5 * dx * one) for t, (x, dx) in enumerate(zip(values[k], along[k, j], strict=True))]
-            inequalities.append(Inequality(tuple(own), N))
-        mean = values[[k for k, _ in self._active]].mean(axis=0)
+            A = self._A[k] + rate * one
+            monomials = zip(self._values[k], self._along[k, j], strict=True)
+            terms = [Term(t, one, x * A + 0.5 * dx * one) for t, (x, dx) in enumerate(monomials)]
+            inequalities.append(Inequality(tuple(terms), self._N))
+        mean = self._values[[k for k, _ in self._active]].mean(axis=0)
         solution = greatest_decrease([Unknown(len(one))] * len(mean), inequalities, [x * one for x in mean])
         status = f"largest decrease {solution.t:.2g} of the nominal member's, to {solution.gap:.1g}"
         return np.array(solution.unknowns), status
 
+    def _inequalities(self, P: Array, rate: float = 0.0) -> Iterator[tuple[Array, Array]]:
+        """Yield P(s) and the inequality's left-hand sides (motions, n, n) at each point."""
+        for A, values, along in zip(self._A, self._values, self._along, strict=True):
+            at = np.tensordot(values, P, 1)
+            change = at @ (A + rate * np.eye(len(A)))
+            yield at, change + change.T + np.tensordot(along, P, 1)
+
     def _growth(self, P: Array) -> Array:
         """Return half the rate of growth of ``log V`` (k, motions; 1/s) at all points, infinite where P is not positive."""
-        values, along = self._monomials()
-        result = np.full((len(values), len(self._motions)), np.inf)
-        for k, A in enumerate(_in_coordinates(self.members.A, self._T)):
-            own = np.tensordot(values[k], P, 1)
-            if not _is_positive(own):
-                continue
-            change = own @ A + (own @ A).T
-            for j in range(len(self._motions)):
-                F = change + np.tensordot(along[k, j], P, 1)
-                result[k, j] = eigh(F, own, eigvals_only=True, subset_by_index=[len(A) - 1] * 2)[0] / 2
-            result[k] += _rounding(A, own)
+        result, last = np.full(self._along.shape[:2], np.inf), [len(self._N) - 1] * 2
+        for k, (at, sides) in enumerate(self._inequalities(P)):
+            if _is_positive(at):
+                result[k] = [eigh(F, at, eigvals_only=True, subset_by_index=last)[0] / 2 for F in sides]
+                result[k] += _rounding(self._A[k], at)
         return result
 
     def _certify(self, P: Array, decay: float, rate: float, status: str) -> Certificate | None:
@@ -248,7 +250,7 @@ class ParameterLyapunov:
             more = self.doubts(whole, held)
             if len(more.s):
                 known = len(self.members.s)
-                self.members = self.members.join(more)
+                self._take(self.members.join(more))
                 if not (self._growth(P)[known:] < -held).all():
                     return None
             decay = held
@@ -256,14 +258,8 @@ class ParameterLyapunov:
 
     def _residual(self, P: Array, rate: float) -> float:
         """Return the largest eigenvalue of the inequalities at all points, in parts of the reference's decrease."""
-        values, along = self._monomials()
-        A = _in_coordinates(self.members.A, self._T) + rate * np.eye(P.shape[-1])
-        N, worst = _decrease(_in_coordinates(self.members.A[0], self._T)), -np.inf
-        for k, own in enumerate(np.tensordot(values, P, 1)):
-            change = own @ A[k] + (own @ A[k]).T
-            for j in range(len(self._motions)):
-                worst = max(worst, float(eigh(change + np.tensordot(along[k, j], P, 1), N, eigvals_only=True)[-1]))
-        return worst
+        sides = [F for _, each in self._inequalities(P, rate) for F in each]
+        return max(float(eigh(F, self._N, eigvals_only=True)[-1]) for F in sides)
 
 
 def monomials(parameters: int, varying: Array, degree: int) -> Array:
@@ -273,12 +269,6 @@ def monomials(parameters: int, varying: Array, degree: int) -> Array:
     rows.sort(key=sum)
     result = np.zeros((len(rows), parameters), dtype=int)
     result[:, own] = np.array(rows, dtype=int).reshape(len(rows), len(own))
-    return result
-
-
-def _without(powers: Array, i: int) -> Array:
-    """Return the product of powers (k, terms, p) but for one."""
-    result: Array = np.delete(powers, i, axis=2).prod(axis=2)
     return result
 
 

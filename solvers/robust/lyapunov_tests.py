@@ -144,8 +144,8 @@ def read_test(request: Request) -> LyapunovTest:
     lft = request.family
     if request.controller is not None:
         if not isinstance(lft, LFTModel):
-            found, advice = type(lft).__name__, "close the loop first"
-            raise ModelError(Finding("wrong-type", "controller", found, "an LFTModel or an LPVModel to be closed", advice))
+            got, advice = type(lft).__name__, "close the loop first"
+            raise ModelError(Finding("wrong-type", "controller", got, "an LFTModel or an LPVModel to be closed", advice))
         lft = lft.close(request.controller)
     loop = read_loop(lft, request.blocks)
     check_stable(loop)
@@ -182,8 +182,8 @@ def _read_samples(request: Request) -> LyapunovTest:
         advice = "widen what tt.lpv may trim"
         raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
     if getattr(request.controller, "dt", None):
-        found, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
-        raise ModelError(Finding("sampled-controller", "controller", found, "a controller in continuous time", advice))
+        got, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
+        raise ModelError(Finding("sampled-controller", "controller", got, "a controller in continuous time", advice))
     family = SampledFamily(request.family, request.controller)
     family = replace(family, rate=middle_rate(family.grid().A[0]))
     rates = _read_rates(request.rates, family.names)

@@ -261,9 +261,9 @@ def _wrong(k: int, block: Any) -> list[Finding]:
     if block.kind not in ("real", "complex", "full"):
         return [Finding("bad-block", where, block.kind, "real, complex or full", "use DeltaBlock.real, .complex or .full")]
     if block.repetitions < 1 or block.columns < 1 or (block.kind != "full" and block.columns != block.repetitions):
-        found = f"{block.repetitions} x {block.columns}"
-        return [Finding("bad-block", where, found, "one repetition or more, square but for full blocks", "check the sizes")]
+        got = f"{block.repetitions} x {block.columns}"
+        return [Finding("bad-block", where, got, "one repetition or more, square but for full blocks", "check the sizes")]
     if not (block.lower < block.upper and block.lower <= block.nominal <= block.upper):
-        found = f"{block.lower} .. {block.nominal} .. {block.upper}"
-        return [Finding("bad-range", where, found, "lower <= nominal <= upper", "take a nominal value inside the range")]
+        got = f"{block.lower} .. {block.nominal} .. {block.upper}"
+        return [Finding("bad-range", where, got, "lower <= nominal <= upper", "take a nominal value inside the range")]
     return []

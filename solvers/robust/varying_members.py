@@ -131,8 +131,8 @@ class FractionalFamily:
         """Return the members at all points of the grid."""
         points = self.count ** len(self.names)
         if points > _MOST:
-            found, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
-            raise ModelError(Finding("too-many-points", "points", found, f"a grid of {_MOST} points or fewer", advice))
+            got, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
+            raise ModelError(Finding("too-many-points", "points", got, f"a grid of {_MOST} points or fewer", advice))
         axis = np.linspace(-1, 1, self.count)
         return self.members(np.array([*itertools.product(axis, repeat=len(self.names))]))
 

@@ -83,10 +83,10 @@ class ChangedLaw(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
-        force, (_, own) = changes[0], state.own(self.name)
+        force, (_, rows) = changes[0], state.coordinates_of(self.name)
         if force[:6].any():
             effect.efforts += state.parent_jacobian(self.name).T @ force[:6]
-        effect.efforts[own] += force[6:]
+        effect.efforts[rows] += force[6:]
 
 
 class ChangedPorts(ChangedPart):
@@ -129,7 +129,7 @@ def _matrix(pose: Pose) -> Array:
 
 
 def _force(block: Block, state: SensitivityState, gravity: Array) -> Array:
-    in_q, in_v = state.own(block.name)
+    in_q, in_v = state.coordinates_of(block.name)
     q, v = state.q[in_q], state.v[in_v]
     if is_elementary(block):  # without mass: all it does is between its coordinates
         rotation, position, twist, acceleration = _AT_REST
@@ -144,22 +144,22 @@ def _force(block: Block, state: SensitivityState, gravity: Array) -> Array:
 
 
 def _at_port(block: Block, port: str, state: SensitivityState) -> tuple[Array, Array, Array]:
-    in_q, in_v = state.own(block.name)
+    in_q, in_v = state.coordinates_of(block.name)
     rotation, position, S = current_form(block, "pose_and_subspace")(port, state.q[in_q])
     return np.vstack([rotation, position]), S, block.subspace_rate(port, state.q[in_q], state.v[in_v])
 
 
 def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspace: Array, rate: Array) -> list[Move]:
     """Return how what is attached to a port moves where the port's pose, S and ``dS/dt v`` change: also what it hangs by."""
-    _, own = state.own(block.name)
-    v, a = state.v[own], state.a[own]
+    _, rows = state.coordinates_of(block.name)
+    v, a = state.v[rows], state.a[rows]
     now, S, bent = _at_port(block, port, state)
     eta = _displacement_of(now, pose)
-    by_own = subspace + twist_cross(eta) @ S
-    faster = by_own @ v
+    by_rows = subspace + twist_cross(eta) @ S
+    faster = by_rows @ v
     turning = rate + twist_cross(faster) @ S @ v + twist_cross(eta) @ bent
-    move = Move(Place(block.name, port), eta, faster, turning + by_own @ a, own, by_own)
-    if not any(part.any() for part in (eta, by_own, move.acceleration)):
+    move = Move(Place(block.name, port), eta, faster, turning + by_rows @ a, rows, by_rows)
+    if not any(part.any() for part in (eta, by_rows, move.acceleration)):
         return []
     return [move, *_hanging_back(block, port, state, eta)]
 
@@ -220,7 +220,7 @@ def load_efforts(load: Load, state: SensitivityState) -> Array:
 
 def passive_efforts(joint: Joint, state: SensitivityState) -> Array:
     """Return the efforts (nv) of spring, damper, friction and stops of a joint."""
-    in_q, in_v = state.own(joint.name)
+    in_q, in_v = state.coordinates_of(joint.name)
     at_joint = joint.passive_efforts(state.q[in_q], state.v[in_v])
     efforts = np.zeros(state.model.nv, at_joint.dtype)
     efforts[in_v] = at_joint

@@ -27,9 +27,9 @@ class Move(NamedTuple):
     displacement : (6,) array, m and rad
     rate, acceleration : (6,) arrays
         How fast the displacement changes in the course of the motion, and how that changes.
-    own : slice
+    rows : slice
         The coordinates (n) with which it changes.
-    by_own : (6, n) array
+    by_rows : (6, n) array
         The derivative of the displacement by these.
     """
 
@@ -37,8 +37,8 @@ class Move(NamedTuple):
     displacement: Array
     rate: Array
     acceleration: Array
-    own: slice
-    by_own: Array
+    rows: slice
+    by_rows: Array
 
     @classmethod
     def still(cls, place: Place, displacement: Array) -> Move:
@@ -111,7 +111,7 @@ class Response:
         """Return what inverse dynamics need more (nv) where a place moves."""
         z = self.where[move.place]
         needed = _along(self.efforts[..., z], move)
-        needed[move.own] += move.by_own.T @ self.held[z]
+        needed[move.rows] += move.by_rows.T @ self.held[z]
         return needed
 
     def opening(self, move: Move) -> Array:
@@ -121,7 +121,7 @@ class Response:
     def turned(self, move: Move, shared: Array) -> Array:
         """Return the change (k) of J times the efforts that are shared where a place moves."""
         z = self.where[move.place]
-        return self.turning[:, z] @ move.displacement + self.jacobian[:, z] @ (move.by_own @ shared[move.own])
+        return self.turning[:, z] @ move.displacement + self.jacobian[:, z] @ (move.by_rows @ shared[move.rows])
 
 
 def _along(derivatives: Array, move: Move) -> Array:

@@ -80,7 +80,7 @@ class SensitivityState:
         onto = twist_transport(joining.placement.rotation, joining.placement.position)
         return onto @ self.jacobian(str(joining.parent))
 
-    def own(self, block: str) -> tuple[slice, slice]:
+    def coordinates_of(self, block: str) -> tuple[slice, slice]:
         """Return where the own coordinates of a block stand in q and in v."""
         nothing, assembly = slice(0, 0), self.model.assembly
         return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)

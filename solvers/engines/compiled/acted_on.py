@@ -278,7 +278,7 @@ class ActedOn:
             raise TypeError
         if type(u) is not np.ndarray or u.dtype is not _FLOAT or self._inputs.state_names:
             u = real_only(np.asarray(self._inputs.whole(u)), "u")
-        if u.ndim != 1:
+        if u.shape != (self._inputs.count,):
             raise TypeError
         return acting, u, self._inputs.efforts(u, q) if self._inputs.drives_coordinates else None
 

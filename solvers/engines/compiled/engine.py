@@ -14,7 +14,6 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
 from titop.solvers.engines.compiled.dynamics import CompiledDynamics
-from titop.solvers.engines.compiled.inertial_changes import NEAR, are_near
 from titop.solvers.engines.compiled.law_tables import (
     compiled_interaction,
     compiled_law,
@@ -22,7 +21,7 @@ from titop.solvers.engines.compiled.law_tables import (
 )
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
+from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
 from titop.solvers.engines.compiled.series import CompiledSeries, reference_series
 from titop.solvers.kernels.entries import dynamics_entries

@@ -15,9 +15,9 @@ from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.law_kinds import run_line
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.program_codes import run_line
-from titop.solvers.engines.compiled.reading_tables import IDENTITY
+from titop.solvers.engines.compiled.readings import IDENTITY
 from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import observation_entries
 from titop.solvers.kernels.interface import layout

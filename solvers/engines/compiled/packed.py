@@ -332,3 +332,12 @@ _FOUND = tuple(name for name, attribute in vars(PackedSystem).items() if isinsta
 def moving_otherwise(system: PackedSystem) -> list[tuple[Block, slice, slice]]:
     """Return the general blocks whose own coordinates are not plain, and where these stand in q and v."""
     return [part for part in system.mechanism.plain_coordinates.others if part[0].name in system.tables.general_names]
+
+
+def interaction_rows(system: PackedSystem) -> dict[str, int]:
+    """Return the rows of interactions among the tables, by name."""
+    rows, row = {}, int(system.ints[0, layout.FIRST_INTERACTION])
+    for acting in system.tables.interactions:
+        rows[acting.block.name] = row
+        row += 1 + int(system.ints[row, layout.ACT_PORTS] + system.ints[row, layout.ACT_COORDINATES])
+    return rows

@@ -82,10 +82,12 @@ def test_bad_arguments(arguments: dict[str, Any], code: str) -> None:
 def loop(reference: float, trim: float, unit: str = "m", size: float = 1.0) -> Any:
     """Return what the checks know of a loop with one reference."""
     return SimpleNamespace(
-        references=SimpleNamespace(names=("rail.q",), read=lambda t: np.array([reference]), given=("rail.q",)),
+        references=SimpleNamespace(names=("rail.q",), read=lambda t: np.array([reference]), specified=("rail.q",)),
         reference_units=(unit,),
         r_trim=np.array([trim]),
-        measurements=SimpleNamespace(model=SimpleNamespace(size=size), names=("rail.q",), units=(unit,)),
+        measurements=SimpleNamespace(
+            model=SimpleNamespace(scale=SimpleNamespace(length=size)), names=("rail.q",), units=(unit,)
+        ),
     )
 
 

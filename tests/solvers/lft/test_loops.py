@@ -21,7 +21,7 @@ def two(soft: float, stiff: float, joined: float) -> np.ndarray:
         loop.require(size * rng.normal(size=(2, 2)) @ own - np.ones((2, 1)) @ inputs[k])
     if joined:
         loop._equations[0] += unknowns[3] * joined
-    return loop.solved(unknowns, inputs).M[:4]
+    return loop.fraction((), unknowns, inputs).D[:4]
 
 
 def test_parts_are_solved_apart() -> None:
@@ -48,8 +48,8 @@ def test_a_factor_of_a_whole_equation_drives_nothing(seed: int) -> None:
     K = 10.0 ** rng.uniform(-4, 4, 4)[:, None] * rng.normal(size=(4, 4)) * 10.0 ** rng.uniform(-4, 4, 4)
     inputs, unknowns = loop.columns("u", 4), loop.columns("?", 4)
     loop.require(Polynomial.affine(np.eye(4), [("scale", 0.3 * np.eye(4))]).apply(loop, K @ unknowns - inputs))
-    M = loop.solved(unknowns[:0], unknowns).M
-    np.testing.assert_allclose(M[:4, :4], -0.3 * np.eye(4), rtol=0, atol=1e-9)  # the condition of K, up to 1e6 here
-    assert not M[:4, 4:].any()
-    assert not M[:4, :4][~np.eye(4, dtype=bool)].any()
-    assert M[4:, 4:].all()  # the control: what does not cancel stays
+    model = loop.fraction(("scale",), unknowns[:0], unknowns)
+    np.testing.assert_allclose(model.A, -0.3 * np.eye(4), rtol=0, atol=1e-9)  # the condition of K, up to 1e6 here
+    assert not model.B.any()
+    assert not model.A[~np.eye(4, dtype=bool)].any()
+    assert model.D.all()  # the control: what does not cancel stays
