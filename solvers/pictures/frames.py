@@ -120,7 +120,7 @@ class Frames:
     @property
     def connections(self) -> tuple[Connection, ...]:
         """The joints, each with what it connects."""
-        return self.model.assembly.connections
+        return self.model.mechanism.assembly.connections
 
     @cached_property
     def connected(self) -> dict[str, list[str | None]]:
@@ -128,7 +128,7 @@ class Frames:
         connected: dict[str, list[str | None]] = {WORLD: []}
         for connection in self.connections:
             connected[connection.child.block.name] = [connection.child.name]
-        assembly = self.model.assembly
+        assembly = self.model.mechanism.assembly
         refs = [*(connection.parent for connection in self.connections), *(load.target for load in assembly.loads)]
         refs += [ref for loop in assembly.loops for ref in loop.named_ports]
         for ref in refs:

@@ -219,7 +219,7 @@ class Scene(Frames):
                 start = Anchor(place.name, place.rotation, place.position - half * axis)
                 yield self._bar("joint", joint.name, start, place.position + half * axis, 2 * _ROD * self.detail)
             if link.linear == 1.0:
-                travel = self.q[:, self.model.assembly.q_slices[joint.name].start + i]
+                travel = self.q[:, self.model.mechanism.assembly.q_slices[joint.name].start + i]
                 start = Anchor(place.name, place.rotation, place.position + (travel.min() - half) * axis)
                 yield self._bar(
                     "joint", joint.name, start, place.position + (travel.max() + half) * axis, 0.6 * _ROD * self.detail
@@ -228,7 +228,7 @@ class Scene(Frames):
     def _dots(self) -> Iterator[dict[str, Any]]:
         radius = [_DOT * self.detail] * 3
         for name, ports in self.connected.items():
-            block = self.model.assembly.blocks[name]
+            block = self.model.mechanism.assembly.blocks[name]
             moving = block.ports if not isinstance(block, PortedBlock) else ()
             for port in dict.fromkeys((*ports, *moving)):
                 label = name if port is None else f"{name}.{port}"
