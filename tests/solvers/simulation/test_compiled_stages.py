@@ -25,10 +25,8 @@ from tests.solvers.simulation.driven_systems import (
     with_interactions,
 )
 from tests.systems import Array
-from titop.solvers.kernels.entries import step_control
-from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.tableaus import tableau
+from titop.solvers.simulation.explicit_steps import CompiledRungeKutta
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -56,13 +54,11 @@ def differing(system: Callable[[], tuple[tt.System, list[str]]], is_driven: bool
     built, names = system()
     names = names if is_driven else []
     (plant, y), (reference, _) = (plant_at_a_state(built, names, engine) for engine in ("compiled", "reference"))
-    method, h = tableau("DOP853"), 1e-3
     assert plant.has_stages
-    stages = CompiledStages(plant, method)
-    states, rates = np.zeros((2, len(method.nodes), len(y)))
+    steps, h = CompiledRungeKutta(plant, "DOP853", 0.2, 1.2, y, rtol=1e-8, atol=1e-10, max_step=np.inf), 1e-3
+    method, states, rates = steps.method, steps.states, steps.rates
     states[0] = y
-    stages.work_on(np.zeros(step_control.CLOCK_COLUMNS), y.copy(), states, rates)
-    assert stages.fill(0, method.used, 0.2, h)
+    assert steps.fill(0, method.used, 0.2, h)
     worst = 0.0
     for s in range(method.used):
         assert states[s] == pytest.approx(y + h * (method.coefficients[s, :s] @ rates[:s]), rel=1e-13, abs=1e-13)
