@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import of_one_state
 from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
+from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.model.readings import Readings
 
 
@@ -93,8 +93,6 @@ class ContactReadings(Readings):
     def _touches(self, q: Any, v: Any, u: Any, loops: list[Loop]) -> tuple[Array, Array, Array]:
         q, v, driving = self._read_q(q), self._read_v("v", v), dict(self.inputs.driving)
         given = of_one_state(self.inputs.whole(u))
-        motions = [target_motion(self, loop, q, v, given[driving.get(loop.closure.name, [])]) for loop in loops]
-        touches = [touch for loop, motion in zip(loops, motions, strict=True) for touch in loop.closure.touches(motion)]
-        forces, slips = ([part[k] for part in touches] for k in (1, 3))
-        gaps = np.array([touch.gap for touch in touches], float)
-        return gaps, np.array(forces, float).reshape(-1, 3), np.array(slips, float).reshape(-1, 3)
+        rows = [self.engine.observations.touches(loop, q, v, given[driving.get(loop.closure.name, [])]) for loop in loops]
+        gap, force, slip = np.split(np.vstack([np.zeros((0, 7)), *rows]), [1, 4], axis=1)
+        return gap[:, 0], force, slip
