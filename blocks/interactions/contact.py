@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.soft_body import SoftBody
@@ -428,7 +429,7 @@ class Contact(Interaction):
         if isinstance(self.on, Rod):
             count = points if points is not None and points.ndim == 0 else 1
             length = self.on.given_length
-            inside = points is None or points.ndim == 0 or ((points >= 0) & (points <= length * (1 + 1e-9))).all()
+            inside = points is None or points.ndim == 0 or ((points >= 0) & (points <= length * (1 + SAME))).all()
             if (points is not None and points.ndim == 2) or count < 1 or count % 1 or not inside:
                 expected = f"how many, or abscissas from 0 to {length:g} m"
                 yield Finding("bad-points", where, points.tolist(), expected, "count from the base of the rod")

@@ -11,19 +11,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.open_loops import refuse_open
-from titop.solvers.equilibrium.followers import Following, following, without_followers
-from titop.solvers.equilibrium.steadiness import steadiness_findings
+from titop.solvers.equilibrium.first_order_states import FollowingEfforts, following, without_followers
+from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
-
-#: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
-#: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.
-_EXACT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class OperatingPoint:
     rank : int
         Number of unknowns that the equilibrium determines.
     free : tuple of str
-        Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
+        TrimUnknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
     overdetermined : tuple of str
         Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
     negative : int, optional
@@ -86,37 +83,29 @@ class OperatingPoint:
         check_quaternions(q, model.quaternions, model.configuration_names)
         values: dict[str, Any] = {"q": model.unit_configuration(q)}
         for name in ("v", "tau"):
-            given = getattr(self, name)
-            values[name] = np.zeros(model.nv) if given is None else read_state(name, given, model.coordinate_names)
+            value = getattr(self, name)
+            values[name] = np.zeros(model.nv) if value is None else read_state(name, value, model.coordinate_names)
         values["u"] = None if self.u is None else model.inputs.read(self.u)
-        values["x"] = model.inputs.read_states(self.x)
+        values["x"] = np.zeros(0) if self.x is None and not model.nx else model.inputs.read_states(self.x)
         if self.wrenches is not None:
             object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def moved(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array | None = None) -> OperatingPoint:
-        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many.
+    def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array) -> OperatingPoint:
+        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
-        Without `x` states of the first order are as they are.
-        """
-        point = object.__new__(OperatingPoint)
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u, "x": self.x if x is None else x})
-        return point
+    def with_findings(self, **findings: Any) -> OperatingPoint:
+        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        return self._like(self.__dict__ | findings)
 
-    def noted(
-        self,
-        unknowns: tuple[str, ...],
-        rank: int,
-        free: tuple[str, ...] = (),
-        overdetermined: tuple[str, ...] = (),
-        negative: int | None = None,
-    ) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search for it found out."""
+    @staticmethod
+    def _like(members: Mapping[str, Any]) -> OperatingPoint:
+        """Return a point with these members, unchecked."""
         point = object.__new__(OperatingPoint)
-        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined, "negative": negative}
-        point.__dict__.update(self.__dict__ | words)
+        point.__dict__.update(members)
         return point
 
     def refuse_open(self, where: str = "point") -> None:
@@ -126,8 +115,9 @@ class OperatingPoint:
         ------
         ModelError
         """
-        cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
-        refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
+        if self.model.is_constrained:
+            cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
+            refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
     @property
     def driving(self) -> Array | None:
@@ -155,16 +145,15 @@ class OperatingPoint:
         return by_q + by_tau @ self.following.by_q, by_v + by_tau @ self.following.by_v, by_tau
 
     @cached_property
-    def following(self) -> Following | None:
+    def following(self) -> FollowingEfforts | None:
         """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
 
-        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.followers`. None without
-        states.
+        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.first_order_states`. None
+        without states.
         """
         if not self.model.nx:
             return None
-        given = self.q, self.v, self.x, self.u
-        return following(self.model.state_rates_derivatives(*given), self.model.state_efforts(*given))
+        return following(self)
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -186,11 +175,11 @@ class OperatingPoint:
         mechanical = reduced.rows(reduced.columns(A))
         if not model.nx:
             return mechanical
-        given = self.q, self.v, self.x, self.u
-        rates = model.state_rates_derivatives(*given)
-        by_x = reduced.rows(B @ model.state_efforts(*given))
+        at = self.q, self.v, self.x, self.u
+        rates = model.state_rates_derivatives(*at)
+        by_x = reduced.rows(B @ model.state_efforts(*at))
         whole = np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
-        return whole if self.v.any() else without_followers(whole, len(mechanical) // 2, rates.by_u)
+        return whole if self.v.any() else without_followers(whole, len(mechanical) // 2, rates)
 
     @property
     def stability(self) -> str:
@@ -212,7 +201,11 @@ class OperatingPoint:
 
     @cached_property
     def _known_eigenvalues(self) -> tuple[Array, Array]:
-        """Eigenvalues, and how far off each may be."""
+        """Eigenvalues, and how far off each may be: the linearisation is known to parts of its norm.
+
+        Those that come as near to the axis as that moves them count as on it. Eigenvalues of drifting coordinates are defective
+        zeros, which it moves by its square root.
+        """
         from scipy import linalg
 
         if not len(self._derivatives):
@@ -221,7 +214,7 @@ class OperatingPoint:
             balanced = linalg.matrix_balance(self._derivatives)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
         with np.errstate(divide="ignore", over="ignore"):  # defective ones may be anywhere
-            return values, _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
+            return values, RANK * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
 
     @property
     def drifting(self) -> tuple[str, ...]:
@@ -248,8 +241,8 @@ class OperatingPoint:
         """
         reference = self.model.integrate(self.q, float(t) * self.v)
         rates = read_state("v", v, self.model.coordinate_names)
-        own = self.model.inputs.read_states(x) - self.x
-        whole = np.concatenate([self.model.difference(reference, q), rates - self.v, own])
+        states = self.model.inputs.read_states(x) - self.x
+        whole = np.concatenate([self.model.difference(reference, q), rates - self.v, states])
         if system is None:
             return whole
         names = self.state_names
@@ -293,23 +286,23 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
         If it is none, of a model with other coordinates, or leaves loops open.
     """
     read_model(model)
-    found = _point_of(model, point)
-    found.refuse_open()
-    return found
+    read = _point_of(model, point)
+    read.refuse_open()
+    return read
 
 
 def _point_of(model: Any, point: Any) -> OperatingPoint:
     if isinstance(point, OperatingPoint):
         if point.model.coordinate_names != model.coordinate_names:
-            found = f"a point of {point.model.name!r}"
-            raise ModelError(Finding("other-model", "point", found, f"a point of {model.name!r}", "trim this model"))
+            other = f"a point of {point.model.name!r}"
+            raise ModelError(Finding("other-model", "point", other, f"a point of {model.name!r}", "trim this model"))
         changed = model.changed(point.parameters)[0] if point.parameters and point.model is not model else model
         if changed is point.model:
             return point
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
-    if axes_of(point) == 1:
+    if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:
         return OperatingPoint(model, point)
     raise ModelError(
         Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")

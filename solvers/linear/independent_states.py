@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import ROUNDING
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import independent_columns, reduction
@@ -16,8 +17,6 @@ from titop.solvers.model.reduction import independent_columns, reduction
 _STRIDE = 0.2
 #: By how much columns are lengthened that a pivoted QR is to take first: its rank is judged beside the longest.
 _FIRST = 1e3
-#: How well loops are closed (rad, and m for a system of size one).
-_CLOSED = 1e-13
 
 
 class IndependentStates:
@@ -80,7 +79,7 @@ class IndependentStates:
     def _plain_choice(self) -> Array:
         """Return a choice in which coordinates that are not plain follow, as far as the closures move them."""
         model, point = self.point.model, self.point
-        jacobian = model.comparable(model.closure_jacobian(point.q))
+        jacobian = model.scale.comparable(model.closure_jacobian(point.q))
         first = np.ones(model.nv)
         for _, where in self._turning:
             first[where] = _FIRST
@@ -119,7 +118,7 @@ class Follower:
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model
         self._dynamics = model.engine.dynamics.prepared([], states.mask)
-        self._strides = 1.0 / (_STRIDE * model.coordinate_weights[states.chosen])
+        self._strides = 1.0 / (_STRIDE * model.scale.coordinates[states.chosen])
         self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
         self._chosen, self._in_plain = states.chosen, states.in_plain
         self._start = None if states.in_plain is None else states.origin[states.in_plain]
@@ -142,8 +141,8 @@ class Follower:
         strides = self._strides_along(way)
         try:
             for k in range(1, strides + 1):
-                placed = self._placed(q, goal if k == strides else begin + way * (k / strides))
-                closed = self._dynamics.closed(placed, v, _CLOSED)
+                placed = self._place(q, goal if k == strides else begin + way * (k / strides))
+                closed = self._dynamics.closed(placed, v, ROUNDING)
                 q = closed.q
         except ConvergenceError as error:
             names = ", ".join(self._model.coordinate_names[k] for k in self._states.chosen)
@@ -158,7 +157,7 @@ class Follower:
             return 1
         return int(np.ceil(np.abs(lengths).max()))
 
-    def _placed(self, q: Array, x: Array) -> Array:
+    def _place(self, q: Array, x: Array) -> Array:
         """Return q with the independent coordinates displaced by x from the origin, the others as they are."""
         states, whole, placed = self._states, self._whole, q.copy()
         if self._in_plain is not None:

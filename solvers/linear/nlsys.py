@@ -16,8 +16,8 @@ from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
-from titop.solvers.linear.linear_equations import Points, motions, with_own_states
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.linear_equations import motions, with_own_states
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
@@ -38,10 +38,10 @@ def nonlinear_system(
 ) -> NonlinearIOSystem:
     """Return a model as a system of python-control; see `Model.to_nlsys`."""
     at = read_point(model, model.assemble(model.neutral()) if point is None else point)
-    return _system_of(Plant(at, inputs, outputs, independent))
+    return _system_of(SystemFunctions(at, inputs, outputs, independent))
 
 
-class Acting(NamedTuple):
+class ActingState(NamedTuple):
     """A state with what acts on it: a model's arguments, as they are; and the dynamics, at whose places the wrenches act."""
 
     model: Model
@@ -54,8 +54,8 @@ class Acting(NamedTuple):
     ports: dict[str, Array]
 
     @property
-    def u(self) -> Array | None:
-        """Inputs of the actuators (nu), None where they do nothing."""
+    def driving(self) -> Array | None:
+        """Inputs, with states of the first order behind them; None where they do nothing."""
         return self.inputs if self.inputs.any() else None
 
     @property
@@ -64,7 +64,7 @@ class Acting(NamedTuple):
         return self.ports or None
 
 
-class Plant:
+class SystemFunctions:
     """A model between inputs and outputs, as a function of ``x = [displacements; rates; states of the first order]``.
 
     Parameters
@@ -135,7 +135,7 @@ class Plant:
                 origin[where] = self.point.q[where]
         return origin
 
-    def acting(self, x: Any, w: Any, params: Mapping[str, float] | None = None) -> Acting:
+    def acting(self, x: Any, w: Any, params: Mapping[str, float] | None = None) -> ActingState:
         """Return the state and what acts on it, from x and the inputs w.
 
         Raises
@@ -148,7 +148,7 @@ class Plant:
         u = self._push(dynamics, given, x)
         ports = dict(zip(self._ports, self._wrenches_in(given), strict=True))
         q, v = self._state(x, follower)
-        return Acting(model, dynamics, q, v.copy(), given[:nv], given[nv : 2 * nv], u, ports)
+        return ActingState(model, dynamics, q, v.copy(), given[:nv], given[nv : 2 * nv], u, ports)
 
     def _state(self, x: Array, follower: Follower | None) -> tuple[Array, Array]:
         """Return q and v."""
@@ -190,7 +190,7 @@ class Plant:
             kept.key, kept.parts = key, (model, dynamics, follower)
         return kept.parts  # type: ignore[no-any-return]
 
-    def dynamics(self, at: Acting) -> tuple[Array, Array]:
+    def dynamics(self, at: ActingState) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
         motors = at.model.inputs.efforts(np.asarray(at.inputs), at.q)
         a, efforts = at.dynamics.dynamics(at.q, at.v, at.tau + motors, at.a)
@@ -237,18 +237,15 @@ class Plant:
         read = iter(np.split(values, np.cumsum([len(of.entries) for of in readable])))
         return np.concatenate([group.value(snapshot) if group.of is None else next(read) for group in self.system_outputs])
 
-    def _snapshot(self, at: Acting, a: Array, tau: Array) -> Snapshot:
-        return Snapshot(at.model, at.q, at.v, a, tau, at.u, at.wrenches, self.origin)
+    def _snapshot(self, at: ActingState, a: Array, tau: Array) -> Snapshot:
+        return Snapshot(at.model, at.q, at.v, a, tau, at.driving, at.wrenches, self.origin)
 
     def derivatives(self, x: Array, w: Array, params: Mapping[str, float] | None = None) -> tuple[Array, Array, Array, Array]:
         """Return A, B, C and D: the derivatives of rates and outputs, exact to rounding."""
         at, n, chosen = self.acting(x, w, params), len(self._chosen), self._chosen
-        wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
-        u = None if at.u is None else at.u[None]
-        points = Points([at.model], at.q[None], at.v[None], at.tau[None], u, wrenches, at.a[None])
-        motion = motions(points, self.system_inputs)
+        motion = motions([at], self.system_inputs, at.a)
         reduced = self._reduction(at)
-        change = SnapshotDerivatives(reduced.columns, *motion[2:]).at(0)
+        change = SnapshotDerivatives(reduced.columns, *motion[2:6]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
         x = read_state("x", x, self._names[0])
         chart = self.model.difference_jacobian(self._displacements(x))[np.ix_(chosen, chosen)]
@@ -263,10 +260,10 @@ class Plant:
         if not self.model.nx:
             return A, B, C, D
         matrices = A[None], B[None], C[None], D[None]
-        stacked = with_own_states(matrices, points, self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
+        stacked = with_own_states(matrices, [at], self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
         return stacked[0][0], stacked[1][0], stacked[2][0], stacked[3][0]
 
-    def _reduction(self, at: Acting) -> Reduction:
+    def _reduction(self, at: ActingState) -> Reduction:
         """Return how all coordinates follow from the states."""
         if self._independent is None:
             return Reduction(np.arange(2 * self.model.nv))
@@ -274,7 +271,7 @@ class Plant:
         return reduction(at.model, at.q, at.v, np.zeros(self.model.nv, dtype=bool), names)
 
 
-def _system_of(plant: Plant) -> Any:
+def _system_of(plant: SystemFunctions) -> Any:
     return _system_class()(plant)
 
 
@@ -286,7 +283,7 @@ def _system_class() -> Any:
     class ModelSystem(control.NonlinearIOSystem):
         """A model as a nonlinear system whose linearisation is exact."""
 
-        def __init__(self, plant: Plant) -> None:
+        def __init__(self, plant: SystemFunctions) -> None:
             outputs = [signal for group in plant.system_outputs for signal in group.signals]
             super().__init__(
                 lambda t, x, u, params: plant.rates(x, u, params),

@@ -1,19 +1,38 @@
-"""A state at which sensitivities are taken, and what is read of it more than once."""
+"""A state at which sensitivities are taken, what is read of it more than once, and a system with one parameter changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array, twist_transport
+from titop.graph.network.assembly import Assembly
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.parameters import changed_block, perturbed_assembly
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.sensitivities.sensitive_model import SensitiveModel
+from titop.solvers.signals.named_model import NamedModel
 
 
-class State:
+class SensitiveModel(NamedModel, Protocol):
+    """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameter_derivatives`."""
+
+    def of(self, assembly: Assembly) -> Self: ...
+    def neutral(self) -> Array: ...
+    def motor_efforts(self, u: Any) -> Any: ...
+    def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> Array: ...
+    def forward_dynamics_derivatives(
+        self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> tuple[Array, Array, Array]: ...
+
+
+class SensitivityState:
     """A state of a model, and what acts on it from outside.
 
     Parameters
@@ -61,7 +80,7 @@ class State:
         onto = twist_transport(joining.placement.rotation, joining.placement.position)
         return onto @ self.jacobian(str(joining.parent))
 
-    def own(self, block: str) -> tuple[slice, slice]:
+    def coordinates_of(self, block: str) -> tuple[slice, slice]:
         """Return where the own coordinates of a block stand in q and in v."""
         nothing, assembly = slice(0, 0), self.model.assembly
         return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)
@@ -70,3 +89,29 @@ class State:
         """Return the efforts (nv) on the coordinates of a wrench on a port, in its frame."""
         efforts: Array = np.dot(self.jacobian(port).T, wrench)
         return efforts
+
+
+class Stepped:
+    """A system with another value of a parameter, real or complex, unchecked.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    name : str
+        Of the parameter.
+    value : float or complex
+    """
+
+    def __init__(self, assembly: Assembly, name: str, value: complex) -> None:
+        self._assembly, self._name, self._value = assembly, name, value
+
+    @cached_property
+    def block(self) -> Any:
+        """The parameter's block."""
+        block: Any = self._assembly.blocks[owner_of(self._name)]
+        return changed_block(block, {entry_of(self._name): self._value})
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        """The whole system: all that depends on the block is changed too."""
+        return perturbed_assembly(self._assembly, {self._name: self._value})

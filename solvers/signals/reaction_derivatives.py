@@ -91,7 +91,7 @@ class Opened(NamedTuple):
     @classmethod
     def at(cls, at: Snapshot, name: str) -> Opened:
         """Return a snapshot's model opened, the added coordinates at rest."""
-        opened = at.model.opened(name)
+        opened = at.model._on(at.model.mechanism.opened(name))
         own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
         q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q

@@ -168,7 +168,7 @@ def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel,
     if not model.is_constrained:
         return Carried(np.zeros(0), np.zeros((0, change.q.shape[-1])))
     pushes = model.external_pushes(at.wrenches, at.u)
-    multipliers = model.carried(q, v, a, pushes, at.u, at.tau)
+    multipliers = model.mechanism.multipliers(q, v, a, pushes, at.u, at.tau)
     (by_q, by_v, by_a), jacobian = inverse_with_constraints(model, q, v, a, pushes, multipliers)
     needed = change.along(by_q, by_v, by_a) - loads(model, q, v, at.u) @ change.inputs
     return Carried(multipliers, multiplier_changes(model, q, jacobian, multipliers, needed - change.tau, change.q))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.mechanism.port_motion import position_and_angles, turning_motion
 from titop.solvers.signals.contact_readings import contact_values
 from titop.solvers.signals.line_readings import line_values
 from titop.solvers.signals.named_model import NamedModel
@@ -94,7 +95,7 @@ def _displacements(at: Snapshot, of: Quantity) -> Array:
 
 
 def _motion(at: Snapshot, of: Quantity) -> Array:
-    return at.model.turning_motion(of.owner, at.q, at.v, at.a)[0]
+    return turning_motion(at.model.mechanism, of.owner, at.q, at.v, at.a)[0]
 
 
 def _angles(at: Snapshot, of: Quantity) -> Array:
@@ -104,7 +105,7 @@ def _angles(at: Snapshot, of: Quantity) -> Array:
 def _pose(at: Snapshot, of: Quantity) -> Array:
     if max(of.entries) < 3:  # no angles, which a gimbal lock may make doubtful
         return at.model.pose(of.owner, at.q)[1]
-    return at.model.position_and_angles(of.owner, at.q, of.sequence)
+    return position_and_angles(at.model.mechanism, of.owner, at.q, of.sequence)
 
 
 def _specific_force(at: Snapshot, of: Quantity) -> Array:

@@ -1,6 +1,8 @@
 """The equations of motion in implicit form, and their derivatives, for integrators that solve them at the end of a step.
 
-``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3).
+``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3). States of the
+first order follow by the trapezoidal rule, ``x1 = x0 + h (f0 + f1) / 2``, solved by Newton's method for every state (q, v) that
+a step tries, interaction by interaction.
 """
 
 from __future__ import annotations
@@ -11,14 +13,20 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrf
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, rates_by_states
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
+from titop.solvers.constraints.interaction_loads import read_rates, stated_motions
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.simulation.alpha_states import following
-from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
-from titop.solvers.simulation.plant import Plant
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.rate_jacobian import feedback_derivatives
+
+#: Iterations for states of the first order, and after how many of them derivatives are found anew.
+_ITERATIONS, _RENEWED = 30, 3
 
 
-class Derivatives(NamedTuple):
+class ImplicitDerivatives(NamedTuple):
     """Derivatives (nv, nv) of ``ID - tau - J^T lambda`` by small tangent changes of q (`stiffness`), and by v (`damping`)."""
 
     stiffness: Array
@@ -38,10 +46,10 @@ class ImplicitDynamics:
 
     Parameters
     ----------
-    plant : Plant
+    plant : DrivenModel
     """
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, plant: DrivenModel) -> None:
         self.plant, self.model = plant, plant.model
         self._chosen: Array | None = None
         self._left = 0.0
@@ -54,7 +62,7 @@ class ImplicitDynamics:
             missing = dynamics.tree_inverse(q, v, a, pushes) - efforts
             return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
         needed, error, jacobian = dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-        weights = self.model.closure_weights
+        weights = self.model.scale.weights
         jacobian = weights[:, None] * jacobian
         return Residual(needed - efforts - jacobian.T @ multipliers, weights * error, jacobian)
 
@@ -67,7 +75,7 @@ class ImplicitDynamics:
         multipliers: Array,
         forces: list[Array] | None = None,
         half: float = 0.0,
-    ) -> Derivatives:
+    ) -> ImplicitDerivatives:
         """Return the derivatives at a state, all closures acting; analytic but for efforts that are functions of the state.
 
         States of the first order follow over `half` a step (s).
@@ -76,14 +84,14 @@ class ImplicitDynamics:
         """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
-        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.closure_weights * multipliers, forces)
+        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.scale.weights * multipliers, forces)
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
         if model.nx:
-            by_q, by_v = following(self.plant, t, q, v, half)
+            by_q, by_v = _by_following_states(self.plant, t, q, v, half)
             stiffness, damping = stiffness - by_q, damping - by_v
-        return Derivatives(stiffness, damping)
+        return ImplicitDerivatives(stiffness, damping)
 
     def independent(self, jacobian: Array) -> Array:
         """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.
@@ -91,13 +99,12 @@ class ImplicitDynamics:
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
         once chosen, are kept while what is left of the last of them is at least half of what it was then.
         """
-        comparable = (jacobian * self.model.coordinate_weights)[:, ~self.plant.motion.mask]
-        kept = self._chosen
-        if kept is not None and len(kept) == self.plant.held_rank and 2.0 * _least_left(comparable[kept]) >= self._left:
-            return kept
-        rows = independent_rows(comparable, self.plant.held_rank, self.model.gear_count)
-        acts = len(rows) == self.plant.held_rank
-        self._chosen, self._left = (rows, _least_left(comparable[rows])) if acts else (None, 0.0)
+        comparable = (jacobian * self.model.scale.coordinates)[:, ~self.plant.motion.mask]
+        rank, chosen = self.plant.prepared.rank, self._chosen
+        if chosen is not None and len(chosen) == rank and 2.0 * _least_left(comparable[chosen]) >= self._left:
+            return chosen
+        rows = independent_rows(comparable, rank, self.model.gear_count)
+        self._chosen, self._left = (rows, _least_left(comparable[rows])) if len(rows) == rank else (None, 0.0)
         return rows
 
 
@@ -107,3 +114,69 @@ def _least_left(rows: Array) -> float:
         return 1.0
     left = np.abs(np.diag(dgeqrf(rows.T)[0]))
     return float(left.min() / left.max()) if left.max() > 0.0 else 0.0
+
+
+class FirstOrderStates(NamedTuple):
+    """States of the first order (nx) and their rates."""
+
+    x: Array
+    rate: Array
+
+
+def first_order_states(plant: DrivenModel, t: float, q: Array, v: Array) -> FirstOrderStates | None:
+    """Return the states that act on a plant now, and how they change there; None if it has none."""
+    return FirstOrderStates(plant.x, plant.model.state_rates(q, v, u=plant.inputs(t, q, v))) if plant.model.nx else None
+
+
+class FirstOrderStep:
+    """A step of the states of the first order.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    begin : FirstOrderStates
+    h : float, s
+    """
+
+    def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
+        self._plant, self._half, self._places = plant, 0.5 * h, dict(plant.model.inputs.states)
+        self._begun, self._guess = begin.x + self._half * begin.rate, begin.x + h * begin.rate
+        self._inverse = np.eye(len(begin.x))
+
+    def at(self, t: float, q: Array, v: Array) -> FirstOrderStates:
+        """Return the states where the step ends in a state, which act from now on; not numbers where none are found."""
+        plant, x = self._plant, np.empty(len(self._begun))
+        for loop, motion in stated_motions(plant.model, q, v, plant.inputs(t, q, v)):
+            where = self._places[loop.closure.name]
+            x[where] = self._of_interaction(loop.closure, motion, where)
+        if np.isfinite(x).all():
+            self._guess = x
+        plant.x = x
+        return FirstOrderStates(x, (x - self._begun) / self._half)
+
+    def _of_interaction(self, interaction: Interaction, motion: TargetMotion, where: slice) -> Array:
+        """Return the states of one interaction."""
+        x, begun = self._guess[where], self._begun[where]
+        inverse: Array = np.zeros(0)
+        for iteration in range(_ITERATIONS):
+            at = motion._replace(x=x)
+            if iteration % _RENEWED == 0:
+                inverse = np.linalg.inv(np.eye(len(x)) - self._half * rates_by_states(interaction, at))
+            change = inverse @ (x - begun - self._half * read_rates(interaction, at))
+            x = x - change
+            if (np.abs(change) <= EXACT * np.maximum(np.abs(x), np.abs(begun))).all():
+                self._inverse[where, where] = inverse
+                return x
+        return np.full(len(x), np.nan)
+
+    def filtered(self, x: Array) -> Array:
+        """Return small differences of states as far as the step does not damp them."""
+        return self._inverse @ x
+
+
+def _by_following_states(plant: DrivenModel, t: float, q: Array, v: Array, half: float) -> tuple[Array, Array]:
+    """Return what states that follow over `half` a step (s) change of the efforts (nv, nv each), by coordinates and rates."""
+    u = plant.inputs(t, q, v)
+    rates = plant.model.state_rates_derivatives(q, v, u=u)
+    efforts = half * plant.model.state_efforts(q, v, u=u) @ np.linalg.inv(np.eye(plant.model.nx) - half * rates.by_x)
+    return efforts @ rates.by_q, efforts @ rates.by_v

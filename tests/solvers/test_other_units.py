@@ -9,7 +9,7 @@ import titop as tt
 from tests.refusals import ENGINES
 from tests.solvers.scaled_systems import SI, UNITS, Units, bar, closed, linkage, pendulum_on_a_slider
 from tests.systems import Array
-from titop.solvers.linear.linear_equations import Points, nearby
+from titop.solvers.linear.linear_equations import nearby
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -54,8 +54,8 @@ class TestFlexibleSystems:
         for each in (SI, units):
             m = cantilever(each)
             assert "m sqrt(kg)" in m.assembly.coordinate_units
-            points = Points([m], np.zeros((1, m.nq)), np.zeros((1, m.nv)), np.zeros((1, m.nv)))
-            moved.append(nearby(points, np.random.default_rng(0)).q[0] / sizes_in(each, m))
+            (near,) = nearby([tt.OperatingPoint(m, np.zeros(m.nq))], np.random.default_rng(0))
+            moved.append(near.q / sizes_in(each, m))
         np.testing.assert_allclose(moved[1], moved[0], rtol=1e-9)
 
     def test_coriolis_matrices(self, units: Units) -> None:

@@ -17,18 +17,15 @@ from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import touch_rows
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.efforts import interaction_rows
-from titop.solvers.engines.compiled.energies import observed
+from titop.solvers.engines.compiled.law_kinds import run_line
 from titop.solvers.engines.compiled.law_tables import touches_stage
-from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.program_codes import run_line
-from titop.solvers.engines.compiled.reading_tables import IDENTITY
-from titop.solvers.engines.compiled.special_blocks import surrounded
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
+from titop.solvers.engines.compiled.readings import IDENTITY
 from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import dynamics_entries, observation_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.port_motion import PortMotion
 
 
@@ -146,3 +143,17 @@ class CompiledObservations:
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         return self._calls.readings.multipliers(q, v, a, pushes, applied)
+
+
+def observed(system: PackedSystem, q: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Return kinetic, gravity's and elastic energy (3); work rows with twists; the poses of all elements."""
+    elements = len(system.tables.constants)
+    work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(3)
+    system.raise_for(system.bound(observation_entries.energies)(q, v, work, world, result))
+    return result, work, world
+
+
+def surrounded(system: PackedSystem) -> list[GeneralBlock]:
+    """Return the blocks on which more than gravity on their inertia acts, or that store energy in their surroundings."""
+    blocks = system.tables.general
+    return [each for each in blocks if is_acted_on(each.block) or overrides_method(each.block, "applied_energy")]

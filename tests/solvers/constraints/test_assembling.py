@@ -32,7 +32,7 @@ def test_assembling_random_systems(engine: str, seed: int) -> None:
     assert np.abs(model.closure_jacobian(found) @ kept).max() < 1e-12
     # least change, lengths over the system's size: at right angles to every velocity that keeps the loops closed
     other = model.assemble_velocity(found, rng.normal(size=model.nv))
-    sizes = model.coordinate_weights
+    sizes = model.scale.coordinates
     assert abs(((kept - v) / sizes) @ (other / sizes)) < 1e-11
     a = model.assemble_acceleration(found, kept, v)
     assert np.abs(model.closure_jacobian(found) @ a + model.closure_bias(found, kept)).max() < 1e-10

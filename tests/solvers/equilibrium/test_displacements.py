@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.systems import Array
 from titop.blocks.basics.spatial import rotation_exp
-from titop.solvers.equilibrium.displacements import displaced, displacement_motions
+from titop.solvers.equilibrium.displacements import displace, displacement_motions
 
 
 def flying(rng: np.random.Generator) -> tuple[tt.Model, Array]:
@@ -26,7 +26,7 @@ def test_go_along_the_axes_that_are_left_and_turn() -> None:
     rng = np.random.default_rng(0)
     m, q = flying(rng)
     dq = rng.normal(size=m.nv)
-    moved = displaced(m, q, dq)
+    moved = displace(m, q, dq)
     (rotation, position), (turned, place) = m.pose("hub", q), m.pose("hub", moved)
     np.testing.assert_allclose(place, position + rotation @ dq[:3], atol=1e-14)
     np.testing.assert_allclose(turned, rotation @ rotation_exp(dq[3:6]), atol=1e-14)
@@ -38,9 +38,9 @@ def test_motions_are_their_derivatives(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m, q = flying(rng)
     dq, step = rng.normal(size=m.nv), 1e-5
-    here = displaced(m, q, dq)
+    here = displace(m, q, dq)
     found = [
-        (m.difference(here, displaced(m, q, dq + each)) - m.difference(here, displaced(m, q, dq - each))) / (2 * step)
+        (m.difference(here, displace(m, q, dq + each)) - m.difference(here, displace(m, q, dq - each))) / (2 * step)
         for each in step * np.eye(m.nv)
     ]
     np.testing.assert_allclose(displacement_motions(m, dq), np.transpose(found), atol=1e-9)  # central differences of step 1e-5

@@ -12,9 +12,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.solvers.lft.connections.labels import signals_of
-from titop.solvers.lft.model.responses import frequencies_around, largest_difference, points_at, response
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.lft.labels import signals_of
+from titop.solvers.lft.members import frequencies_around, largest_difference, points_at, response
+from titop.solvers.linear.state_space import named_system
 
 #: Beside the response's norm: see `test_lft`; ten times as much where stiff beams stand beside light joints.
 EXACT = 1e-8

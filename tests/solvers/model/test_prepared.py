@@ -16,7 +16,7 @@ from tests.refusals import assert_says
 from tests.systems import Array, random_state, random_tree
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.motions.prescribed import PrescribedMotion
 
 #: Both go the same way through the same numbers, but for the rounding of loads that are summed in another order.
 SAME = 1e-13

@@ -13,7 +13,7 @@ import titop as tt
 from tests.blocks.bodies.rods.rod_systems import settled
 from titop.blocks.basics.spatial import twist_transport
 from titop.blocks.bodies.rods import rod_sections
-from titop.solvers.model import sections
+from titop.solvers.model import mechanism
 
 Array = NDArray[np.float64]
 
@@ -158,7 +158,7 @@ def test_changed_rods_are_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "_KEPT", 2)
+    monkeypatch.setattr(mechanism, "_KEPT", 2)
     model = robot()
     q, v, a = state(model)
     before = model.section_wrenches("rod", [0.0], q, v, a)[0]
@@ -172,14 +172,14 @@ def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_stacked_states_share_their_cuts(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each section is cut once for all states, more sections than are kept too."""
     made: list[float] = []
-    cut = sections.cut
+    cut = mechanism.cut
 
     def counted(assembly: Any, rod: Any, fraction: float) -> Any:
         made.append(fraction)
         return cut(assembly, rod, fraction)
 
-    monkeypatch.setattr(sections, "_KEPT", 2)
-    monkeypatch.setattr(sections, "cut", counted)
+    monkeypatch.setattr(mechanism, "_KEPT", 2)
+    monkeypatch.setattr(mechanism, "cut", counted)
     model, places = robot(closed=closed), [0.1, 0.2, 0.3, 0.4]
     q, v, a = (np.array([x, x, x]) for x in state(model))
     if closed:
@@ -198,13 +198,13 @@ def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
     """So that families keep no more than one; copies in other processes begin without."""
     model = robot()
     heavier = model.with_parameters({"hand.mass": 2.0})
-    opened = model.opened("wrist")
+    opened = model.mechanism.opened("wrist")
     assert opened.nv == model.nv + 6
-    assert model.opened("wrist") is opened
-    assert heavier.opened("wrist").parameters()["hand.mass"][0] == 2.0
-    assert model.opened("wrist") is not opened
-    assert model.opened("rod.mid") is model.opened("rod.mid")
-    copied = pickle.loads(pickle.dumps(model))
+    assert model.mechanism.opened("wrist") is opened
+    assert heavier.mechanism.opened("wrist").parameters()["hand.mass"][0] == 2.0
+    assert model.mechanism.opened("wrist") is not opened
+    assert model.mechanism.opened("rod.mid") is model.mechanism.opened("rod.mid")
+    copied = pickle.loads(pickle.dumps(model)).mechanism
     assert not {"_openings", "_cuts"} & {*vars(copied), *copied._structural}
     assert copied.opened("wrist").nv == opened.nv
 

@@ -26,6 +26,7 @@ from tests.solvers.simulation.driven_systems import (
 )
 from tests.systems import Array
 from titop.solvers.kernels.entries import step_control
+from titop.solvers.simulation.compiled_stages import CompiledStages
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.tableaus import tableau
 
@@ -56,8 +57,8 @@ def differing(system: Callable[[], tuple[tt.System, list[str]]], is_driven: bool
     names = names if is_driven else []
     (plant, y), (reference, _) = (plant_at_a_state(built, names, engine) for engine in ("compiled", "reference"))
     method, h = tableau("DOP853"), 1e-3
-    stages = plant.stages(method)
-    assert stages is not None
+    assert plant.has_stages
+    stages = CompiledStages(plant, method)
     states, rates = np.zeros((2, len(method.nodes), len(y)))
     states[0] = y
     stages.work_on(np.zeros(step_control.CLOCK_COLUMNS), y.copy(), states, rates)

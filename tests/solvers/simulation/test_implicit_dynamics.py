@@ -38,7 +38,7 @@ def test_stiff_feedback_is_differentiated(monkeypatch: pytest.MonkeyPatch) -> No
 def test_rows_are_kept_while_they_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three constraints two act: the first two until they become alike, then others."""
     model = four_bar().resolve()
-    plant = SimpleNamespace(model=model, motion=SimpleNamespace(mask=np.zeros(3, dtype=bool)), held_rank=2)
+    plant = SimpleNamespace(model=model, motion=SimpleNamespace(mask=np.zeros(3, dtype=bool)), prepared=SimpleNamespace(rank=2))
     equations = implicit_dynamics.ImplicitDynamics(plant)  # type: ignore[arg-type]
     looked: list[int] = []
     choose = implicit_dynamics.independent_rows

@@ -10,6 +10,7 @@ import pytest
 import titop as tt
 from tests.solvers.kernels.series.motions_at_random import Moving, assert_close_by_row
 from titop.solvers.engines.compiled import series
+from titop.solvers.engines.compiled.series import group_springs
 from titop.solvers.mechanism.inputs import ActingPush, PortPush
 
 
@@ -87,3 +88,24 @@ def test_stacked_states_one_by_one() -> None:
     found = moving.model.inverse_dynamics_series(np.stack([moving.q] * 2), stack)
     expected = [moving.model.inverse_dynamics_series(moving.q, each) for each in stack]
     np.testing.assert_array_equal(found, expected)
+
+
+def hung(joint: tt.Joint) -> tt.System:
+    """Return a body on a joint."""
+    s = tt.System("hung", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("body", mass=1.0, com=[0.1, 0.2, 0.3], inertia=0.5), joint)
+    return s
+
+
+@pytest.mark.parametrize(
+    ("joint", "expected"),
+    [
+        (tt.Spherical("joint", stiffness=2.0), True),
+        (tt.Free("joint", stiffness=2.0), True),
+        (tt.Spherical("joint", damping=2.0), False),
+        (tt.Revolute("joint", stiffness=2.0), False),
+    ],
+)
+def test_springs_of_groups_are_found(joint: tt.Joint, expected: bool) -> None:
+    system = hung(joint).resolve().engine.system  # type: ignore[attr-defined]
+    assert [each.name for each in group_springs(system)] == ["joint"] * expected

@@ -10,8 +10,8 @@ import pytest
 import titop as tt
 from tests.blocks.interactions.touching_systems import LOSSES, rod_and_wall, soft_and_wall, state, two_bodies
 from tests.tolerances import ROUNDING_OF_MANY
+from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
 
 PLACES = [[0.1, 0.2, 0.3], [-0.3, 0.4, 0.1]]
 SHAPES = {
