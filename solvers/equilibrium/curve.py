@@ -137,7 +137,7 @@ class Curve:
         """
         candidate = Candidate(self._judged, (self._spread @ y)[: len(self._unknowns.entries)], self._tolerance)
         candidate.refuse()
-        by_y = self._derivatives(y)
+        by_y = candidate.by_x @ self._spread if self._equations is self._judged else self._derivatives(y)
         sizes = np.abs(by_y).max(axis=1, keepdims=True)
         bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._measured * towards])
         tangent = shortest_solution(bordered, np.eye(len(bordered))[-1])

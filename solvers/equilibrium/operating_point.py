@@ -49,7 +49,7 @@ class OperatingPoint:
     rank : int
         Number of unknowns that the equilibrium determines.
     free : tuple of str
-        TrimUnknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
+        Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
     overdetermined : tuple of str
         Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
     negative : int, optional
@@ -100,7 +100,7 @@ class OperatingPoint:
         return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        """Return the point, and all that is known of it, with the `findings` of a search: `unknowns`, `rank` and so on."""
         return self._like(self.__dict__ | findings)
 
     @staticmethod

@@ -30,10 +30,10 @@ from titop.solvers.constraints.interaction_loads import relative_pose, target_mo
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.changed_blocks import ChangedBlock, not_rational
-from titop.solvers.lft.loops import Rows, stack, zeros
+from titop.solvers.lft.loops import Signals, stack, zeros
 from titop.solvers.lft.operating_points import state_at
-from titop.solvers.lft.passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, misfit
+from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.model.model import Model
 
@@ -41,7 +41,7 @@ from titop.solvers.model.model import Model
 _ELSEWHERE = 0.7
 
 
-class Acting(NamedTuple):
+class InteractionSlopes(NamedTuple):
     """An interaction: slopes of its wrenches, efforts and the rates of its states by ``[xi of each port; V; q; v; u; x]``.
 
     Inputs are `u` (m), states of the first order x (k).
@@ -50,7 +50,7 @@ class Acting(NamedTuple):
     joined: Joined
     slopes: Polynomial
 
-    def push(self, tree: Tree, changes: Changes, u: Rows) -> tuple[Rows, Rows]:
+    def push(self, tree: Tree, changes: Changes, u: Signals) -> tuple[Signals, Signals]:
         """Apply what changes of its wrenches; return that of its efforts (nv), and of the rates of its states (k).
 
         The inputs of the model, with states behind them, are changed by `u` (nu + nx).
@@ -77,7 +77,9 @@ def driving_places(model: Model, joined: Joined) -> list[int]:
     return places
 
 
-def interaction(joined: Joined, state: NominalState, u: Array | None, uncertainty: Uncertainty) -> tuple[Acting, list[Applied]]:
+def interaction(
+    joined: Joined, state: NominalState, u: Array | None, uncertainty: Uncertainty
+) -> tuple[InteractionSlopes, list[Applied]]:
     """Return an interaction, and what it applies to ports at the operating point.
 
     There inputs, with states of the first order behind them, are `u` (nu + nx).
@@ -117,7 +119,7 @@ def interaction(joined: Joined, state: NominalState, u: Array | None, uncertaint
         raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
     rest = fitted.columns(slice(-1, None))
     applied = [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
-    return Acting(joined, fitted.columns(slice(-1))), applied
+    return InteractionSlopes(joined, fitted.columns(slice(-1))), applied
 
 
 def _loads(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -158,7 +160,7 @@ def _other_motions(
             yield own.name, target_motion(model.mechanism, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
 
 
-class Constraints:
+class LoopConstraints:
     """Rigid closures and gears at the nominal point, and the multipliers that they keep.
 
     Parameters
@@ -207,13 +209,13 @@ class Constraints:
         for name, column in zip(model.coordinate_names, self._comparable.T, strict=True):
             if column.any() and (found := uncertainty.at(f"{name}.v")):
                 rows = np.flatnonzero(column)
-                raise ModelError(_moved_closure(found[0].name, model.constraint_names[rows[0]]))
+                raise ModelError(_moved_closure(found.delta, model.constraint_names[rows[0]]))
         for gear in self.gears:
             for _, k in (gear.driver, gear.driven):
                 if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
-                    raise ModelError(_moved_closure(found[0].name, gear.gear.name))
+                    raise ModelError(_moved_closure(found.delta, gear.gear.name))
 
-    def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Rows:
+    def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signals:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""
         found = []
         for joined, pose, _ in self._loops:
@@ -237,7 +239,7 @@ class Constraints:
         rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK)) if comparable.size else 0
         return independent_rows(comparable, rank, len(self.gears))
 
-    def push(self, tree: Tree, changes: Changes, multipliers: Rows) -> Rows:
+    def push(self, tree: Tree, changes: Changes, multipliers: Signals) -> Signals:
         """Apply the closures with changed multipliers, noted as `changes.closing`; return the gears' efforts (nv)."""
         row, total = 0, zeros(tree.state.model.nv)
         for joined, pose, kept in self._loops:

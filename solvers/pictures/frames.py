@@ -51,7 +51,7 @@ class Anchor:
     rotation: Array
     position: Array
 
-    def then(self, rotation: Array, position: Array) -> Anchor:
+    def compose(self, rotation: Array, position: Array) -> Anchor:
         """Return the frame that stands at this rotation and position in this one."""
         return Anchor(self.name, self.rotation @ rotation, self.position + self.rotation @ position)
 
@@ -155,4 +155,4 @@ class Frames:
     def joint_anchor(self, connection: Connection) -> Anchor:
         """Return where a joint stands in its parent."""
         parent, placement = connection.parent, connection.placement
-        return port_anchor(parent.block, parent.name).then(placement.rotation, placement.position)
+        return port_anchor(parent.block, parent.name).compose(placement.rotation, placement.position)

@@ -162,10 +162,13 @@ def solids(shape: Shape, reach: float) -> list[Solid]:
 
 
 def _spheres(contact: Contact) -> list[Solid]:
-    """Return the spheres of a rigid body that touch."""
+    """Return the spheres or capsules of a rigid body that touch."""
     touching = contact.touching
     if not isinstance(touching, RigidSpheres):
         return []
+    if touching.reach:
+        capsule = solids(Shape.capsule(touching.radii[0], 2.0 * touching.reach), 0.0)
+        return [solid._replace(position=solid.position + place) for place in touching.places for solid in capsule]
     pairs = zip(touching.places, touching.radii, strict=True)
     return [Solid("sphere", np.full(3, radius), np.eye(3), place) for place, radius in pairs if radius > 0]
 

@@ -121,7 +121,7 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
     if callable(tau):
         return FeedbackFunction(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
     values = _real("tau", read_state("tau", np.zeros(model.nv) if tau is None else tau, names, stacked=True))
-    return Constant(values) if values.ndim == 1 else _sampled(values, times, "tau")
+    return Constant(values) if values.ndim == 1 else _interpolate(values, times, "tau")
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
@@ -135,7 +135,7 @@ def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return FeedbackFunction(_each(u), lambda value: _real("u", read(value)), model.nu, False)
     if not isinstance(u, Mapping) and axes_of(u) == 2:
-        return _sampled(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
+        return _interpolate(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
     return Constant(_real("u", read(u)))
 
 
@@ -153,7 +153,7 @@ def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any
     return inputs
 
 
-def _sampled(values: Array, times: Array, name: str) -> Sampled:
+def _interpolate(values: Array, times: Array, name: str) -> Sampled:
     """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"

@@ -270,7 +270,7 @@ class DrivenModel(Drive):
 
     @cached_property
     def has_stages(self) -> bool:
-        """Whether compiled code knows all that moves, and what a continuous controller does: see `CompiledStages`."""
+        """Whether compiled code knows all that moves, and what a continuous controller does: see `CompiledRungeKutta`."""
         dynamics = self.prepared
         if not isinstance(dynamics, CompiledPreparedDynamics) or dynamics.moving_otherwise:
             return False

@@ -153,21 +153,21 @@ def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents
     if block.configuration_names == block.coordinates:
         return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if isinstance(block, Free):
-        rotation, turn = quaternion_matrix(q[3:]), _turning(q[3:], v[3:])
+        rotation, turn = quaternion_matrix(q[3:]), _quaternion_tangents(q[3:], v[3:])
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
         return CoordinateTangents(derivatives, by_numbers, rates)
     if isinstance(block, Spherical):
-        return _turning(q, v)
+        return _quaternion_tangents(q, v)
     derivatives = block.slopes(lambda x: x, q)
     return CoordinateTangents(
         derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q)
     )
 
 
-def _turning(quaternion: Array, w: Array) -> CoordinateTangents:
+def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
     """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
     vector, scalar = quaternion[:3], quaternion[3]
     derivatives = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
@@ -183,7 +183,7 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
     """
     model, nothing = plant.model, np.zeros(plant.model.nv)
 
-    def applied(q_seen: Array, v_seen: Array) -> Array:
+    def efforts_seen(q_seen: Array, v_seen: Array) -> Array:
         efforts, pushes = plant.loads(t, q_seen, v_seen)
         return efforts - model.mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes)
 
@@ -196,8 +196,8 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
     everywhere = model.integrate(q, unlike * steps), v + unlike[::-1] * steps_v
     if _same(plant.loads(t, *everywhere), (efforts, pushes)):
         return np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
-    by_q = [applied(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]
-    by_v = [applied(q, v + step) - (efforts - held) for step in np.diag(steps_v)]
+    by_q = [efforts_seen(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]
+    by_v = [efforts_seen(q, v + step) - (efforts - held) for step in np.diag(steps_v)]
     return np.array(by_q).T / steps, np.array(by_v).T / steps_v
 
 

@@ -191,7 +191,7 @@ def motions(s: Scaled) -> Answers:
 def series(s: Scaled) -> Answers:
     """Time derivatives of efforts and accelerations."""
     m, orders = s.m, 3
-    if m.nx or {"lever", "rod", "boom"} & {*m.body_names}:  # Python's functions; minutes of object arithmetic
+    if m.nx or s.built.system.name in ("lever", "rod", "cantilever"):  # Python's functions; minutes of object arithmetic
         return {}
     rng = np.random.default_rng(3)
     further = rng.normal(size=(orders - 2, m.nv)) * s.accelerations / s.units.time ** np.arange(1, orders - 1)[:, None]
@@ -352,7 +352,7 @@ def uncertain(s: Scaled) -> Answers:
 def sections(s: Scaled) -> Answers:
     """Sections of a rod: where they stand, how they are strained, what they transmit."""
     m, q = s.m, s.q
-    if "rod" not in m.body_names:
+    if s.built.system.name != "rod":
         return {}
     places = np.array([0.1, 0.4]) * s.units.length
     acting = {"u": s.u, "tau": np.zeros(m.nv)}

@@ -224,6 +224,17 @@ def test_check_block_accepts_them() -> None:
     tt.check_block(MaxwellJoint("soft"))
 
 
+@pytest.mark.parametrize("method", ["state_rates", "act"])
+def test_check_block_refuses_what_is_no_number_anywhere(method: str) -> None:
+    nothing = {
+        "state_rates": lambda self, motion: np.nan * motion.x,
+        "act": lambda self, motion: (np.zeros((0, 6)), np.nan * motion.q),
+    }
+    with pytest.raises(tt.ModelError, match=rf"lost\.{method}: got \[nan") as refusal:
+        tt.check_block(type("Lost", (StoringSpring,), {method: nothing[method]})("lost"))
+    assert refusal.value.code == "not-finite"
+
+
 class StoringSpring(tt.Interaction):
     """A spring of 20 N m/rad in series with a damper of 3 N m s/rad, which says what it stores."""
 

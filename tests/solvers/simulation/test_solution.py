@@ -153,6 +153,7 @@ def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyP
     assert run.t[-1] == pytest.approx(99 * 0.05)  # the last sample was not taken
     assert 1 < len(run.t) < 11
     assert len(run.events["past"]) > 0
+    assert run.statistics["steps"] >= 99  # one a sample at least: what is counted until then is told
 
 
 def test_the_first_moment_of_all_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
