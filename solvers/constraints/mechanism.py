@@ -271,7 +271,7 @@ class Engine(Protocol):
     Attributes
     ----------
     calls
-        Kernels by the names of the model's functions, for the way that `fast_path` describes; None where there is none.
+        Kernels by the names of the model's functions, as `titop.solvers.model.calls` asks for them; None where there is none.
     """
 
     @property
