@@ -122,7 +122,7 @@ class AccelerationEquations(Equations):
         point = self._point(y)
         model, values = point.model, [point.residual]
         if self.moving:
-            a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
+            a, A, _ = point.state_matrices
             values = [a, A[model.nv :, : model.nv] @ point.v]
         if model.is_constrained:
             rows = model.engine.dynamics.constraints(point.q, point.v)
