@@ -101,8 +101,8 @@ class Curve:
     def _turn(self, k: int) -> float:
         """Return what a whole turn is of an unknown; zero of those that do not turn."""
         model, entry = self._unknowns.guess.model, self._unknowns.entries[k]
-        plain = entry.kind == Kind.POSITION and model.has_plain_coordinates(entry.number)
-        turns = plain and model.assembly.coordinate_units[entry.number] == "rad"
+        plain = entry.kind == Kind.POSITION and model.mechanism.has_plain_coordinates(entry.number)
+        turns = plain and model.mechanism.assembly.coordinate_units[entry.number] == "rad"
         return 2 * np.pi / self._unknowns.scales[k] if turns else 0.0
 
     def begin(self) -> Station:

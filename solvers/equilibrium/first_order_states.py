@@ -86,7 +86,7 @@ def changing_state(point: LoadedState, sizes: StateScale, tolerance: float) -> t
     if not changing.any():
         return None
     k = int(np.argmax(changing))
-    return model.state_names[k], f"{rates[k]:.3g} {model.inputs.state_units[k]}/s"
+    return model.state_names[k], f"{rates[k]:.3g} {model.mechanism.inputs.state_units[k]}/s"
 
 
 def _resting_inverse(by_x: Array) -> Array:

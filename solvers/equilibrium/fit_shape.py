@@ -83,7 +83,7 @@ def fit_shape(
         expected, advice = "a model without closed loops and gears", "fit the tree, then close it by model.assemble"
         raise ModelError(Finding("constrained", "model", model.name, expected, advice))
     poses = _read_measured(model, measured)
-    arm = model.scale.length if radian is None else FieldReader("fit_shape").scalar("radian", radian)
+    arm = model.mechanism.scale.length if radian is None else FieldReader("fit_shape").scalar("radian", radian)
     if not 0 < arm < np.inf:
         raise ModelError(Finding("bad-radian", "radian", radian, "a length > 0", "give metres that count as a radian"))
     sought = list(range(model.nv)) if coordinates is None else read_entries(model, "coordinates", coordinates)
@@ -93,7 +93,7 @@ def fit_shape(
 def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
     from scipy.optimize import least_squares
 
-    sizes = model.scale.coordinates[sought]
+    sizes = model.mechanism.scale.coordinates[sought]
 
     def displacement(x: Array) -> Array:
         dq = np.zeros(model.nv)

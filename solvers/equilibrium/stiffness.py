@@ -139,7 +139,7 @@ def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
     chosen = [model.coordinate_names.index(name) for name in names]
     motions = np.eye(model.nv)[:, chosen]
     others = np.setdiff1d(np.arange(model.nv), chosen)
-    weighted = model.scale.weights[:, None] * model.closure_jacobian(point.q)
+    weighted = model.mechanism.scale.weights[:, None] * model.closure_jacobian(point.q)
     motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, chosen], rcond=None)[0]
     return motions
 

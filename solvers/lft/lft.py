@@ -16,8 +16,8 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, close_deltas, degrees, recentre, reduce_fraction
 from titop.solvers.lft.labels import channel_signals
 from titop.solvers.lft.lft_model import LFTModel
-from titop.solvers.lft.members import Members
-from titop.solvers.lft.moving import How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.members import Family
+from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
 from titop.solvers.lft.operating_points import Equilibria
 from titop.solvers.lft.refusals import (
     refuse_corners,
@@ -187,7 +187,7 @@ def lft(
     # not before: products with what is off the middle turn zeros into rounding
     small = recentre(small, [*(own.middle for own in uncertainty.all), 0.0])
     labels = Labels(tuple(signals[k] for k in states), system.inputs, system.outputs, at.model.name)
-    members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    members = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
     if system.frozen and not uncertainty.fits:
         refuse_inexact(_assembled(small, uncertainty.all, labels, members).check(2, corners=False), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
@@ -221,7 +221,7 @@ def _assembled(
     model: Fractional,
     uncertain: Sequence[Uncertain],
     labels: Labels,
-    members: Members,
+    members: Family,
     moving: tuple[MovingCoordinate, ...] = (),
 ) -> LFTModel:
     """Return a model whose last delta is 1/s with names and counted repetitions."""
