@@ -27,8 +27,9 @@ def refuse_pushing(model: Any, u: Array | None, t: Array | None = None) -> None:
     """
     if u is None:
         return
-    inputs, rows = model.inputs, np.atleast_2d(u)
-    one_sided = {loop.closure.name for loop in model.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    mechanism, rows = model.mechanism, np.atleast_2d(u)
+    inputs = mechanism.inputs
+    one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
     findings = []
     for k in [k for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)]:
         least, values = inputs.lower[k], rows[:, k]
