@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, SAME
 from titop.blocks.checking.block_findings import damping_findings, law_findings
 from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_complex_safe
-from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings
+from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings, undefined_findings
 from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
@@ -68,6 +68,7 @@ def _of_interaction(interaction: Interaction, seed: int) -> Iterator[Finding]:
     found = [finding for at in range(seed, seed + 3) for _, finding in interaction_findings(interaction, *counts, False, at)]
     yield from found
     if not found:
+        yield from undefined_findings(interaction, range(seed, seed + 3))
         for at in range(seed, seed + 3):
             yield from energy_findings(interaction, at)
             yield from twin_findings(interaction, at)

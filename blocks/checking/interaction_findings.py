@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,21 @@ def interaction_findings(
         where, expected = f"{name}.compiled_law", "a law that accepts complex motions"
         advice = "derivatives call it in Python, and use differences instead of complex steps (errors near 1e-10)"
         yield False, Finding("not-complex-safe", where, type(interaction).__name__, expected, advice)
+
+
+def undefined_findings(interaction: Interaction, seeds: Iterable[int]) -> Iterator[Finding]:
+    """Yield a finding for what acts, and for rates of states, if they are finite numbers at none of some random motions."""
+    functions: dict[str, Callable[[TargetMotion], Any]] = {
+        "act": lambda motion: np.concatenate([*map(np.ravel, interaction.act(motion))])
+    }
+    if interaction.state_names:
+        functions["state_rates"] = interaction.state_rates
+    motions = [random_motion(interaction, np.random.default_rng(seed)) for seed in seeds]
+    for name, function in functions.items():
+        values = [np.asarray(function(motion)) for motion in motions]
+        if not any(np.isfinite(value).all() for value in values):
+            advice = "check the parameters and the function"
+            yield Finding("not-finite", f"{interaction.name}.{name}", values[0].tolist(), "finite numbers, anywhere", advice)
 
 
 def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:

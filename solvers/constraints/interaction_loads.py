@@ -93,6 +93,13 @@ def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
     return {loop.closure.name: loop for loop in model.interactions if loop.closure.has_points}
 
 
+def touch_rows(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+    """Return what a contact says of everything that touches, as `ObservationsCore.touches` has it."""
+    contact: Any = loop.closure
+    touches = contact.touches(target_motion(model, loop, q, v, u))
+    return np.array([[touch.gap, *touch.force, *touch.slip] for touch in touches], float)
+
+
 def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
     """Return rotation (3x3) and position (3, m) of a loop's second port in its first."""
     motion = target_motion(model, loop, q, np.zeros(model.nv))

@@ -240,6 +240,9 @@ class ObservationsCore(Protocol):
     def actuation_matrix(self, q: Array) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu)."""
 
+    def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+        """Return gap (m), force (3, N) and slip (3, m/s) of all that touches in a contact (k, 7), driven by u."""
+
     def energy(self, q: Array, v: Array) -> tuple[Any, Any, Any]:
         """Return kinetic, gravity and elastic energy (J)."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, ROUNDING, STEADY
 from titop.solvers.mechanism.scale import StateScale, fastest_of
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 
 #: What rounding leaves of terms in the fastest rate and the fastest that turns, over what is left of terms that balance.
@@ -48,7 +49,7 @@ def sizes_of(point: LoadedState) -> StateScale:
     model = point.model
     inertia = np.diag(model.mass_matrix(point.q))
     length = _length(point)
-    coordinates = model.scale.coordinates_of(inertia, length)
+    coordinates = model.mechanism.scale.coordinates_of(inertia, length)
     energies = inertia * coordinates**2
     largest = float(energies.max(initial=0.0)) or 1.0
     fastest = fastest_of(point.v, coordinates)
@@ -59,9 +60,9 @@ def sizes_of(point: LoadedState) -> StateScale:
 def _length(point: LoadedState) -> float:
     """Return the system's length (m); without any, that which coordinates in metres are at, or go where springs hold them."""
     model = point.model
-    if length := model.scale.extent:
+    if length := model.mechanism.scale.extent:
         return length
-    lengths = np.array(model.assembly.coordinate_units) == "m"
+    lengths = np.array(model.mechanism.assembly.coordinate_units) == "m"
     if not lengths.any():
         return 1.0
     here = np.abs(model.difference(model.neutral(), point.q))[lengths].max()
@@ -79,10 +80,10 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
         return float(np.sqrt(falling))
     by_state, by_effort = acceleration_derivatives(point)
     stiff = float(np.abs(np.diag(by_state)).max(initial=0.0))
-    acting = model.engine.dynamics.tree_inverse(
-        point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.driving)
+    acting = model.mechanism.engine.dynamics.tree_inverse(
+        point.q, point.v, np.zeros(model.nv), model.mechanism.external_pushes(point.wrenches, point.driving)
     )
-    efforts = np.abs(point.tau + model.motor_efforts(point.driving)) + np.abs(acting)
+    efforts = np.abs(point.tau + model.mechanism.motor_efforts(point.driving)) + np.abs(acting)
     moving, pulled = (
         float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
     )
@@ -103,11 +104,11 @@ def motion_efforts(point: LoadedState) -> Array:
 
 def turning(model: Model, v: Array) -> Array:
     """Return rates (nv) without those of translations, which push nothing unless something turns."""
-    return np.where(np.array(model.assembly.coordinate_units) == "m", 0.0, v)
+    return np.where(np.array(model.mechanism.assembly.coordinate_units) == "m", 0.0, v)
 
 
 def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:
     """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
     nv = point.model.nv
-    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
+    _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     return A[nv:], B[nv:]

@@ -57,7 +57,7 @@ class InteractionSlopes(NamedTuple):
         """
         loop, model = changes.loop, tree.state.model
         ports = [changes.at_port(*tree.place(str(ref))) for ref in self.joined.ports]
-        entries = [model.assembly.place(name)[1] for name in self.joined.coordinates]
+        entries = [model.mechanism.assembly.place(name)[1] for name in self.joined.coordinates]
         chosen = np.eye(model.nv)[entries]
         moved = stack(
             *(port.displacement for port in ports), *(port.twist for port in ports), chosen @ changes.q, chosen @ changes.v,
@@ -72,8 +72,8 @@ class InteractionSlopes(NamedTuple):
 
 def driving_places(model: Model, joined: Joined) -> list[int]:
     """Return where the inputs and states of an interaction stand among the model's."""
-    where = dict(model.inputs.driving).get(joined.closure.name, slice(0))
-    places: list[int] = np.arange(model.inputs.count)[where].tolist()
+    where = dict(model.mechanism.inputs.driving).get(joined.closure.name, slice(0))
+    places: list[int] = np.arange(model.mechanism.inputs.count)[where].tolist()
     return places
 
 
@@ -91,8 +91,8 @@ def interaction(
     """
     model, q, v, _ = state
     closure, p = joined.closure, len(joined.ports)
-    changing = ChangedBlock(model.assembly, closure, _names(model, joined, uncertainty), uncertainty)
-    motion = target_motion(model, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
+    changing = ChangedBlock(model.mechanism.assembly, closure, _names(model, joined, uncertainty), uncertainty)
+    motion = target_motion(model.mechanism, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
     relative = np.zeros((6 * max(p - 1, 0), 6 * p))
     for k in range(1, p):
         rows = slice(6 * k - 6, 6 * k)
@@ -157,7 +157,7 @@ def _other_motions(
         moved = {path: value for path, value in there.items() if value != here[path]}
         q_there, v_there = state_at(model, q, v, moved)
         if (q_there != q).any() or (v_there != v).any():
-            yield own.name, target_motion(model, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
+            yield own.name, target_motion(model.mechanism, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
 
 
 class LoopConstraints:
@@ -181,22 +181,22 @@ class LoopConstraints:
         if point.v.any() or a.any():
             advice = "in systems with closures or gears, only points at rest are exact: trim it, or use tt.lpv"
             raise ModelError(Finding("moving-closure", "point", "rates or accelerations", "a point at rest", advice))
-        self.model, self.q, self.gears = model, point.q, model.gear_constraints
-        carried = model.carried(
-            point.q, point.v, a, model.external_pushes(point.wrenches, point.driving), point.driving, point.tau
+        self.model, self.q, self.gears = model, point.q, model.mechanism.gear_constraints
+        carried = model.mechanism.multipliers(
+            point.q, point.v, a, model.mechanism.external_pushes(point.wrenches, point.driving), point.driving, point.tau
         )
         self._loops: list[tuple[Joined, tuple[Array, Array], Array]] = []
         self.applied: list[Applied] = []
         row = 0
-        for joined in model.rigid_loops:
+        for joined in model.mechanism.rigid_loops:
             own = carried[row : row + len(joined.closure.constraint_names)]
             own = np.where(np.abs(own) > EXACT * max(np.abs(carried).max(initial=0.0), TINY), own, 0.0)
             row += len(own)
-            pose = relative_pose(model, joined, point.q)
+            pose = relative_pose(model.mechanism, joined, point.q)
             self._loops.append((joined, pose, own))
             for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
                 self.applied.append(Applied(str(ref), False, Polynomial.affine((jacobian.T @ own)[:, None])))
-        self._comparable = model.scale.comparable(model.closure_jacobian(point.q))
+        self._comparable = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
             if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:

@@ -225,7 +225,7 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)
-        if before.differs(after, changing.uncertainty.point.model.scale.length, EXACT):
+        if before.differs(after, changing.uncertainty.point.model.mechanism.scale.length, EXACT):
             names.append(name)
     return names
 

@@ -113,7 +113,7 @@ class Family(NamedTuple):
     def gains(self, values: Mapping[str, float]) -> list[str]:
         """Return the gains among values that are not one: of signals, not of the system."""
         model = self.point.model
-        of_system = {path for path in values if path in model.parameter_names or is_of_point(model, path)}
+        of_system = {path for path in values if path in model.mechanism.parameter_names or is_of_point(model, path)}
         return [path for path, value in values.items() if path not in of_system and value != 1.0]
 
     def linearized(self, values: Mapping[str, float]) -> StateSpace:

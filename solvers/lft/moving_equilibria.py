@@ -159,19 +159,19 @@ def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
     """Tell whether a name is that of a motor's input: an effort, which is no part of a linear model."""
     model = equilibria.point.model
     stem, end = split_end(path)
-    return end == "u" and bool(model.inputs.motors[:, model.input_names.index(stem)].any())
+    return end == "u" and bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
 
 
 def _refuse_strange(equilibria: Equilibria, path: str) -> None:
     """Refuse what moves if models are not rational in it."""
     model, (stem, end) = equilibria.point.model, split_end(path)
     if end == "u":
-        if model.input_names.index(stem) not in model.inputs.columns:
+        if model.input_names.index(stem) not in model.mechanism.inputs.columns:
             expected = "inputs that rest, of motors, or that are wrenches on ports"
             raise ModelError(Finding("moving-input", "equilibrium", path, expected, _ADVICE))
         return
-    block = model.assembly.blocks[parts_of(path)[0]]
-    is_plain = model.has_plain_coordinates(model.coordinate_names.index(stem))
+    block = model.mechanism.assembly.blocks[parts_of(path)[0]]
+    is_plain = model.mechanism.has_plain_coordinates(model.coordinate_names.index(stem))
     if not is_plain or (end == "v" and not is_elementary(block)):
         expected = "attitudes of free and spherical joints, and rates of all but plain joints, that rest"
         raise ModelError(Finding("moving-attitude", "equilibrium", path, expected, _ADVICE))

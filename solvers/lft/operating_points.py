@@ -30,7 +30,7 @@ _ALL_CORNERS, _TESTS = 5, 30
 
 def is_of_point(model: Model, name: Any) -> bool:
     """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
-    if not isinstance(name, str) or name in model.parameter_names:
+    if not isinstance(name, str) or name in model.mechanism.parameter_names:
         return False
     stem, end = split_end(name)
     return stem in (model.coordinate_names if end in ("q", "v") else model.input_names if end == "u" else ())
@@ -41,7 +41,7 @@ def value_at(point: OperatingPoint, path: str) -> float:
     model, (stem, end) = point.model, split_end(path)
     if end == "u":
         return 0.0 if point.u is None else float(point.u[model.input_names.index(stem)])
-    in_q, in_v = model.assembly.place(stem)
+    in_q, in_v = model.mechanism.assembly.place(stem)
     return float(point.q[in_q] if end == "q" else point.v[in_v])
 
 
@@ -56,7 +56,7 @@ def state_at(model: Model, q: Array, v: Array, values: Mapping[str, float]) -> t
     for path, value in values.items():
         stem, end = split_end(path)
         if is_of_point(model, path) and end != "u":
-            in_q, in_v = model.assembly.place(stem)
+            in_q, in_v = model.mechanism.assembly.place(stem)
             if end == "q":
                 q[in_q] = value
             else:
@@ -77,13 +77,13 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
             u[k] = value
 
     def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
-        whole = model.inputs.joined(u, point.x) if model.nx else u
-        pushes = model.external_pushes(point.wrenches, whole)
-        driven = 0.0 if u is None else model.inputs.motors @ u
-        return model.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
+        whole = model.mechanism.inputs.joined(u, point.x) if model.nx else u
+        pushes = model.mechanism.external_pushes(point.wrenches, whole)
+        driven = 0.0 if u is None else model.mechanism.inputs.motors @ u
+        return model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
 
     tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
-    if model.gear_constraints:
+    if model.mechanism.gear_constraints:
         before = point.model
         pushes = before.external_pushes(point.wrenches, point.driving)
         carried = before.carried(point.q, point.v, a, pushes, point.driving, point.tau)
@@ -160,7 +160,7 @@ class Equilibria:
         self._imposed = [path for path in uncertainty.paths() if path in self.paths]
         self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, inputs_of(point)])
         sizes = sizes_of(point)
-        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.inputs.units]
+        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
         self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
         n = len(uncertainty.all)
         self._refuse_other_nominal()

@@ -65,15 +65,15 @@ class SystemLoop:
         self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
         self.acting, applied = [], []
-        for joined in model.interactions:
+        for joined in model.mechanism.interactions:
             acting, loads = interaction(joined, state, point.driving, uncertainty)
             self.acting.append(acting)
             applied += loads
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
-        pushes = point.model.inputs.own_pushes(inputs_of(point))
+        pushes = point.model.mechanism.inputs.own_pushes(inputs_of(point))
         driven = {push.block.name: push.derivatives(point.q) for push in pushes}
         self.tree = Tree(state, applied, driven, uncertainty)
-        for joined in model.assembly.loops:
+        for joined in model.mechanism.assembly.loops:
             refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = LinearLoop(), model
         reduced = reduction(model, q, v, self.system_inputs.held, independent)
@@ -161,7 +161,7 @@ class SystemLoop:
 
     def _push(self, changes: Changes, driven: Signals) -> None:
         """Apply the inputs that are wrenches at ports."""
-        inputs, places = self.system_inputs, self.model.inputs
+        inputs, places = self.system_inputs, self.model.mechanism.inputs
         units = np.eye(6)
         for k, channel in enumerate(inputs.channels):
             if channel.kind == Kind.WRENCH:
@@ -174,8 +174,8 @@ class SystemLoop:
     def _own_efforts(self, driven: Signals) -> Signals:
         """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
-        matrix = model.inputs.motors.copy()
-        for block, at_q, at_v, columns in model.inputs.own:
+        matrix = model.mechanism.inputs.motors.copy()
+        for block, at_q, at_v, columns in model.mechanism.inputs.own:
             matrix[at_v, columns] = block.input_matrix(q[at_q])
         total = zeros(model.nv)
         for k, channel in enumerate(self.system_inputs.channels):
@@ -196,14 +196,14 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
     """Return the wrenches that act on ports at the point: loads, external ones and those of actuators."""
     model = point.model
     found = []
-    for load in model.assembly.loads:
+    for load in model.mechanism.assembly.loads:
         names = [f"{load.name}.{part}.{axis}" for part in ("force", "torque") for axis in "xyz"]
         wrench = uncertainty.vector(names, np.concatenate([load.force, load.torque]))
         found.append(Applied(str(load.target), load.frame == "world", wrench.column()))
     found += [
         Applied(port, False, Polynomial.affine(np.asarray(wrench)[:, None])) for port, wrench in (point.wrenches or {}).items()
     ]
-    inputs = model.inputs
+    inputs = model.mechanism.inputs
     nominal = inputs_of(point)
     for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
         level = uncertainty.vector([f"{model.input_names[k]}.u"], nominal[[k]])

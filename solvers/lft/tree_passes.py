@@ -67,9 +67,9 @@ class Tree:
         self, state: NominalState, applied: list[Applied], driven: Mapping[str, Array], uncertainty: Uncertainty
     ) -> None:
         self.state, self.uncertainty = state, uncertainty
-        assembly = state.model.assembly
+        assembly = state.model.mechanism.assembly
         reference = Passes(state.model, assembly)
-        self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.ports
+        self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.mechanism.ports
         self.constants = LinearLoop()
         self.one = self.constants.columns("u", 1)
         self._legs: dict[tuple[int, str | None], list[Leg]] = {}
@@ -102,7 +102,7 @@ class Tree:
             names = dict(enumerate(state.model.coordinate_names[node.v]))
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             uncertain = self.uncertainty.of_block(node.block.name)
-            changing = ChangedBlock(state.model.assembly, node.block, uncertain, self.uncertainty)
+            changing = ChangedBlock(state.model.mechanism.assembly, node.block, uncertain, self.uncertainty)
             self._legs[k, port] = legs_of(changing, port, *own, names)
         return self._legs[k, port]
 

@@ -24,6 +24,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import GAIN
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
@@ -121,7 +122,7 @@ class Uncertainty:
 
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.parameters()
-        self.common = common_parameters(point.model.assembly)
+        self.common = common_parameters(point.model.mechanism.assembly)
         self._quarters = set(map(self._today, (quarters,) if isinstance(quarters, str) else quarters))
         given = read_mapping("parameters", parameters)
         if not given:
@@ -186,7 +187,7 @@ class Uncertainty:
             As `Model.with_parameters`.
         """
         changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
-        return self.point.model.changed(changed)[0] if changed else self.point.model
+        return changed_model(self.point.model, changed) if changed else self.point.model
 
     def model_values(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return those of some values by path that are parameters of the model, and those that follow from them."""
@@ -275,19 +276,19 @@ class Uncertainty:
                 return 1.0, "1"
             if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
                 k = model.coordinate_names.index(stem)
-                unit = model.assembly.coordinate_units[k]
+                unit = model.mechanism.assembly.coordinate_units[k]
                 if end == _RATE:
                     return float(point.v[k]), f"{unit}/s"
-                if not model.has_plain_coordinates(k):
+                if not model.mechanism.has_plain_coordinates(k):
                     advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
                     raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
-                return float(point.q[model.assembly.place(stem)[0]]), unit
+                return float(point.q[model.mechanism.assembly.place(stem)[0]]), unit
             if end == _INPUT and stem in model.input_names:
                 k = model.input_names.index(stem)
-                if k not in model.inputs.columns:
+                if k not in model.mechanism.inputs.columns:
                     expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
                     raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
-                return 0.0 if point.u is None else float(point.u[k]), model.inputs.units[k]
+                return 0.0 if point.u is None else float(point.u[k]), model.mechanism.inputs.units[k]
         names = [*self.known, *self.common, *(f"{own}.{end}" for own in model.coordinate_names for end in (_ANGLE, _RATE))]
         expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))

@@ -209,11 +209,10 @@ def _touches(model: Resolved, q: Any, v: Any, u: Any, loops: list[Loop]) -> tupl
     mechanism = model.mechanism
     q, v, driving = mechanism._read_q(q), mechanism._read_v("v", v), dict(mechanism.inputs.driving)
     given = of_one_state(mechanism.inputs.whole(u))
-    motions = [target_motion(mechanism, loop, q, v, given[driving.get(loop.closure.name, [])]) for loop in loops]
-    touches = [touch for loop, motion in zip(loops, motions, strict=True) for touch in loop.closure.touches(motion)]
-    forces, slips = ([part[k] for part in touches] for k in (1, 3))
-    gaps = np.array([touch.gap for touch in touches], float)
-    return gaps, np.array(forces, float).reshape(-1, 3), np.array(slips, float).reshape(-1, 3)
+    observations = mechanism.engine.observations
+    rows = [observations.touches(loop, q, v, given[driving.get(loop.closure.name, [])]) for loop in loops]
+    gap, force, slip = np.split(np.vstack([np.zeros((0, 7)), *rows]), [1, 4], axis=1)
+    return gap[:, 0], force, slip
 
 
 def outputs(

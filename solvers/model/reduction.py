@@ -76,7 +76,7 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
     T, R = null_space(jacobian, derivatives, free, chosen)
     if T is None:
         raise _not_independent(model, independent, independent_columns(jacobian, free))
-    sizes = model.scale.coordinates
+    sizes = model.mechanism.scale.coordinates
     T, R = (sizes[:, None] * part / sizes[chosen] for part in (T, R))
     basis = np.block([[T, np.zeros_like(T)], [R, T]])
     return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
@@ -86,8 +86,8 @@ def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array]
     """Return the constraints' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv), comparable; None for a tree."""
     if not model.is_constrained:
         return None
-    return model.scale.comparable(model.closure_jacobian(q)), model.scale.comparable(
-        model.engine.derivatives.closure_rate(q, v)
+    return model.mechanism.scale.comparable(model.closure_jacobian(q)), model.mechanism.scale.comparable(
+        model.mechanism.engine.derivatives.closure_rate(q, v)
     )
 
 

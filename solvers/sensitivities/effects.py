@@ -141,14 +141,17 @@ class Movable:
 
     def __init__(self, model: SensitiveModel, places: Collection[Place]) -> None:
         self.places = frozenset(places)
-        self._ports, self._model = model.ports, model.of(with_movable(model.assembly, self.places))
+        self._ports, self._model = (
+            model.mechanism.ports,
+            model.mechanism.of(with_movable(model.mechanism.assembly, self.places)),
+        )
         names, configuration = self._model.coordinate_names, self._model.configuration_names
         self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
         self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)
         self._added = np.setdiff1d(range(self._model.nv), self._own)
         self._where: dict[Place, slice] = {}
         for place in self.places:
-            first = int(np.searchsorted(self._added, self._model.assembly.v_slices[place.joint].start))
+            first = int(np.searchsorted(self._added, self._model.mechanism.assembly.v_slices[place.joint].start))
             self._where[place] = slice(first, first + 6)
 
     def response(self, state: SensitivityState, multipliers: Array, shared: Array) -> Response:
@@ -156,19 +159,19 @@ class Movable:
         model = self._model
         q, (v, a, efforts) = model.neutral(), np.zeros((3, model.nv))
         q[self._own_q], v[self._own], a[self._own], efforts[self._own] = state.q, state.v, state.a, shared
-        pushes = model.external_pushes(
+        pushes = model.mechanism.external_pushes(
             {self._port(port): wrench for port, wrench in state.wrenches.items()},
             dict(zip(state.model.input_names, state.u, strict=True)),
         )
         nothing = np.zeros((0, model.nv))
         rows = np.zeros((4, 0, model.nv))
         if len(multipliers):
-            changes, rows = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
-            turning = model.engine.derivatives.closure_rate(q, efforts)
-            pushes = [*pushes, *closure_pushes(model, q, multipliers)]
+            changes, rows = model.mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
+            turning = model.mechanism.engine.derivatives.closure_rate(q, efforts)
+            pushes = [*pushes, *closure_pushes(model.mechanism, q, multipliers)]
         else:
-            changes, turning = model.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
-        held = model.engine.dynamics.tree_inverse(q, v, a, pushes)
+            changes, turning = model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
+        held = model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes)
         jacobian, by_q, by_v = (row[:, self._added] for row in rows[:3])
         return Response(
             efforts=changes[:, self._own][..., self._added],

@@ -121,21 +121,21 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
     if callable(tau):
         return FeedbackFunction(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
     values = _real("tau", read_state("tau", np.zeros(model.nv) if tau is None else tau, names, stacked=True))
-    return Constant(values) if values.ndim == 1 else _sampled(values, times, "tau")
+    return Constant(values) if values.ndim == 1 else _interpolate(values, times, "tau")
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
     """Return the inputs (nu); None for none."""
     if u is None:
         return Constant(None)
-    read = model.inputs.read
+    read = model.mechanism.inputs.read
     if callable(u):
-        only_motors = not (model.inputs.places or model.inputs.own or model.inputs.acting)
+        only_motors = not (model.mechanism.inputs.places or model.mechanism.inputs.own or model.mechanism.inputs.acting)
         return FeedbackFunction(u, lambda value: _real("u", read(value)), model.nu, only_motors)
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return FeedbackFunction(_each(u), lambda value: _real("u", read(value)), model.nu, False)
     if not isinstance(u, Mapping) and axes_of(u) == 2:
-        return _sampled(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
+        return _interpolate(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
     return Constant(_real("u", read(u)))
 
 
@@ -153,7 +153,7 @@ def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any
     return inputs
 
 
-def _sampled(values: Array, times: Array, name: str) -> Sampled:
+def _interpolate(values: Array, times: Array, name: str) -> Sampled:
     """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"
@@ -203,7 +203,9 @@ class Drive:
         self.answer: Callable[[float, Array, Array], Command] | None = None
         _check_functions(tau, wrenches, u)
         self._efforts = _read_efforts(model, times, tau)
-        read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
+        read_wrenches(
+            {port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.mechanism.ports
+        )
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.varying = {port: _read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
         self._inputs = _read_inputs(model, times, u)
@@ -239,7 +241,7 @@ class Drive:
     @property
     def _has_held_inputs(self) -> bool:
         """Whether inputs and wrenches stay as they are between commands; efforts of blocks' own inputs turn with the state."""
-        turns = self.is_driven and bool(self.model.inputs.own)
+        turns = self.is_driven and bool(self.model.mechanism.inputs.own)
         return isinstance(self._inputs, Constant) and not (self.varying or turns)
 
     def efforts(self, t: float, q: Array, v: Array) -> Array:
@@ -252,7 +254,7 @@ class Drive:
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self.model.nu:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
-        return self.model.inputs.joined(u, self.x) if self.model.nx else u
+        return self.model.mechanism.inputs.joined(u, self.x) if self.model.nx else u
 
     @property
     def held_inputs(self) -> Array | None:
@@ -277,7 +279,7 @@ class Drive:
         """
         if self.answer is not None:
             self.command = self.answer(t, q, v)
-        tau, u, inputs = self.efforts(t, q, v).copy(), self.inputs(t, q, v), self.model.inputs
+        tau, u, inputs = self.efforts(t, q, v).copy(), self.inputs(t, q, v), self.model.mechanism.inputs
         if not (all_finite(tau) and (u is None or all_finite(u))):
             self.check_acting()
         pushes: list[Push] = [PortPush(port, False, wrench.copy()) for port, wrench in self.wrenches(t, q, v).items()]

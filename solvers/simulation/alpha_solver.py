@@ -126,7 +126,7 @@ class AlphaSolver(Stepper):
             along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
             rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
             pairs = (first.first_order, last.first_order), (first.control, last.control)
-            others = [_between(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
+            others = [_interpolate(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
             return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *others])
 
         return lambda times: np.array([state(t) for t in times])
@@ -245,7 +245,7 @@ class AlphaSolver(Stepper):
         )
 
 
-def _between(first: Answer | FirstOrderStates, last: Answer | FirstOrderStates, h: float, s: float) -> Array:
+def _interpolate(first: Answer | FirstOrderStates, last: Answer | FirstOrderStates, h: float, s: float) -> Array:
     """Return states of the first order, or a controller's, within a step, the part s of it done: a cubic."""
     change = last.x - first.x
     bend = s * (1 - s) * ((1 - s) * (h * first.rate - change) - s * (h * last.rate - change))

@@ -108,7 +108,7 @@ class AlphaSystem:
 
         Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
         """
-        forces = compliant_forces(self.model, step.start.q, step.start.v_closed)
+        forces = compliant_forces(self.model.mechanism, step.start.q, step.start.v_closed)
         self.counts["jacobians"] += 1
         return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces, 0.5 * step.h)
 
@@ -133,17 +133,17 @@ class AlphaSystem:
         if len(order):
             now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, group]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
-        sizes, (reach, _) = self.model.scale.coordinates, self._reach
-        others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
+        sizes, (reach, _) = self.model.mechanism.scale.coordinates, self._reach
+        others = min(1.0, (reach / sizes).max()) if self.model.mechanism.is_tree else 1.0
         self._rounded = np.maximum(reach, others * sizes)
 
 
 def _coordinate_groups(model: Model) -> tuple[Array, Array, Array]:
     """Return the own coordinates of bodies, those of one body and unit side by side; where these begin, and which each is."""
-    units, groups = np.array(model.assembly.coordinate_units), []
-    for block in model.assembly.blocks_with_coordinates:
+    units, groups = np.array(model.mechanism.assembly.coordinate_units), []
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if not isinstance(block, Joint):
-            where = model.assembly.v_slices[block.name]
+            where = model.mechanism.assembly.v_slices[block.name]
             coordinates = np.arange(where.start, where.stop)
             groups += [coordinates[units[where] == unit] for unit in np.unique(units[where])]
     sizes = np.array([len(group) for group in groups], dtype=int)
@@ -356,8 +356,8 @@ def times_tangent(model: Model, dq: Array, matrix: Array) -> Array:
     if model.nq == model.nv:  # of plain coordinates alone
         return matrix
     result = matrix.copy()
-    for block in model.assembly.blocks_with_coordinates:
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if isinstance(block, Joint) and block.nq != block.nv:
-            where = model.assembly.v_slices[block.name]
+            where = model.mechanism.assembly.v_slices[block.name]
             result[:, where] = matrix[:, where] @ np.linalg.inv(block.difference_jacobian(dq[where]))
     return result

@@ -68,7 +68,7 @@ class CompiledStages:
     def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
         """Work on these arrays from now on: a `clock`, the state that is reached, and rows of stages."""
         if not self._precision[1]:
-            self._precision[1] = closed_within(self._plant.model, y[: self._plant.model.nq])
+            self._precision[1] = closed_within(self._plant.model.mechanism, y[: self._plant.model.nq])
         method, step = self._method, (states, rates, self._motions, *self._same)
         self._run, self._y, self._states, self._rates = clock, y, states, rates
         curve = method.curve if len(self._guards) and not (self._in_time or self._by_functions) else np.zeros((0, len(rates)))

@@ -57,12 +57,12 @@ class ImplicitDynamics:
     def residual(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Residual:
         """Return what is left of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
         efforts, pushes = self.plant.loads(t, q, v)
-        dynamics = self.model.engine.dynamics
+        dynamics = self.model.mechanism.engine.dynamics
         if not self.model.is_constrained:
             missing = dynamics.tree_inverse(q, v, a, pushes) - efforts
             return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
         needed, error, jacobian = dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-        weights = self.model.scale.weights
+        weights = self.model.mechanism.scale.weights
         jacobian = weights[:, None] * jacobian
         return Residual(needed - efforts - jacobian.T @ multipliers, weights * error, jacobian)
 
@@ -84,7 +84,9 @@ class ImplicitDynamics:
         """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
-        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.scale.weights * multipliers, forces)
+        stiffness, damping, _ = inverse_derivatives(
+            model.mechanism, q, v, a, pushes, model.mechanism.scale.weights * multipliers, forces
+        )
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
@@ -99,11 +101,11 @@ class ImplicitDynamics:
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
         once chosen, are kept while what is left of the last of them is at least half of what it was then.
         """
-        comparable = (jacobian * self.model.scale.coordinates)[:, ~self.plant.motion.mask]
+        comparable = (jacobian * self.model.mechanism.scale.coordinates)[:, ~self.plant.motion.mask]
         rank, chosen = self.plant.prepared.rank, self._chosen
         if chosen is not None and len(chosen) == rank and 2.0 * _least_left(comparable[chosen]) >= self._left:
             return chosen
-        rows = independent_rows(comparable, rank, self.model.gear_count)
+        rows = independent_rows(comparable, rank, self.model.mechanism.gear_count)
         self._chosen, self._left = (rows, _least_left(comparable[rows])) if len(rows) == rank else (None, 0.0)
         return rows
 
@@ -139,14 +141,14 @@ class FirstOrderStep:
     """
 
     def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
-        self._plant, self._half, self._places = plant, 0.5 * h, dict(plant.model.inputs.states)
+        self._plant, self._half, self._places = plant, 0.5 * h, dict(plant.model.mechanism.inputs.states)
         self._begun, self._guess = begin.x + self._half * begin.rate, begin.x + h * begin.rate
         self._inverse = np.eye(len(begin.x))
 
     def at(self, t: float, q: Array, v: Array) -> FirstOrderStates:
         """Return the states where the step ends in a state, which act from now on; not numbers where none are found."""
         plant, x = self._plant, np.empty(len(self._begun))
-        for loop, motion in stated_motions(plant.model, q, v, plant.inputs(t, q, v)):
+        for loop, motion in stated_motions(plant.model.mechanism, q, v, plant.inputs(t, q, v)):
             where = self._places[loop.closure.name]
             x[where] = self._of_interaction(loop.closure, motion, where)
         if np.isfinite(x).all():

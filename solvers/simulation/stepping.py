@@ -19,7 +19,7 @@ from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import EventValue, Watched, find_events
-from titop.solvers.simulation.explicit_steps import RungeKutta
+from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Chatter, Monitor, StiffnessWatch
 from titop.solvers.simulation.scipy_steps import ScipySteps
@@ -93,7 +93,8 @@ def _stepper(
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
         return AlphaSolver(plant, method, *span, y0, **tolerances)
-    return (RungeKutta if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
+    explicit = CompiledRungeKutta if plant.has_stages else RungeKutta
+    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
 
 
 class OutputStates:

@@ -69,7 +69,10 @@ def _groups() -> list[list[Unit]]:
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [
-        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.rates) if stage
+        stage
+        for kind in all_interactions()
+        for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.rates, kind.touches)
+        if stage
     ]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]

@@ -189,6 +189,11 @@ def rates_stage(interaction: Interaction) -> Stage | None:
     return None if redefines(interaction, "state_rates", built_in(type(interaction))) else kind.rates
 
 
+def touches_stage(interaction: Interaction) -> Stage | None:
+    """Return what reads a contact compiled, None if it says in Python what it does."""
+    return getattr(compiled_interaction(interaction), "touches", None)
+
+
 def has_own_numbers(interaction: Interaction) -> bool:
     """Tell whether all that an interaction does, and stores, follows from its `law_numbers` by stages of titop's own."""
     kind = compiled_interaction(interaction)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK, TOUCH_SIZE
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, six
 from titop.solvers.kernels.spatial.matrices import times, transposed
@@ -28,6 +28,7 @@ class InteractionStages(NamedTuple):
     stored: Stage | None
     gap: Stage | None = None
     rates: Stage | None = None
+    touches: Stage | None = None
 
 
 class CompiledInteraction:
@@ -51,6 +52,8 @@ class CompiledInteraction:
     write_rates : helper, optional
         ``write_rates(ports, coordinates, inputs, numbers, motion, rates)`` with the rates of the states in a row of `inputs`
         numbers, of which it writes the first; never complex.
+    write_touches : helper, optional
+        Likewise, what is read of everything that touches, in place of the loads; never complex.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class CompiledInteraction:
         write_slopes: Any = None,
         write_gap: Any = None,
         write_rates: Any = None,
+        write_touches: Any = None,
     ) -> None:
         def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
@@ -114,10 +118,16 @@ class CompiledInteraction:
             write_rates(ports, coordinates, inputs, row_at(numbers, count), told, row_at(rates, inputs))
             return OK
 
+        def touches(ports, coordinates, inputs, count, stages, numbers, motion, result):
+            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            write_touches(ports, coordinates, inputs, row_at(numbers, count), told, row_at(result, TOUCH_SIZE * count))
+            return OK
+
         self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
         self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
         self.gap = None if write_gap is None else Stage(f"{name}_gap", gap, INTERACTION_ARGUMENTS)
         self.rates = None if write_rates is None else Stage(f"{name}_rates", rates, INTERACTION_ARGUMENTS)
+        self.touches = None if write_touches is None else Stage(f"{name}_touches", touches, INTERACTION_ARGUMENTS)
         self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
 
 

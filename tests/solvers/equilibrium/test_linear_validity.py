@@ -126,7 +126,7 @@ def test_terms_count_without_their_signs() -> None:
     s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -0.5]), tt.Revolute("hinge", axis=[1, 0, 0]))
     m = s.resolve()
     point = tt.OperatingPoint(m, [np.pi / 2], tau=[10.0 * (1 - 1e-3)])
-    falling = 10.0 / m.size
+    falling = 10.0 / m.scale.length
     alone = 20.0 * (1 - 1e-3) + 20.0 + falling
     found = excess(point, point.residual, np.zeros(1))
     np.testing.assert_allclose(found, [[20e-3 / (1e-6 * alone)], [0.0]], rtol=1e-10)  # the residual cancels three digits
