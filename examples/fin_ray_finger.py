@@ -28,6 +28,14 @@ LENGTH, HEIGHT, WIDTH, LEVELS, RIB_HEIGHT = 0.03, 0.025, 0.001, 6, 0.01
 YOUNG, POISSON, DENSITY, VISCOSITY = 2e9, 0.35, 1040.0, 2e5
 #: Distance (m) of both feet, how far the slider moves to either side (m), and how long there and back takes (s).
 BASE, STROKE, PERIOD = 0.06, 0.006, 2.5
+#: What is grasped, a cylinder of foam: radius (m), mass (kg), height at the wall (of rods), and the gap on both sides (m).
+RADIUS, MASS, PLACE, GAP = 0.02, 0.03, 3.5, 2e-4
+#: How many points of the wall touch it; of each and of the jaw: stiffness (N/m), bristles (1/m), and so on.
+POINTS = 9
+FOAM: dict[str, Any] = {"stiffness": 1e3, "exponent": 1.0, "dissipation": 1.0, "friction": 0.8, "slip_velocity": 0.02}
+BRISTLES = 2e3
+#: When (s) the slider closes, and the table sinks, and by how much (m).
+CLOSING, SINKING, CLOSED, SUNK = (0.5, 3.0), (4.0, 6.0), 0.006, -0.02
 #: Free strains of all rods: 4 coordinates.
 STRAINS = {"bending_y": 1, "elongation": 0, "shear_z": 0}
 
@@ -66,6 +74,23 @@ def build(order: int = 1, redundant: bool = True) -> tt.System:
         s.connect(left.port("level"), rib, tt.Revolute(f"hinge{k}", axis=[0, 1, 0]))
         pin = tt.RigidClosure(f"pin{k}", kinds[0], axis=[0, 1, 0], redundant=redundant)
         s.close_loop(right.port("level"), rib.port("tip"), pin)
+    return s
+
+
+def build_grasp() -> tt.System:
+    """Return the finger with a cylinder between its right wall and a jaw that is parallel to this; it stands on a table."""
+    s, lean = build(redundant=False), np.arcsin(BASE / 2 / (LEVELS * LENGTH))
+    out, up = np.array([np.cos(lean), 0, np.sin(lean)]), np.array([-np.sin(lean), 0, np.cos(lean)])
+    centre = [BASE / 2, 0, 0] + PLACE * LENGTH * up + (WIDTH / 2 + GAP + RADIUS) * out
+    can, table = tt.RigidBody("can", MASS, inertia=MASS * RADIUS**2 / 2), tt.RigidBody("table", 0.1)
+    s.connect("world", can, tt.Planar("moves"), placement=tt.Pose(centre, [[1, 0, 0], [0, 0, -1], [0, 1, 0]]))
+    s.connect("world", table, tt.Prismatic("lift", axis=[0, 0, 1]), placement=tt.Pose(centre - [0, 0, RADIUS]))
+    s.world.add_port("jaw", position=centre + (RADIUS + GAP) * out)
+    laws = FOAM | {"tangential_stiffness": BRISTLES}
+    wall = tt.Contact("wall", WIDTH / 2, on=s[f"right{int(PLACE) + 1}"], shape=tt.Shape.cylinder(RADIUS), points=POINTS, **laws)
+    s.add_interaction(wall, can)
+    s.close_loop(s.world.port("jaw"), can, tt.Contact("jaw", RADIUS, normal=-out, **laws))
+    s.close_loop(table, can, tt.Contact("stand", RADIUS, **laws))
     return s
 
 
@@ -110,6 +135,23 @@ def simulate(model: tt.Model, duration: float, **options: Any) -> tt.Trajectory:
     start, times = held(model, 0.0), np.linspace(0.0, duration, round(50 * duration) + 1)
     given = {"method": tt.GeneralizedAlpha(0.5), "rtol": 1e-3, "atol": 1e-6, "max_step": PERIOD / 125} | options
     return tt.simulate(model, times, start.q, np.zeros(model.nv), prescribed={"slider": motion}, **given)
+
+
+def ramp(t: float, between: tuple[float, float], height: float) -> tuple[float, float, float]:
+    """Return what rises from zero to a height between two times (s), its rate and acceleration: a polynomial of degree 5."""
+    span = between[1] - between[0]
+    s = float(np.clip((t - between[0]) / span, 0.0, 1.0))
+    place, rate, bend = s**3 * (10 - 15 * s + 6 * s * s), 30 * (s * (1 - s)) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+    return height * place, height * rate / span, height * bend / span**2
+
+
+def grasp(model: tt.Model, times: Array, **options: Any) -> tt.Trajectory:
+    """Let the finger close on the cylinder, and the table sink; from the equilibrium in which it stands there."""
+    unknowns = [name for name in model.coordinate_names if name not in ("slider", "lift")]
+    start = tt.trim(model, [*unknowns, "slider.tau", "lift.tau"], q=model.configuration({"moves.y": -1e-4}))
+    moves = {"slider": lambda t: ramp(t, CLOSING, CLOSED), "lift": lambda t: ramp(t, SINKING, SUNK)}
+    given = {"method": tt.GeneralizedAlpha(0.5), "rtol": 1e-3, "atol": 1e-6} | options
+    return tt.simulate(model, times, start.q, np.zeros(model.nv), x0=start.x, prescribed=moves, **given)
 
 
 def lines(model: tt.Model, q: Array) -> list[Array]:

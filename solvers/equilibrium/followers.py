@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.equilibrium.root_search import of_one_size
-from titop.solvers.model.own_states import StateDerivatives
 
 #: Singular values of derivatives of rates, in parts of the largest, that count as zero.
 _DEPENDENT = 1e-10

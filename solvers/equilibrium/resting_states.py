@@ -14,11 +14,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.equilibrium.displacements import displaced, displacement_motions
 from titop.solvers.equilibrium.followers import resting_inverse
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import Sizes, sizes_of
-from titop.solvers.model.own_states import StateDerivatives
 
 _ITERATIONS = 50
 #: Where, in parts of a displacement, what states follow is asked: Gauss's two points.

@@ -8,7 +8,9 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import power_of, stored_rate
 from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.constraints.interaction_loads import stated_motions
 from titop.solvers.mechanism.conditioning import Conditioning, conditioning
 from titop.solvers.mechanism.fast_path import of_state
 from titop.solvers.model.resolved import Resolved
@@ -72,12 +74,15 @@ class EquationTerms(Resolved):
         """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
         return self.engine.observations.passive_efforts(q, v)
 
-    def dissipated_power(self, q: Any, v: Any) -> Any:
+    def dissipated_power(self, q: Any, v: Any, x: Any = None) -> Any:
         """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
 
         With the energy of `energy` the balance closes: its rate is the power of efforts, inputs, wrenches and loads less this
         power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy, as a current
-        of a `Fluid` may.
+        of a `Fluid` may, and bristles that spring back: no energy is stored in these, see `Contact`.
+
+        With states of the first order `x` (nx, or by name; zero by default), inputs zero, interactions that have some lose what
+        they take and do not store.
 
         Examples
         --------
@@ -92,7 +97,19 @@ class EquationTerms(Resolved):
         for block in self.assembly.blocks.values():
             if block.fluid is not None and block.fluid.current.any():
                 lost = lost - self._current_efforts(block, q)
-        return (lost * v).sum(axis=-1)
+        power = (lost * v).sum(axis=-1)
+        return power + self._lost_by_states(q, v, self.inputs.whole(None, x)) if self.nx else power
+
+    @rowwise
+    def _lost_by_states(self, q: Any, v: Any, u: Any) -> Any:
+        """Return the power that interactions with states take beside what rates change of their loads while these are zero."""
+        more: Any = 0.0
+        for loop, motion in stated_motions(self, self._read_q(q), self._read_v("v", v), u):
+            unbent = motion._replace(x=0.0 * motion.x)
+            still = unbent._replace(V=0.0 * motion.V, v=0.0 * motion.v)
+            counted = power_of(loop.closure.act(still), motion) - power_of(loop.closure.act(unbent), motion)
+            more = more - power_of(loop.closure.act(motion), motion) - stored_rate(loop.closure, motion) - counted
+        return more
 
     @rowwise
     def _current_efforts(self, block: Block, q: Any) -> Array:

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.interactions.interaction import rate_derivatives
 from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.model.resolved import Resolved
-
-
-class StateDerivatives(NamedTuple):
-    """Derivatives of the rates dx/dt (nx) of the states of the first order.
-
-    By coordinates (nx, nv; along their tangents), by their rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
-    """
-
-    by_q: Array
-    by_v: Array
-    by_u: Array
-    by_x: Array
 
 
 class OwnStates(Resolved):
@@ -62,9 +47,7 @@ class OwnStates(Resolved):
 
     @rowwise
     def _state_rates(self, q: Any, v: Any, u: Any) -> Array:
-        q, v = self._read_q(q), self._read_v("v", v)
-        rates = [np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in stated_motions(self, q, v, u))]
-        return np.concatenate(rates)
+        return self.engine.states.rates(self._read_q(q), self._read_v("v", v), u)
 
     def state_rates_derivatives(self, q: Any, v: Any, x: Any = None, u: Any = None) -> StateDerivatives:
         """Return the derivatives of `state_rates`, exact to rounding where the functions of blocks accept complex numbers.
@@ -78,15 +61,7 @@ class OwnStates(Resolved):
 
     @rowwise
     def _state_rates_derivatives(self, q: Any, v: Any, u: Any) -> StateDerivatives:
-        q, v = self._read_q(q), self._read_v("v", v)
-        by_state, by_w = np.zeros((self.nx, 2 * self.nv)), np.zeros((self.nx, self.inputs.count))
-        places, driving = dict(self.inputs.states), dict(self.inputs.driving)
-        for loop, motion in stated_motions(self, q, v, u):
-            found, count = rate_derivatives(loop.closure, motion), len(motion.u) + len(motion.x)
-            rows = places[loop.closure.name]
-            by_state[rows] = found[:, :-count] @ target_derivatives(self, loop, q, v, motion)
-            by_w[rows, driving[loop.closure.name]] = found[:, -count:]
-        return StateDerivatives(*np.split(by_state, 2, axis=1), *np.split(by_w, [self.nu], axis=1))
+        return self.engine.states.slopes(self._read_q(q), self._read_v("v", v), u)[0]
 
     def state_efforts(self, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
         """Return the derivatives (nv, nx; N m or N a unit of each) of the efforts along the coordinates by the states.
@@ -99,8 +74,4 @@ class OwnStates(Resolved):
 
     @rowwise
     def _state_efforts(self, q: Any, v: Any, u: Any) -> Array:
-        q, v = self._read_q(q), self._read_v("v", v)
-        efforts, places = np.zeros((self.nv, self.nx)), dict(self.inputs.states)
-        for loop, motion in stated_motions(self, q, v, u):
-            efforts[:, places[loop.closure.name]] = efforts_by_states(self, loop, q, motion)
-        return efforts
+        return self.engine.states.slopes(self._read_q(q), self._read_v("v", v), u)[1]

@@ -8,7 +8,7 @@
 - `calls`: all kernels by the names of a model's functions, for its fast path: `closed_kernels`, `hybrid`, `directions`,
   `port_calls`, `efforts`, `energies`; `acted_on`: wrenches and inputs, call by call; `stacked_calls`: those of stacked states;
 - `reading_tables`, `reading`, `readings`: sensors, reactions, motions of ports;
-- `dynamics`, `derivatives`, `series`, `observations`: the engine's cores, for arguments that were read;
+- `dynamics`, `derivatives`, `states`, `series`, `observations`: the engine's cores, for arguments that were read;
 - `prepared`: the dynamics for integrators;
 - `engine`: all of these, and models with other parameters;
 - `compile_ahead`: compiling everything at once.

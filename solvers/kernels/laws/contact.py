@@ -11,13 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.interactions.shape import PLANE, ROUNDED, WALL
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.interface.layout import MOTION_SIZE
+from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, move_along
 from titop.solvers.kernels.laws.interaction_kinds import SECOND, position_of, put_wrenches, rates_of
 from titop.solvers.kernels.spatial.algebra import matrix_of
 from titop.solvers.kernels.spatial.matrices import times
 from titop.solvers.kernels.spatial.rotations import cross3, dot3
 from titop.solvers.kernels.tree.stops import impact_energy, impact_push
-from titop.solvers.native.kernel import helper
+from titop.solvers.native.kernel import helper, shared
 
 #: Where the law's numbers stand behind the shape's, and what follows them.
 STIFFNESS, EXPONENT, DISSIPATION, FRICTION, SLIP, ROLLING, TURNS, BRISTLES, TOUCHING = range(5, 14)
@@ -123,7 +124,7 @@ def bristle_rate(numbers, r, rate, spin, radius, bristle):
     n = a, b, c
     _, slip = _slip(numbers, apart, n, rate, spin)
     bending, _, away = _bent(numbers, n, slip, bristle)
-    touches, straightening = apart < radius, numbers[0, SLIP] * numbers[0, BRISTLES] / numbers[0, FRICTION]
+    touches, straightening = apart.real < radius, numbers[0, SLIP] * numbers[0, BRISTLES] / numbers[0, FRICTION]
     x = bending[0] - straightening * away[0] if touches else -straightening * bristle[0]
     y = bending[1] - straightening * away[1] if touches else -straightening * bristle[1]
     z = bending[2] - straightening * away[2] if touches else -straightening * bristle[2]
@@ -150,6 +151,48 @@ def touch(numbers, r, rate, spin, radius, bristle):
     torque = cross3(lever, force)
     brake = -numbers[0, ROLLING] * push * radius / np.sqrt(radius * radius * dot3(spin, spin) + limit)
     return gap, force, (torque[0] + brake * spin[0], torque[1] + brake * spin[1], torque[2] + brake * spin[2])
+
+
+#: The derivatives at a sphere: of force and torque on it (3 each) and of its bristle's rate (3), by its place, the rate of
+#: that, the relative angular velocity and the bristle (3 each).
+BENT, BY_BRISTLE, SPHERE_SLOPES = 6, 9, 108
+
+
+@helper
+def write_bending(numbers, r, rate, spin, radius, bristle, t):
+    """Write the derivatives (9 x 12, above) at a sphere that has a bristle, by complex steps."""
+    for c in range(12):
+        at, by, turn, own = _stepped(r, c), _stepped(rate, c - 3), _stepped(spin, c - 6), _stepped(bristle, c - BY_BRISTLE)
+        _, f, torque = touch(numbers, at, by, turn, radius, own)
+        b = bristle_rate(numbers, at, by, turn, radius, own)
+        for k in range(3):
+            t[0, 12 * k + c] = f[k].imag / STEP
+            t[0, 12 * (3 + k) + c] = torque[k].imag / STEP
+            t[0, 12 * (BENT + k) + c] = b[k].imag / STEP
+
+
+@helper
+def _stepped(x, c):
+    h, no = 1j * STEP, 0.0j
+    return x[0] + (h if c == 0 else no), x[1] + (h if c == 1 else no), x[2] + (h if c == 2 else no)
+
+
+@helper
+def bends_by(t, row, column, x):
+    """Return what a change x (3) of the three in a `column` of the derivatives at a sphere changes of the three in a `row`."""
+    return (
+        t[0, 12 * row + column] * x[0] + t[0, 12 * row + column + 1] * x[1] + t[0, 12 * row + column + 2] * x[2],
+        t[0, 12 * row + column + 12] * x[0] + t[0, 12 * row + column + 13] * x[1] + t[0, 12 * row + column + 14] * x[2],
+        t[0, 12 * row + column + 24] * x[0] + t[0, 12 * row + column + 25] * x[1] + t[0, 12 * row + column + 26] * x[2],
+    )
+
+
+@helper
+def put_by_bristle(t, k, width, slopes):
+    """Write what the bristle of sphere k changes of its rate, from the derivatives there, into rows of all bristles' rates."""
+    for i in range(3):
+        for j in range(3):
+            slopes[0, (3 * k + i) * width + 3 * k + j] = t[0, 12 * (BENT + i) + BY_BRISTLE + j]
 
 
 @helper
@@ -234,4 +277,69 @@ def contact_rates(ports, coordinates, inputs, numbers, motion, rates):
         rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
 
 
-CONTACT = CompiledInteraction("contact", contact_loads, contact_energy, write_gap=contact_gap, write_rates=contact_rates)
+@shared
+def contact_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
+    """What bristles change of how they bend."""
+    turn, r, (rate, w), t = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion), np.empty((1, SPHERE_SLOPES))
+    spin = times(turn, w)
+    for j in range(inputs * inputs):
+        slopes[0, j] = 0.0
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
+        write_bending(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), t)
+        put_by_bristle(t, k, inputs, slopes)
+
+
+@shared
+def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
+    """What the motion changes of how all bristles bend, and each of these of the loads."""
+    turn, r, (rate, w), t = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion), np.empty((1, SPHERE_SLOPES))
+    spin, width, moved = times(turn, w), 18, np.empty((1, 2 * MOTION_SIZE), np.complex128)
+    for j in range(2 * MOTION_SIZE):
+        moved[0, j] = motion[0, j]
+    loads = np.empty((1, 12))
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        arm = _arm(turn, numbers, o)
+        place, moving = _moved(r, rate, spin, arm)
+        write_bending(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), t)
+        for c in range(width):
+            move_along(motion, moved, 2, c, 1.0)
+            _put_bending(numbers, o, moved, t, 3 * k * width + c, width, slopes)
+            move_along(motion, moved, 2, c, 0.0)
+        for c in range(3):
+            at = BY_BRISTLE + c
+            f, torque = (t[0, at], t[0, 12 + at], t[0, 24 + at]), (t[0, 36 + at], t[0, 48 + at], t[0, 60 + at])
+            lever = cross3(arm, f)
+            put_wrenches(motion, r, f, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]), loads)
+            for j in range(12):
+                slopes[0, inputs * width + 12 * (3 * k + c) + j] = loads[0, j]
+
+
+@helper
+def _put_bending(numbers, o, moved, t, to, width, slopes):
+    """Write the column of what an imaginary step of the motion changes of how a bristle bends."""
+    turn, (rate, w) = matrix_of(moved, 0, SECOND), rates_of(moved)
+    spin = times(turn, w)
+    place, moving = _moved(position_of(moved), rate, spin, _arm(turn, numbers, o))
+    a, b, c = bends_by(t, BENT, 0, _part(place)), bends_by(t, BENT, 3, _part(moving)), bends_by(t, BENT, 6, _part(spin))
+    for k in range(3):
+        slopes[0, to + k * width] = a[k] + b[k] + c[k]
+
+
+@helper
+def _part(x):
+    return x[0].imag / STEP, x[1].imag / STEP, x[2].imag / STEP
+
+
+CONTACT = CompiledInteraction(
+    "contact",
+    contact_loads,
+    contact_energy,
+    None,
+    contact_gap,
+    contact_rates,
+    contact_rates_driven,
+    contact_rates_slopes,
+)
