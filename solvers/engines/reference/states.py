@@ -12,7 +12,7 @@ from titop.solvers.constraints.mechanism import NamedMechanism, StateDerivatives
 
 #: Newton's iterations, and after how many of them derivatives are found anew.
 _ITERATIONS, _RENEWED = 30, 3
-#: Changes below this part of the states are none.
+#: Changes below this part of the largest state are none.
 _ROUNDED = 1e-12
 
 
@@ -56,6 +56,6 @@ def _followed(interaction: Interaction, motion: TargetMotion, begun: Array, x: A
             inverse = np.linalg.inv(np.eye(len(x)) - half * rates_by_driving(interaction, at)[:, m:])
         change = inverse @ (x - begun - half * read_rates(interaction, at))
         x = x - change
-        if (np.abs(change) <= _ROUNDED * np.maximum(np.abs(x), np.abs(begun))).all():
+        if np.abs(change).max() <= _ROUNDED * np.abs([x, begun]).max():
             return x, inverse
     return np.full(len(x), np.nan), inverse

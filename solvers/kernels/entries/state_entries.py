@@ -43,7 +43,7 @@ from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 
 #: Newton's iterations, and after how many of them derivatives are found anew.
 ITERATIONS, RENEWED = 30, 3
-#: Changes below this part of the states are none.
+#: Changes below this part of the largest state are none.
 ROUNDED = 1e-12
 
 
@@ -172,15 +172,16 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
             invert_small(matrix, solved)
         if status != OK:
             return status
-        small = True
+        largest, size = 0.0, 0.0
         for i in range(count):
             change[0, i] = 0.0
             for j in range(count):
                 change[0, i] += solved[i, j] * (x[first + j] - begun[first + j] - half * rates[0, j])
         for i in range(count):
             x[first + i] -= change[0, i]
-            small = small and abs(change[0, i]) <= ROUNDED * max(abs(x[first + i]), abs(begun[first + i]))
-        if small:
+            largest = max(largest, abs(change[0, i]))
+            size = max(size, max(abs(x[first + i]), abs(begun[first + i])))
+        if largest <= ROUNDED * size:
             for i in range(count):
                 for j in range(count):
                     inverse[first + i, first + j] = solved[i, j]
