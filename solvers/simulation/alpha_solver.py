@@ -86,7 +86,7 @@ class AlphaSolver:
         a, _ = self.plant.dynamics(t, q, v)
         own = stated_at(self.plant, t, q, v)
         self.node = self.before = self._earlier = Node(t, q, v, v, a, a, 0.0, None, control, own)
-        self._derivatives, self._holds_for = None, 0.0
+        self._derivatives, self._holds_for, self._rounds = None, 0.0, False
         self._look()
         self._set_out()
         self.h = min(self.longest, self.span)
@@ -136,7 +136,10 @@ class AlphaSolver:
         """Take the closed state that belongs to the one that is reached."""
         q, v = self.plant.split(self.t, closed.y)
         self.node = self.node._replace(q=q, v_closed=v)
-        self._look()
+        if self._rounds:
+            self._begin_anew(self.t, self.y)
+        else:
+            self._look()
 
     def dense_output(self) -> Callable[[Array], Array]:
         """Return rows ``[q, v]`` as a function of times (m) in the last step: a cubic in the tangent space, and its rate."""
@@ -230,6 +233,7 @@ class AlphaSolver:
             self.h, grow = h * min(factor, _SAFETY), False
             self.counts["rejected"] += 1
         self._earlier, self.before, self.node = self.before, self.node, step.node()
+        self._rounds = step.rounds
         if step.has_renewed:
             self._holds_for = 0.0
         self.counts["steps"] += 1

@@ -24,6 +24,8 @@ from titop.solvers.simulation.trial_states import went_too_far
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
 _ITERATIONS = 15
+#: Rounding of closures, in the system's size and radians.
+_ROUNDED_LOOPS = 4 * np.finfo(float).eps
 #: Derivatives are found anew where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
@@ -88,6 +90,7 @@ class Step:
         if node.control is not None and isinstance(solver.plant.loop, ContinuousLoop):
             self.controller = TrapezoidalStep(solver.plant.loop, solver.plant, node.control.x, node.control.rate, h)
             solver.plant.answer = self.answer
+        self.noise = 0.0
         self.guess()
 
     def answer(self, t: float, q: Array, v: Array) -> Command:
@@ -152,13 +155,15 @@ class Step:
             residual = self.residual()
             if iteration == 0 or (renew and left > _WORTH_DERIVATIVES):
                 residual = self.linearise(residual, renew)
+                rounding = self._rounding()
+                self.noise = max(np.abs(to_q * rounding).max(), np.abs(to_v * rounding).max())
             change = self.correction(residual)
             if not np.isfinite(change).all():
                 return False
             self.place(self.w + change)
             size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
             rate = size / before
-            if size <= _NEWTON or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
+            if size <= max(_NEWTON, self.noise) or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
                 return True
             left = np.log(size / _NEWTON) / -np.log(min(rate, 0.99)) if iteration else 0.0
             if left > (_ITERATIONS if renew else _WORTH_DERIVATIVES) and iteration > renew:
@@ -200,6 +205,20 @@ class Step:
         whole[count:, :count] = opening[:, free]
         lu, pivots, _ = dgetrf(whole, overwrite_a=1)  # a singular matrix gives a correction that is not finite
         return lu, pivots
+
+    def _rounding(self) -> Array:
+        """Return by what Newton's corrections of w round: loops close up to rounding, which short steps amplify."""
+        free, count = self.solver.free, np.count_nonzero(self.solver.free)
+        openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
+        solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
+        change = np.zeros(len(free))
+        change[free] = np.abs(solution[:count]).sum(axis=1)
+        return _ROUNDED_LOOPS * change / (self.h**2 * self.numbers.beta)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it is so short that its accelerations are rounding."""
+        return self.noise > _NEWTON
 
     def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is made."""

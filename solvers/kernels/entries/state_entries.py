@@ -208,7 +208,7 @@ def invert_small(matrix, inverse):
             matrix[c, j] *= factor
             inverse[c, j] *= factor
         for i in range(n):
-            if i != c:
+            if i != c and matrix[i, c] != 0.0:
                 factor = matrix[i, c]
                 for j in range(n):
                     matrix[i, j] -= factor * matrix[c, j]

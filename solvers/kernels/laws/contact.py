@@ -172,6 +172,15 @@ def write_bending(numbers, r, rate, spin, radius, bristle, t):
 
 
 @helper
+def write_straightening(numbers, r, rate, spin, radius, bristle, k, inputs, slopes):
+    """Write what the bristle of sphere k changes of its rate, by complex steps, into the rows of all bristles' rates."""
+    for c in range(3):
+        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle, c))
+        for i in range(3):
+            slopes[0, (3 * k + i) * inputs + 3 * k + c] = b[i].imag / STEP
+
+
+@helper
 def _stepped(x, c):
     h, no = 1j * STEP, 0.0j
     return x[0] + (h if c == 0 else no), x[1] + (h if c == 1 else no), x[2] + (h if c == 2 else no)
@@ -185,14 +194,6 @@ def bends_by(t, row, column, x):
         t[0, 12 * row + column + 12] * x[0] + t[0, 12 * row + column + 13] * x[1] + t[0, 12 * row + column + 14] * x[2],
         t[0, 12 * row + column + 24] * x[0] + t[0, 12 * row + column + 25] * x[1] + t[0, 12 * row + column + 26] * x[2],
     )
-
-
-@helper
-def put_by_bristle(t, k, width, slopes):
-    """Write what the bristle of sphere k changes of its rate, from the derivatives there, into rows of all bristles' rates."""
-    for i in range(3):
-        for j in range(3):
-            slopes[0, (3 * k + i) * width + 3 * k + j] = t[0, 12 * (BENT + i) + BY_BRISTLE + j]
 
 
 @helper
@@ -277,18 +278,18 @@ def contact_rates(ports, coordinates, inputs, numbers, motion, rates):
         rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
 
 
-@shared
+@helper
 def contact_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
     """What bristles change of how they bend."""
-    turn, r, (rate, w), t = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion), np.empty((1, SPHERE_SLOPES))
+    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
     spin = times(turn, w)
     for j in range(inputs * inputs):
         slopes[0, j] = 0.0
     for k in range(np.int64(numbers[0, TOUCHING])):
         o = TOUCHING + 1 + _SPHERE * k
         place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
-        write_bending(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), t)
-        put_by_bristle(t, k, inputs, slopes)
+        bristle = bristle_of(inputs, numbers, k)
+        write_straightening(numbers, place, moving, spin, numbers[0, o + 3], bristle, k, inputs, slopes)
 
 
 @shared

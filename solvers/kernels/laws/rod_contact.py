@@ -27,9 +27,9 @@ from titop.solvers.kernels.laws.contact import (
     bristle_rate,
     gap_and_rate,
     pressed_energy,
-    put_by_bristle,
     touch,
     write_bending,
+    write_straightening,
 )
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
 from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
@@ -341,14 +341,14 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
 @shared
 def rod_contact_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
     """What bristles change of how they bend."""
-    kept, (back, r, speed), t = np.empty((1, _size(numbers))), shape_of(motion), np.empty((1, SPHERE_SLOPES))
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
     _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
     clear(slopes, 0, inputs * inputs)
     for k in range(_counts(numbers)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
-        write_bending(numbers, place, rate, spin, _radius(numbers, k), bristle_of(inputs, numbers, k), t)
-        put_by_bristle(t, k, inputs, slopes)
+        bristle = bristle_of(inputs, numbers, k)
+        write_straightening(numbers, place, rate, spin, _radius(numbers, k), bristle, k, inputs, slopes)
 
 
 @shared

@@ -23,9 +23,9 @@ from titop.solvers.kernels.laws.contact import (
     bristle_rate,
     gap_and_rate,
     pressed_energy,
-    put_by_bristle,
     touch,
     write_bending,
+    write_straightening,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
 from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
@@ -268,7 +268,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
 
 def _rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    shared, t, result = np.empty((1, 3 * n + 12 + count)), np.empty((1, SPHERE_SLOPES)), row_at(slopes, inputs * inputs)
+    shared, result = np.empty((1, 3 * n + 12 + count)), row_at(slopes, inputs * inputs)
     points, (back, r, speed), still = np.int64(own[0, TOUCHING]), shape_of(told), (0.0, 0.0, 0.0)
     found = np.empty((1, (_COLUMNS + 3 * n) * points))
     status = _run(n, stages, COLUMNS, own, told, found, found, shared)
@@ -280,8 +280,7 @@ def _rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, sl
         p = place_at(found, o)
         rate = times(back, _velocity(V, p, place_at(found, o + 3)))
         place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
-        write_bending(own, place, rate, still, _radius(own, k), bristle_of(inputs, own, k), t)
-        put_by_bristle(t, k, inputs, result)
+        write_straightening(own, place, rate, still, _radius(own, k), bristle_of(inputs, own, k), k, inputs, result)
     return status
 
 

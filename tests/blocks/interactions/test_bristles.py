@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_bristles_have_no_energy() -> None:
     """Along a closed path through depth and slip, on which no bristle gives in, friction and push do work."""
     m, corners = sliding(), np.array([[0.0, -1e-3], [1e-4, -1e-3], [1e-4, -3e-3], [0.0, -3e-3], [0.0, -1e-3]])
     work = 0.0
-    for begin, end in zip(corners[:-1], corners[1:], strict=True):
+    for begin, end in pairwise(corners):
         for part in (0.5 - 0.5 / np.sqrt(3), 0.5 + 0.5 / np.sqrt(3)):  # Gauss's two points
             q = begin + part * (end - begin)
             work -= 0.5 * m.inverse_dynamics(q, [0, 0], [0, 0], x=[q[0], 0, 0]) @ (end - begin)
