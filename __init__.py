@@ -7,4 +7,6 @@ Blocks (`titop.blocks`) are connected into a graph (`titop.graph`) that is resol
 import lazy_loader
 
 __version__ = "0.1.0"
+#: Where functions stand that lower layers call by name (`titop.blocks.basics.above`).
+ABOVE = {"resolve": "titop.solvers.resolve", "nonlinear_system": "titop.solvers.linear.nlsys"}
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

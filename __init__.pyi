@@ -73,8 +73,8 @@ from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
 from .solvers.arguments.percent import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
-from .solvers.control.controller import Controller as Controller
-from .solvers.control.scheduled_controller import ScheduledController as ScheduledController
+from .solvers.control.controllers import Controller as Controller
+from .solvers.control.controllers import ScheduledController as ScheduledController
 from .solvers.equilibrium.continuation import trim_along as trim_along
 from .solvers.equilibrium.equilibrium_path import EquilibriumPath as EquilibriumPath
 from .solvers.equilibrium.equilibrium_path import equilibrium_path as equilibrium_path
@@ -83,18 +83,21 @@ from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint
 from .solvers.equilibrium.trim import trim as trim
 from .solvers.lft.arcs import lft_arcs as lft_arcs
-from .solvers.lft.fractions.delta_blocks import DeltaBlock as DeltaBlock
+from .solvers.lft.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.lft.lft import lft as lft
-from .solvers.lft.model.lft_model import LFTModel as LFTModel
-from .solvers.lft.uncertainty.moving import MovingCoordinate as MovingCoordinate
+from .solvers.lft.lft_model import LFTModel as LFTModel
+from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
 from .solvers.linear.block_system import block_system as block_system
-from .solvers.linear.channels import invert_channels as invert_channels
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
-from .solvers.model.contacts import Contacts as Contacts
+from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.model.model import Model as Model
+from .solvers.model.readings import Contacts as Contacts
+from .solvers.monte_carlo import Samples as Samples
+from .solvers.monte_carlo import monte_carlo as monte_carlo
+from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.mu import MuBounds as MuBounds
@@ -103,16 +106,13 @@ from .solvers.robust.robust_stability import RobustStability as RobustStability
 from .solvers.robust.robust_stability import robust_stability as robust_stability
 from .solvers.robust.worst_case_gain import WorstCaseGain as WorstCaseGain
 from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
-from .solvers.sampling.monte_carlo import monte_carlo as monte_carlo
-from .solvers.sampling.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal
 from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
-from .solvers.simulation.interruption import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.simulate import simulate as simulate
+from .solvers.simulation.solution import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
-from .solvers.simulation.trajectory_series import trajectory_series as trajectory_series
 
 __version__: str

@@ -166,7 +166,7 @@ def grasp(model: tt.Model, times: Array, **options: Any) -> tt.Trajectory:
 
 def lines(model: tt.Model, q: Array) -> list[Array]:
     """Return the axis of every rod (11 x 3, m)."""
-    rods = {name: block.length for name, block in model.assembly.blocks.items() if isinstance(block, tt.Rod)}
+    rods = {name: block.length for name, block in model.mechanism.assembly.blocks.items() if isinstance(block, tt.Rod)}
     return [model.section_poses(name, np.linspace(0.0, length, 11), q)[1] for name, length in rods.items()]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.network.include import Included, include
@@ -96,9 +97,8 @@ class System(Network):
         ModelError
             With everything that is wrong with the system.
         """
-        from titop.solvers.resolve import resolve  # the one arrow against the layers, so that users can write s.resolve()
-
-        return resolve(self, engine)
+        model: Model = above("resolve")(self, engine)
+        return model
 
     def save(self, path: str | Path) -> None:
         """Write the system to a model file (TOML), whole or not at all; `titop.load` reads it.

@@ -17,6 +17,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, ModelWarning
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.text import constraint_count
 from titop.graph.load import load
@@ -146,7 +147,7 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
         found, expected = f"{arguments.duration / arguments.step:.3g} output times", f"at most {_MOST_OUTPUTS:.0e}"
         raise ModelError(Finding("bad-times", "--step", found, expected, "take a longer step: integrators choose their own"))
     times = np.arange(0.0, arguments.duration, arguments.step)
-    times = np.append(times[times < arguments.duration * (1 - 1e-12)], arguments.duration)
+    times = np.append(times[times < arguments.duration * (1 - EXACT)], arguments.duration)
     trajectory = simulate(model, times, q0, v0, u=dict(arguments.input), method=arguments.method)
     for name, value in zip(model.configuration_names, trajectory.q[-1], strict=True):
         print(f"{name} = {value:.9g}")

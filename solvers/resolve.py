@@ -8,6 +8,7 @@ from titop.graph.checking.system_check import checked
 from titop.graph.network.assembly import assemble
 from titop.graph.network.network import Network
 from titop.solvers.constraints.mechanism import Engine
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 
 
@@ -16,10 +17,10 @@ def resolve(system: Network, engine: str = "compiled") -> Model:
     with collection_paused():
         make_engine = _engine(engine)
         warn(checked(system), stacklevel=4)
-        model = Model(assemble(system), make_engine)
-        findings = model.check_inertia()
-    warn([*findings, *model.closure_findings()], stacklevel=4)
-    return model
+        mechanism = Mechanism(assemble(system), make_engine)
+        findings = mechanism.check_inertia()
+    warn([*findings, *mechanism.closure_findings()], stacklevel=4)
+    return Model(mechanism)
 
 
 def _engine(name: str) -> type[Engine]:

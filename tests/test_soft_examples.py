@@ -121,7 +121,7 @@ def helicoid(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], 
 
 def shorter_by(model: Any, q: Any) -> Any:
     """Return what the helicoids' tendons, as they measure themselves, are shorter by than at rest (9)."""
-    tendons = [loop.closure for loop in model.interactions]
+    tendons = [loop.closure for loop in model.mechanism.interactions]
     return np.array([np.subtract(*tendon.measure(np.array([0 * q, q])[:, : tendon.path.size])) for tendon in tendons])
 
 
@@ -132,7 +132,7 @@ def test_soft_helicoid(helicoid: tuple[dict[str, Any], Any]) -> None:
     assert work > 0.1
     assert abs(left) < example["TOLERANCE"] * work
     assert example["volume_change"](motion) < 1e-10
-    assert model.assembly.blocks["upper"].mass == pytest.approx(960 * 3 * 0.003 * 0.012 * 0.1, rel=1e-12)
+    assert model.mechanism.assembly.blocks["upper"].mass == pytest.approx(960 * 3 * 0.003 * 0.012 * 0.1, rel=1e-12)
 
     # tendons that hang loose would have to push at first, and then never
     assert motion.u.min() >= 0.0
@@ -181,7 +181,7 @@ def test_law_of_the_helicoids(helicoid: tuple[dict[str, Any], Any]) -> None:
 
     onto, turn = np.vstack([model.actuation_rows(q), np.eye(12)[1::4]]), np.zeros((12, 12))
     wanted = 0.3 + example["DAMPING"] * (0.02 - onto[:9] @ v) + example["PROPORTIONAL"] * 1e-3
-    for row, loop in enumerate(model.interactions):
+    for row, loop in enumerate(model.mechanism.interactions):
         n = loop.closure.path.size
         turn[row, :n] = -loop.closure.path.hessian(q[:n]) @ v[:n]
     back = np.linalg.inv(onto)
@@ -215,7 +215,7 @@ def test_soft_gripper_on_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert abs(left) < 1e-6 * work  # steps of relative tolerance 1e-6
     for k, name in enumerate(example["FINGERS"]):
         own = slice(rod.stop + 2 * k, rod.stop + 2 * k + 2)
-        assert np.abs(model.assembly.blocks[name].volume_ratios(run.q[::40, own]) - 1.0).max() < 1e-10
+        assert np.abs(model.mechanism.assembly.blocks[name].volume_ratios(run.q[::40, own]) - 1.0).max() < 1e-10
 
     # the robot alone would take other torques: it does not carry half a kilogram as far out as it reaches
     robot, start = example["tt"].load(example["ROBOT"]).resolve(), run.q[0]
@@ -231,7 +231,7 @@ def test_ur10e() -> None:
     flange = position + rotation @ [0.0, 0.117, 0.0]
     a2, a3, d1, d4, d5, d6 = -0.613, -0.571, 0.181, 0.174, 0.120, 0.117
     np.testing.assert_allclose(np.abs(flange), [-a2 - a3, d4 + d6, d1 - d5], atol=1e-9)
-    assert sum(model.assembly.blocks[name].mass for name in model.body_names) == pytest.approx(33.104, rel=1e-12)
+    assert sum(model.mechanism.assembly.blocks[name].mass for name in model.body_names) == pytest.approx(33.104, rel=1e-12)
 
 
 def frame_of_the_finger(example: dict[str, Any], count: int, place: float) -> tuple[float, Any]:

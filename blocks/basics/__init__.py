@@ -1,5 +1,6 @@
 """What all blocks stand on: messages, what users type, spatial algebra, derivatives. Nothing here knows what a block is.
 
+- `tolerances`: the one table of small numbers;
 - `errors`: findings, errors and warnings; `wording`: the words of strangers in them;
 - `user_input`: reading what users type into numbers; `user_functions`: their functions and switches; `sampling`: functions
   along rods;

@@ -11,14 +11,14 @@ import numpy as np
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part
+from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_ERROR, SAME
 
 #: Differences and right complex steps agree to this part.
-_TRUST = 1e-5
-COMPLEX_STEP = 1e-30
+_TRUST = 10 * DIFFERENCE_ERROR
 #: Real steps over the coordinates' scales.
 REAL_STEP = 1e-2
 #: Shorter ones may be lost where nothing changes.
-_DOUBTFUL = 1e-8 * REAL_STEP
+_DOUBTFUL = SAME * REAL_STEP
 
 
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COARSE, EPS, EXACT, FEW_ROUNDINGS
 
 #: Offsets in steps, with their weights in the estimates of sixth and of fourth order.
 _STENCIL = ((1, 3 / 4, 2 / 3), (2, -3 / 20, -1 / 12), (3, 1 / 60, 0.0))
@@ -19,9 +20,9 @@ _STENCIL = ((1, 3 / 4, 2 / 3), (2, -3 / 20, -1 / 12), (3, 1 / 60, 0.0))
 _AWAY = 4
 #: Disagreement over what the function changes: of the best step (1 % of the radius of a circle), and where a step is accepted,
 #: settled, or much too long.
-_BEST, _ACCEPTED, _SETTLED, _BENT = 5e-11, 1e-8, 1e-14, 1e-2
+_BEST, _ACCEPTED, _SETTLED, _BENT = EPS ** (2 / 3), EPS**0.5, 4 * FEW_ROUNDINGS, COARSE
 #: Rounding over what the function changes, above which longer steps are tried.
-_ROUNDED = 1e-12
+_ROUNDED = EXACT
 #: Disagreement, or change of the function, over the rounding of its values: less is noise.
 _NOISE = 1e3
 #: Where, in first steps, a function is looked at before it is taken for constant.
@@ -146,5 +147,5 @@ def _estimate(pairs: Sequence[tuple[Array, Array]], step: float) -> _Estimate:
     values = np.array([value for pair in pairs for value in pair])
     spread = np.abs(values - values[0]).max(initial=0.0)
     error = np.abs(sixth - fourth).max(initial=0.0)
-    rounding = np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    rounding = EPS * np.abs(values).max(initial=0.0)
     return _Estimate(np.asarray(sixth / step), float(error) if np.isfinite(error) else np.inf, float(spread), float(rounding))

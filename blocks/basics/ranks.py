@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 
 #: Values down to this part of a threshold count if they are followed by a wide gap.
 _NEAR = 1e-2
-_EPS = float(np.finfo(float).eps)
 
 
 def decided_rank(sizes: Array, least: float, wide: float = 1e3) -> int:
@@ -36,6 +36,6 @@ def decided_rank(sizes: Array, least: float, wide: float = 1e3) -> int:
     above, near = (int((sizes > least * part).sum()) for part in (1.0, _NEAR))
     if above == near:
         return above
-    ladder = np.maximum(np.append(sizes, 0.0), _EPS * sizes[0])
+    ladder = np.maximum(np.append(sizes, 0.0), EPS * sizes[0])
     gaps = ladder[above:near] / ladder[above + 1 : near + 1]
     return above + int(gaps.argmax()) + 1 if gaps.max() >= wide else above

@@ -16,9 +16,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-
-#: How far a rotation matrix may be from orthogonal: entries typed with seven digits pass.
-ORTHOGONALITY = 1e-6
+from titop.blocks.basics.tolerances import EPS, EXACT, SAME, TYPED
 
 #: Numbers beyond this are typing errors, and products of a few of them leave double precision; the sun has 6e46 kg m^2.
 LARGEST = 1e60
@@ -27,7 +25,7 @@ LARGEST = 1e60
 _FEW = 16
 
 #: A quaternion this close to unit is left as it is, bit by bit.
-_UNIT = 1e-15
+_UNIT = 4 * EPS
 
 
 def check_suffix(path: Any, known: Collection[str]) -> None:
@@ -205,7 +203,7 @@ class FieldReader:
         if not np.isfinite(matrix).all():
             return matrix
         error = np.abs(matrix.T @ matrix - np.eye(3)).max()
-        if error > ORTHOGONALITY:
+        if error > TYPED:
             self.report("not-orthogonal", field, value, f"an orthogonal matrix (R^T R - 1 is {error:.1e})", "orthonormalise it")
         elif np.linalg.det(matrix) < 0:
             self.report("left-handed", field, value, "determinant +1, not -1", "swap or negate one axis")
@@ -228,7 +226,7 @@ class FieldReader:
         if not asymmetry.any():
             return matrix
         size = np.abs(matrix)
-        if (asymmetry > 1e-9 * size + 1e-12 * size.max(initial=0.0)).any():  # False where it is not a number
+        if (asymmetry > SAME * size + EXACT * size.max(initial=0.0)).any():  # False where it is not a number
             self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
         return matrix / 2 + matrix.T / 2
 
@@ -238,6 +236,6 @@ class FieldReader:
             value = value.as_quat()
         quaternion = self.array(field, value, (4,), "give (x, y, z, w), scalar last, or a scipy Rotation")
         norm = float(np.linalg.norm(quaternion))
-        if np.isfinite(norm) and abs(norm - 1) > ORTHOGONALITY:
+        if np.isfinite(norm) and abs(norm - 1) > TYPED:
             self.report("not-unit", field, value, f"a unit quaternion (norm is {norm:.9g})", "divide it by its norm")
         return quaternion / norm if norm > 0 and abs(norm - 1) > _UNIT else quaternion

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, SAME, TINY
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_bases import is_sparse
 
@@ -83,7 +84,7 @@ def _read_sparse(reader: FieldReader, field: str, value: Any, size: int) -> Any:
             return matrix
         asymmetry, magnitude = abs(matrix - matrix.T), abs(matrix)
         largest = magnitude.max() if magnitude.nnz else 0.0
-        if (asymmetry - 1e-9 * magnitude).max() > 1e-12 * largest:
+        if (asymmetry - SAME * magnitude).max() > EXACT * largest:
             reader.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
         return (matrix + matrix.T).tocsc() / 2 if asymmetry.nnz else matrix
     return sparse.csc_array((size, size))
@@ -99,7 +100,7 @@ def read_nodes(reader: FieldReader, field: str, value: Any, nodes: Array, freedo
     members = [int(number) for number in numbers]
     around: Array = nodes[members] - nodes[members].mean(axis=0)
     spread = np.append(np.linalg.svd(around, compute_uv=False), 0.0)
-    if freedoms == 3 and (len(members) < 3 or spread[1] < 1e-9 * max(spread[0], 1e-300)):
+    if freedoms == 3 and (len(members) < 3 or spread[1] < SAME * max(spread[0], TINY)):
         expected = "three or more nodes that do not lie on a line"
         reader.report("too-few-nodes", field, value, expected, "nodes without rotations need others to turn a port")
     return members

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.tolerances import RANK, SINGULAR
 from titop.blocks.bodies.modal_bases import is_sparse
 from titop.blocks.bodies.second_order import CYCLIC
 
 #: What holds rotations that no stiffness holds, as of a straight beam about itself, relative to the stiffness of others.
-_HOLD = 1e-10
-#: Directions of a scaled inertia with less than this have none.
-_NO_INERTIA = 1e-13
+_HOLD = RANK
 
 
 def element_moments(mass: Any, stiffness: Any, rigid: Array, modes: Array, freedoms: int) -> tuple[Array, Array]:
@@ -102,7 +101,7 @@ def _identical(mass: Any, rigid: Array, modes: Array, axis: Array, turned: Array
     gram = fields.T @ momenta
     scale = np.sqrt(np.abs(np.diag(gram)))
     scale[scale == 0] = 1.0
-    inverse = np.linalg.pinv(gram / np.outer(scale, scale), rcond=_NO_INERTIA, hermitian=True) / np.outer(scale, scale)
+    inverse = np.linalg.pinv(gram / np.outer(scale, scale), rcond=SINGULAR, hermitian=True) / np.outer(scale, scale)
     return turned + fields @ (inverse @ (wanted - found))
 
 

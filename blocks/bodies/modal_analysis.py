@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-
-#: How far the modal mass of mass-normalised coordinates may be from 1: what eigenvectors leave.
-_NORMALISED = 1e-6
+from titop.blocks.basics.tolerances import TYPED
 
 #: The six motions at a port, in their order.
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -60,7 +58,7 @@ def coordinate_units(shapes: Iterable[Array], mass: Array) -> tuple[str, ...]:
         if len(own) == 1 and column[own[0]] == 1.0:
             units.append("m" if own[0] % 6 < 3 else "rad")
         else:
-            units.append("m sqrt(kg)" if abs(mass[k, k] - 1.0) < _NORMALISED else "1")
+            units.append("m sqrt(kg)" if abs(mass[k, k] - 1.0) < TYPED else "1")
     return tuple(units)
 
 

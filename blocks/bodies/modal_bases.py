@@ -12,16 +12,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, NEAR_AXIS, TYPED
 
-#: Modes of less than this part of the largest squared period have no mass.
-_MASSLESS = 1e-14
-#: A pivot of less than this part of its diagonal entry is what rounding leaves of nothing.
-_SINGULAR = 1e-14
 #: How far a squared period must exceed another to be larger, in parts; and to how much of it it is first looked for.
-_LARGER = 1e-5
-_ROUGH = 1e-6
-#: Entries that differ by less of them are as large as each other, but for rounding.
-_AS_LARGE = 1e-6
+_LARGER = 10 * NEAR_AXIS
+_ROUGH = NEAR_AXIS
 #: Vectors of an iteration: so many a mode, and so many more. With few of them it begins anew more often.
 _ROOM = 3, 40
 #: From so many modes on, one in so many degrees of freedom, a dense matrix holds little more than they do.
@@ -109,7 +104,7 @@ def _factored_sparse(stiffness: Any) -> Callable[[Array], Array]:
         raise np.linalg.LinAlgError from error
     order = np.argsort(factor.perm_c)
     along_diagonal = np.array_equal(factor.perm_r, factor.perm_c)
-    if not along_diagonal or not (factor.U.diagonal() > _SINGULAR * np.abs(stiffness.diagonal()[order])).all():
+    if not along_diagonal or not (factor.U.diagonal() > CANCELLED * np.abs(stiffness.diagonal()[order])).all():
         raise np.linalg.LinAlgError
     return lambda loads: np.asarray(factor.solve(loads))
 
@@ -138,7 +133,7 @@ def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array],
     else:
         both = (matrix.toarray() if is_sparse(matrix) else matrix for matrix in (mass, stiffness))
         inverse_squares, shapes = linalg.eigh(*both, subset_by_index=(n - modes, n - 1))
-    if len(inverse_squares) < modes or not inverse_squares[0] > _MASSLESS * inverse_squares[-1]:
+    if len(inverse_squares) < modes or not inverse_squares[0] > CANCELLED * inverse_squares[-1]:
         raise np.linalg.LinAlgError
     return _told_apart(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
 
@@ -148,7 +143,7 @@ def _told_apart(modes: Array) -> Array:
     if not modes.size:
         return modes
     sizes = np.abs(modes)
-    first = (sizes >= (1 - _AS_LARGE) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
+    first = (sizes >= (1 - TYPED) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
     return modes * np.sign(modes[first, np.arange(modes.shape[1])])
 
 
@@ -161,7 +156,7 @@ def _largest(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Arr
     values, vectors = _lanczos(lambda x: mass @ x, stiffness, modes, solve)
     while True:
         pulled = mass @ vectors
-        kept = values > _MASSLESS * values[-1]
+        kept = values > CANCELLED * values[-1]
 
         def rest(x: Array, pulled: Array = pulled[:, kept], values: Array = values[kept]) -> Array:
             return np.asarray(mass @ x - pulled @ ((pulled.T @ x) / values))

@@ -6,15 +6,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import pose_suspicions
+from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME
 from titop.blocks.bodies.modal_analysis import excess_participation, lowest_eigenvalue
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.rigid_body import check_inertia
 from titop.blocks.bodies.second_order_inertia import gram_at
-
-#: What is left of inertias that printed moments leave, or lumped masses with inertia, scaled.
-_MOMENTS = 1e-4
-#: Rounding of matrices of tens of modes, relative to their largest eigenvalue (or to the rigid inertia).
-_ROUNDING = 1e-9
 
 
 def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
@@ -36,7 +32,7 @@ def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
             expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
             largest = f"numbers up to {max(np.abs(array).max() for array in numbers):.3g}"
             errors.append(Finding("out-of-range", f"{body.name}.participation", largest, expected, advice))
-        elif excess > _ROUNDING:
+        elif excess > SAME:
             value = f"modes whose effective mass exceeds the rigid body's by {100 * excess:.2g} % along {directions}"
             expected = "a residual mass D_P - L^T M^-1 L without negative eigenvalue"
             advice = "the rigid data are the whole body's; participation is that of mass-normalised modes at P, linear first"
@@ -54,7 +50,7 @@ def _matrix_findings(body: ModalBody) -> list[Finding]:
     errors = []
     mass, stiffness, _ = body.matrices
     for field, matrix in (("mass", mass), ("stiffness", stiffness)):
-        if np.isfinite(matrix).all() and not lowest_eigenvalue(matrix) > (1e-14 if field == "mass" else -_ROUNDING):
+        if np.isfinite(matrix).all() and not lowest_eigenvalue(matrix) > (CANCELLED if field == "mass" else -SAME):
             code, expected = (
                 ("bad-modal-mass", "a positive definite matrix")
                 if field == "mass"
@@ -80,7 +76,7 @@ def _moment_findings(body: ModalBody) -> list[Finding]:
         largest = f"numbers up to {max(np.abs(array).max() for array in given):.3g}"
         return [Finding("out-of-range", f"{body.name}.displacement_moments", largest, expected, advice)]
     lowest = lowest_eigenvalue(gram)
-    if not lowest < -_MOMENTS:
+    if not lowest < -CLOSE:
         return []
     value = f"a deformed body's inertia with the eigenvalue {lowest:.3g}, of one scaled to a diagonal of ones"
     expected = "moments of the modes whose modal mass and participation are given"
@@ -93,7 +89,7 @@ def _damping_findings(body: ModalBody) -> list[Finding]:
     if (body.damping_ratios < 0).any():
         return [Finding("negative-damping", where, body.damping_ratios.tolist(), "ratios >= 0", advice)]
     damping = body.modal_damping
-    if damping is not None and np.isfinite(damping).all() and lowest_eigenvalue(damping) < -_ROUNDING:
+    if damping is not None and np.isfinite(damping).all() and lowest_eigenvalue(damping) < -SAME:
         value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"
         return [Finding("negative-damping", f"{body.name}.modal_damping", value, expected, advice)]
     return []

@@ -21,6 +21,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.tolerances import BALANCED, COARSE
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.element_matrices import (
     entries_of,
@@ -36,10 +37,8 @@ from titop.blocks.bodies.second_order import LOADS
 
 METHODS = ("craig-bampton", "attachment")
 
-#: How far the rigid-body vectors may be from causing no elastic force, relative to the stiffness.
-_RIGID = 1e-8
 #: Rotary inertia of nodes that is more than this part of the body's makes its second order wrong by as much.
-_ROTARY = 2e-2
+_ROTARY = 2 * COARSE
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def reduce_finite_elements(
     origin = nodes[held].mean(axis=0)
     rigid = rigid_motion(nodes - origin, freedoms)
     forces, scale = K @ rigid, abs(K) @ abs(rigid)
-    if (abs(forces) > _RIGID * scale.max()).any():
+    if (abs(forces) > BALANCED * scale.max()).any():
         advice = "give the matrices of the free body, degrees of freedom node by node, in the axes of the positions"
         value = f"elastic forces of {abs(forces).max():.3g} under rigid motion"
         reader.report("not-free", "stiffness", value, "a stiffness that rigid motion does not strain", advice)

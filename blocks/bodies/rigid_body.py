@@ -12,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replaced, rigid_inertia
+from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_body import ImmersedBody
@@ -22,10 +23,6 @@ from titop.blocks.contract.overrides import overrides
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
-
-#: How far, in parts of the largest, a principal moment may be above the sum of the others: that of a thin disc is the sum, and
-#: inertias are typed with a few digits, products of inertia of an unbalance of 1e-3 beside them.
-_TYPED = 1e-6
 _OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
 
 
@@ -266,10 +263,10 @@ def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: 
     """Tell whether a body can have an inertia of these entries, without computing its principal moments.
 
     Half the trace less the inertia is the integral of ``r r^T`` over the mass. That none of its principal values is negative
-    says all: principal moments are sums of two of them. Pivots tell, after 1e-10 of the trace is added for rounding; that
+    says all: principal moments are sums of two of them. Pivots tell, after a part of the trace is added for rounding; that
     changes the principal moments by less than the rounding that `check_inertia` allows.
     """
-    half = (0.5 + 1e-10) * (xx + yy + zz)
+    half = (0.5 + 0.1 * SAME) * (xx + yy + zz)
     return is_positive(half - xx, half - yy, half - zz, -xy, -xz, -yz) or not (xx or yy or zz or xy or xz or yz)
 
 
@@ -294,7 +291,7 @@ def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding
         return
     moments = np.linalg.eigvalsh(inertia)
     largest = np.abs(moments).max()
-    tolerance = 1e-9 * largest + 1e-15 * abs(moved)
+    tolerance = SAME * largest + 4 * EPS * abs(moved)
     if moments[0] < -tolerance:
         errors.append(
             Finding(
@@ -305,6 +302,6 @@ def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding
                 "check signs and that it is about the centre of mass",
             )
         )
-    elif (excess := moments[2] - moments[0] - moments[1]) > max(_TYPED * largest, tolerance):
+    elif (excess := moments[2] - moments[0] - moments[1]) > max(TYPED * largest, tolerance):
         expected = f"no principal moment above the sum of the others (by {excess:.1e})"
         warnings.append(Finding("triangle-inequality", where, moments, expected, "check units and products of inertia"))

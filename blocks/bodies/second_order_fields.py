@@ -9,11 +9,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.second_order import LOADS
-
-#: Rounding that a finite-element program prints, of the largest entry.
-_PRINTED = 1e-6
 
 _NEEDED = ("acceleration", "spin")
 
@@ -67,7 +65,7 @@ def _read_stiffness(reader: FieldReader, stiffness: Mapping[str, Any], n: int, p
 
 
 def _check_symmetric(reader: FieldReader, field: str, array: Array, transposed: Array) -> None:
-    if np.isfinite(array).all() and np.abs(array - transposed).max(initial=0.0) > _PRINTED * np.abs(array).max(initial=0.0):
+    if np.isfinite(array).all() and np.abs(array - transposed).max(initial=0.0) > TYPED * np.abs(array).max(initial=0.0):
         reader.report(
             "not-symmetric", field, "matrices that differ from their transposes", "symmetric matrices", "check the order"
         )

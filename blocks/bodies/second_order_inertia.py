@@ -18,10 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
 from titop.blocks.bodies.second_order import SecondOrder, inertia_of, momentum, turning
-
-#: Directions in which a scaled inertia is less than this have none.
-_NO_INERTIA = 1e-12
 
 
 def deformed_inertia(body: SecondOrder, undeformed: Array, inverse: Array, q: Array) -> Array:
@@ -101,5 +99,5 @@ def rigid_inverse(rigid: Array) -> Array:
         if not np.isfinite(scaled).all():
             return np.full((6, 6), np.nan)
         values, vectors = np.linalg.eigh(np.real(scaled))
-        kept = vectors[:, values > _NO_INERTIA]
+        kept = vectors[:, values > SINGULAR]
         return kept @ np.linalg.inv(kept.T @ scaled @ kept) @ kept.T / scale[:, None] / scale

@@ -11,19 +11,18 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, SAME
 from titop.blocks.checking.block_findings import damping_findings, law_findings
 from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_complex_safe
-from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings
+from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings, undefined_findings
 from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import Interaction, random_motion
 
-#: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
-_TOLERANCE = 1e-6
 #: Of the sizes that entries naturally have: what second differences leave where there should be nothing, and third ones, which
 #: leave up to 5e-6 of spherical joints.
-_NOTHING, _NOTHING_OF_THIRD = 1e-8, 1e-4
+_NOTHING, _NOTHING_OF_THIRD = EPS**0.5, CLOSE
 
 
 def check_block(block: Block, seed: int = 0) -> None:
@@ -69,6 +68,7 @@ def _of_interaction(interaction: Interaction, seed: int) -> Iterator[Finding]:
     found = [finding for at in range(seed, seed + 3) for _, finding in interaction_findings(interaction, *counts, False, at)]
     yield from found
     if not found:
+        yield from undefined_findings(interaction, range(seed, seed + 3))
         for at in range(seed, seed + 3):
             yield from energy_findings(interaction, at)
             yield from twin_findings(interaction, at)
@@ -102,7 +102,7 @@ def disagreements(block: Block, seed: int = 0, slopes: bool = False) -> Iterator
         given, derived = (comparison.values(each) for each in (block, plain))
         largest = np.abs(derived).max(initial=0.0)
         error = np.abs(given - derived).max(initial=0.0)
-        if not error <= _TOLERANCE * largest + comparison.nothing * comparison.size:
+        if not error <= DIFFERENCE_ERROR * largest + comparison.nothing * comparison.size:
             found = f"a difference of {error / (largest or comparison.size or 1.0):.2g} of what it should be"
             advice = _advice(block, comparison.method)
             yield Finding("inconsistent-block", f"{block.name}.{comparison.name}", found, comparison.expected, advice)
@@ -138,7 +138,7 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     for name, (units, size) in natural.items():
         one, two = (getattr(terms, name) * units for terms in (given, derived))
         largest, error = np.abs(two).max(initial=0.0), np.abs(one - two).max(initial=0.0)
-        if not error <= _TOLERANCE * largest + _NOTHING * size:
+        if not error <= DIFFERENCE_ERROR * largest + _NOTHING * size:
             found = f"a difference of {error / (largest or size or 1.0):.2g} of what it should be"
             expected = "what follows from the block's pose, mass matrix, energy and damping"
             yield Finding("inconsistent-law", f"{block.name}.compiled_law.{name}", found, expected, "correct the law")
@@ -147,9 +147,9 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
 def parameter_findings(block: Block) -> Iterator[Finding]:
     """Yield the parameters that do not keep their values, or do not take complex ones as the class says."""
     for name, (value, _) in block.parameters().items():
-        where, other = f"{block.name}.{name}", 1.001 * value or 0.001
+        where, other = f"{block.name}.{name}", (1 + DIFFERENCE_STEP) * value or DIFFERENCE_STEP
         kept = block.with_parameters({name: other}).parameters()[name][0]
-        if not math.isclose(kept, other, rel_tol=1e-9):
+        if not math.isclose(kept, other, rel_tol=SAME):
             advice = "let with_parameters change what parameters reads"
             found = f"{kept} after with_parameters({{{name!r}: {other}}})"
             yield Finding("parameter-lost", where, found, f"the new value {other}", advice)

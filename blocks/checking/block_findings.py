@@ -12,18 +12,14 @@ from titop.blocks.basics.complex_steps import REAL_STEP
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import ORTHOGONALITY, is_name, real_array
+from titop.blocks.basics.tolerances import SAME, TYPED
+from titop.blocks.basics.user_input import is_name, real_array
 from titop.blocks.checking.surroundings_check import surroundings_findings
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.devices.actuators import Actuator
-
-#: Relative error of a matrix's symmetry or definiteness that rounding explains.
-_ROUNDING = 1e-9
-#: Relative disagreement of complex steps and differences; the latter are good to about 1e-10 of what they are taken of.
-_TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
 
 
 def law_findings(block: Block) -> Iterator[Finding]:
@@ -254,16 +250,16 @@ def inertia_findings(where: str, inertia: Array) -> Iterator[Finding]:
     scale = np.sqrt(np.abs(np.diag(inertia)))
     scale[scale == 0] = scale.max() or 1.0
     scaled = inertia / np.outer(scale, scale)
-    if np.abs(scaled - scaled.T).max() > _ROUNDING * np.abs(scaled).max():
+    if np.abs(scaled - scaled.T).max() > SAME * np.abs(scaled).max():
         yield Finding("not-symmetric", where, inertia, "a symmetric matrix", "build it as a sum of J^T D J")
-    elif (lowest := np.linalg.eigvalsh(scaled)[0]) < -_ROUNDING * np.abs(scaled).max():
+    elif (lowest := np.linalg.eigvalsh(scaled)[0]) < -SAME * np.abs(scaled).max():
         found, expected = f"lowest eigenvalue {lowest:.3g}, scaled to a diagonal of ones", "no negative kinetic energy"
         yield Finding("indefinite-inertia", where, found, expected, "build it as a sum of J^T D J, with masses D >= 0")
 
 
 def _rotation_findings(where: str, rotation: Array) -> Iterator[Finding]:
     error, determinant = np.abs(rotation.T @ rotation - np.eye(3)).max(), np.linalg.det(rotation)
-    if error > ORTHOGONALITY or determinant < 0:
+    if error > TYPED or determinant < 0:
         found = f"R^T R differs from the identity by {error:.3g}, determinant {determinant:.3g}"
         advice = "build it from rotations, such as titop.blocks.basics.spatial.rotation_exp of a rotation vector"
         yield Finding("not-a-rotation", where, found, "a rotation matrix", advice)
@@ -275,7 +271,7 @@ def damping_findings(block: Block) -> Iterator[Finding]:
     for _ in range(3 if block.nv else 0):
         q, v = block.random_configuration(rng), rng.normal(size=block.nv) * block.steps
         powers = v * np.asarray(block.damping_efforts(q, v), dtype=float)
-        if powers.sum() > _ROUNDING * np.abs(powers).sum():
+        if powers.sum() > SAME * np.abs(powers).sum():
             where, expected = f"{block.name}.damping_efforts", "efforts opposed to the motion"
             advice = "check the sign: the block feeds energy"
             yield Finding("negative-damping", where, f"power {powers.sum():.3g} W at v = {v}", expected, advice)

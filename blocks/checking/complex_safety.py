@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import REAL_STEP, complex_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, EPS, SAME
 from titop.blocks.checking.surroundings_check import moved_place, some_place
 from titop.blocks.contract.applied import Place, is_acted_on
 from titop.blocks.contract.block import Block
@@ -20,17 +21,12 @@ from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
 
-#: Relative error of a matrix's symmetry or definiteness that rounding explains.
-_ROUNDING = 1e-9
-#: Relative disagreement of complex steps and differences; the latter are good to about 1e-10 of what they are taken of.
-_TOLERANCE, _DIFFERENCES = 1e-6, 1e-9
-
 #: How many of its coordinates' scales away the energy is looked at again: where stops and other branches may count.
 _FAR = (3.0, -3.0)
 #: Where parameters that are zero are looked at too: zero may be the least that the block accepts.
 _ABOVE_ZERO = 0.1
 #: Values of parameters that count as zero.
-_NOTHING = 1e-15
+_NOTHING = 4 * EPS
 
 
 def is_complex_safe(block: Block) -> bool:
@@ -192,4 +188,4 @@ def _steps(functions: Callable[[Any], list[Any]], step: float | None) -> Iterato
 def _agree(exact: Array, difference: Array, value: Array) -> bool:
     """Tell whether two derivatives of a function of a certain value agree."""
     sizes = (np.abs(part).max(initial=0.0) for part in (difference, value))
-    return bool(np.abs(exact - difference).max(initial=0.0) <= np.dot((_TOLERANCE, _DIFFERENCES), list(sizes)))
+    return bool(np.abs(exact - difference).max(initial=0.0) <= np.dot((DIFFERENCE_ERROR, SAME), list(sizes)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,12 @@ from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, cross, twist_transport
+from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, DIFFERENCE_STEP, SAME
 from titop.blocks.basics.user_input import is_name, real_array
 from titop.blocks.checking.block_findings import own_law_findings, state_name_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
-
-#: Of the sizes of what is compared: rounding, and differences of sixth order.
-_ROUNDING, _DIFFERENCES = 1e-9, 1e-6
-#: Step (s) of differences along a motion of about 1 m/s.
-_STEP = 1e-3
 
 
 def interaction_findings(
@@ -55,7 +51,7 @@ def interaction_findings(
             return
     wrenches, _ = loads
     sum_of = resultant(motion, wrenches)
-    if not (inertial or interaction.external) and np.abs(sum_of).max() > _ROUNDING * np.abs(wrenches).max(initial=0.0):
+    if not (inertial or interaction.external) and np.abs(sum_of).max() > SAME * np.abs(wrenches).max(initial=0.0):
         expected = "wrenches that add up to nothing about any point"
         advice = "let action be reaction, put the world among the ports, or set external = True"
         yield False, Finding("unbalanced-wrenches", name, f"a resultant of {sum_of.round(9).tolist()}", expected, advice)
@@ -67,6 +63,21 @@ def interaction_findings(
         yield False, Finding("not-complex-safe", where, type(interaction).__name__, expected, advice)
 
 
+def undefined_findings(interaction: Interaction, seeds: Iterable[int]) -> Iterator[Finding]:
+    """Yield a finding for what acts, and for rates of states, if they are finite numbers at none of some random motions."""
+    functions: dict[str, Callable[[TargetMotion], Any]] = {
+        "act": lambda motion: np.concatenate([*map(np.ravel, interaction.act(motion))])
+    }
+    if interaction.state_names:
+        functions["state_rates"] = interaction.state_rates
+    motions = [random_motion(interaction, np.random.default_rng(seed)) for seed in seeds]
+    for name, function in functions.items():
+        values = [np.asarray(function(motion)) for motion in motions]
+        if not any(np.isfinite(value).all() for value in values):
+            advice = "check the parameters and the function"
+            yield Finding("not-finite", f"{interaction.name}.{name}", values[0].tolist(), "finite numbers, anywhere", advice)
+
+
 def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
     """Yield a finding if wrenches at rest are not what the stored energy says, or if rates feed energy, at a random motion.
 
@@ -76,13 +87,13 @@ def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding
     motion = motion._replace(x=0.0 * motion.x)
     resting = motion._replace(V=0.0 * motion.V, v=0.0 * motion.v)
     power, at_rest = _power(interaction, motion, motion), _power(interaction, resting, motion)
-    lost = derivative(lambda t: np.array([-interaction.stored(moved(motion, t))]), _STEP)[0]
+    lost = derivative(lambda t: np.array([-interaction.stored(moved(motion, t))]), DIFFERENCE_STEP)[0]
     size = abs(power) + abs(at_rest) + abs(lost)
-    if not abs(at_rest - lost) <= _DIFFERENCES * size:
+    if not abs(at_rest - lost) <= DIFFERENCE_ERROR * size:
         found, expected = f"a power of {at_rest:.6g} W at rest", f"the {lost:.6g} W that the stored energy loses"
         advice = "correct the energy, or what acts without rates: m.dissipated_power counts what rates change"
         yield Finding("inconsistent-energy", f"{interaction.name}.stored", found, expected, advice)
-    if power - at_rest > _ROUNDING * size:
+    if power - at_rest > SAME * size:
         found, expected = f"{power - at_rest:.3g} W by rates", "what opposes the motion"
         yield Finding("negative-damping", interaction.name, found, expected, "check the sign: the interaction feeds energy")
 
@@ -93,7 +104,7 @@ def twin_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
     motion = motion._replace(u=motion.u + 1.0)
     twins = () if interaction.compiled_law is None else (Interaction.act(interaction, motion), interaction.act(motion))
     parts = [np.concatenate([np.ravel(part) for part in twin]) for twin in twins]
-    if parts and not (error := np.abs(parts[0] - parts[1]).max()) <= _ROUNDING * np.abs(parts[1]).max():
+    if parts and not (error := np.abs(parts[0] - parts[1]).max()) <= SAME * np.abs(parts[1]).max():
         found, expected = f"a difference of {error:.3g}", "what act says"
         yield Finding("inconsistent-law", f"{interaction.name}.compiled_law", found, expected, "correct the law")
 
@@ -197,7 +208,7 @@ def _nonlinear_inputs(interaction: Interaction, motion: TargetMotion) -> Iterato
         return
     once, twice, at_rest = parts
     worst = max(np.abs(twice - 2 * once).max(initial=0.0), np.abs(once - at_rest).max(initial=0.0))
-    if not worst <= _ROUNDING * max(np.abs(once).max(initial=0.0), math.ulp(0.0)) + _ROUNDING * np.abs(twice).max(initial=0.0):
+    if not worst <= SAME * max(np.abs(once).max(initial=0.0), math.ulp(0.0)) + SAME * np.abs(twice).max(initial=0.0):
         expected = "inputs that act linearly, by factors that do not depend on rates"
         advice = "linear models and actuation_matrix rely on it: let a controller, or a coordinate, do the rest"
         yield Finding("nonlinear-inputs", f"{interaction.name}.inputs", f"a difference of {worst:.3g}", expected, advice)

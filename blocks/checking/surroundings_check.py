@@ -12,13 +12,9 @@ from titop.blocks.basics.complex_steps import REAL_STEP
 from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, rotation_exp
+from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, SAME
 from titop.blocks.contract.applied import Place, has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
-
-#: Of the largest entry: six-point differences are good to about 1e-10, a wrong term shows as 1e-3 or more.
-_TOLERANCE = 1e-6
-#: Of inertia: what rounding leaves of a rigid body's form.
-_ROUNDING = 1e-9
 
 
 def some_place(block: Block, rng: np.random.Generator) -> Place:
@@ -77,7 +73,7 @@ def weight_findings(block: Block) -> Iterator[Finding]:
     M = block.mass_matrix(block.random_configuration(np.random.default_rng(0)))
     turning = M[:3, 3:6]
     apart = max(np.abs(M[:3, :3] - M[0, 0] * np.eye(3)).max(), np.abs(turning + turning.T).max())
-    if apart > _ROUNDING * np.abs(M[:6, :6]).max():
+    if apart > SAME * np.abs(M[:6, :6]).max():
         found = f"an inertia against forces of {np.array2string(M[:3, :3], precision=4)}"
         advice = "define weight(q), which says what gravity pulls at: mass and first moment, without the added mass of a fluid"
         yield Finding("added-mass-weighs", f"{block.name}.mass_matrix", found, "one mass along all axes, or weight(q)", advice)
@@ -92,7 +88,7 @@ def twin_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     sizes = block.displacement_sizes(at.q)
     given, own = (efforts * sizes for efforts in (law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)))
     error = np.abs(given - own).max()
-    if not error <= _TOLERANCE * np.abs(own).max():
+    if not error <= DIFFERENCE_ERROR * np.abs(own).max():
         found = f"a difference of {error / (np.abs(own).max() or 1.0):.2g} of what it should be"
         expected = "what the block's applied_efforts say"
         yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", found, expected, "correct the law")
@@ -113,7 +109,7 @@ def energy_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     given = efforts * sizes
     derived = np.array([-derivative(partial(energy_along, k), REAL_STEP) for k in range(len(sizes))])
     error = np.abs(given - derived)
-    if not error.max() <= _TOLERANCE * max(np.abs(given).max(), np.abs(derived).max(), abs(energy_along(0, 0.0))):
+    if not error.max() <= DIFFERENCE_ERROR * max(np.abs(given).max(), np.abs(derived).max(), abs(energy_along(0, 0.0))):
         k = int(error.argmax())
         found = f"{efforts[k]:.6g} at entry {k}, at rest"
         expected = f"minus the slope of applied_energy, {derived[k] / sizes[k]:.6g}"

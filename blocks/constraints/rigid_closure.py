@@ -18,6 +18,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put, switch
@@ -40,9 +41,6 @@ KINDS = {
 
 #: Kinds with two axes.
 _TWO_AXES = ("universal", "planar_prismatic")
-
-#: Columns of `directions` closer than this to the span of the others are redundant.
-_REDUNDANT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -241,11 +239,11 @@ class RigidClosure(Closure):
         kept = np.zeros((6, 0))
         for k, column in enumerate((directions / lengths).T):
             rest = column - kept @ (kept.T @ column)
-            if np.linalg.norm(rest) < _REDUNDANT and not self.redundant:
+            if np.linalg.norm(rest) < SAME and not self.redundant:
                 advice = "leave it out; its reaction is shared with the others, by least norm"
                 expected = "columns that are independent"
                 warnings.append(Finding("redundant-directions", where, f"column {k + 1}", expected, advice))
-            elif np.linalg.norm(rest) >= _REDUNDANT:
+            elif np.linalg.norm(rest) >= SAME:
                 kept = np.column_stack([kept, rest / np.linalg.norm(rest)])
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -280,7 +278,7 @@ def perpendicular(axis: Array) -> Array:
 
 
 def _independent(a: Array, b: Array) -> bool:
-    return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= _REDUNDANT)
+    return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= SAME)
 
 
 def _aligned(rows: Rows, R: Array) -> Array:

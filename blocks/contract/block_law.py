@@ -8,8 +8,9 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, by_differences, complex_step
+from titop.blocks.basics.complex_steps import REAL_STEP, by_differences, complex_step
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, twist_cross, twist_transport
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.contract.coordinates import OwnCoordinates, redefines
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.surroundings import Surrounded

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import COMPLEX_STEP, REAL_STEP, complex_step, stacked, trusted_step
+from titop.blocks.basics.complex_steps import REAL_STEP, complex_step, stacked, trusted_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.units import known_units
 
 #: Steps of second derivatives, over those of differences, and their direction.

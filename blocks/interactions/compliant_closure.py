@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put, symmetric
@@ -66,7 +67,7 @@ class CompliantClosure(Interaction):
         """Return what is wrong with the closure and what is suspicious."""
         errors, warnings = super().check()
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
+            if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -SAME * np.abs(matrix).max():
                 expected, advice = "a positive semidefinite matrix", "check the sign: the closure feeds energy or is unstable"
                 warnings.append(Finding(f"negative-{field}", f"{self.name}.{field}", matrix.tolist(), expected, advice))
         if not self.stiffness.any() and not self.damping.any():

@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.soft_body import SoftBody
@@ -52,8 +53,12 @@ def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
 
 
 def _read_touching(contact: Block, field: str, value: Any) -> Any:
-    if not (value is None or isinstance(value, Rod | SoftBody) or (isinstance(value, Shape) and value.kind in _ENDS)):
-        expected, advice = "a tt.Rod, a tt.SoftBody, or a tt.Shape that is a sphere or a capsule", "write the body itself"
+    if not (
+        value is None or isinstance(value, Rod | SoftBody) or (isinstance(value, Shape) and value.kind in ("sphere", "capsule"))
+    ):
+        expected = "a tt.Rod, a tt.SoftBody, or a tt.Shape that is a sphere or a capsule"
+        filled = "give its corners as points, or spheres that fill it"
+        advice = filled if isinstance(value, Shape) else "write the body itself"
         contact.reader.report("not-a-body", field, value, expected, advice)
         return None
     return value
@@ -79,9 +84,7 @@ def _read_points(contact: Block, field: str, value: Any) -> Any:
     return given if given is None else contact.reader.array(field, given, given.shape)
 
 
-#: By what lines along z a shape that touches is made of spheres: one at each end.
 _UP = (0.0, 0.0, 1.0)
-_ENDS = {"sphere": (0.0,), "capsule": (-0.5, 0.5)}
 
 
 class Contact(Interaction):
@@ -149,8 +152,10 @@ class Contact(Interaction):
     Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
     distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.
 
-    A capsule touches planes and hollow walls with the spheres at its ends, which is all that can come near them. Against other
-    shapes it is refused: let what is there touch the capsule, as the shape of its port, by spheres, or give `points` along it.
+    A capsule touches planes and hollow walls with the spheres at its ends, which come nearest; spheres, cylinders, boxes and
+    other capsules with the sphere about that place of its axis that is nearest to them, wherever this moves. Where the axis is
+    parallel to the other surface all its places are, and the push jumps along it: what rests along a line touches by `points`
+    instead, spheres along that line. Of other bodies give the corners, or the spheres that fill them, as `points`.
 
     Forces, gaps and velocities are read by `Model.contacts` and as outputs: ``name.gap``, ``name.force``, ``name[3].force``.
 
@@ -237,10 +242,13 @@ class Contact(Interaction):
         places = self._given_places
         if isinstance(self.on, SoftBody):
             return SoftPoints(self.on, places, self.radius + np.zeros(len(places)))
-        if isinstance(self.on, Shape):
-            ends = np.outer(np.array(_ENDS[self.on.kind]) * self.on.dimensions.get("length", 0.0), [0.0, 0.0, 1.0])
-            places = (places[:, None] + ends).reshape(-1, 3)
-        radius = self.on.dimensions["radius"] if isinstance(self.on, Shape) else self.radius
+        if not isinstance(self.on, Shape):
+            return RigidSpheres(places, self.radius + np.zeros(len(places)))
+        radius, half = self.on.dimensions["radius"], 0.5 * self.on.dimensions.get("length", 0.0)
+        if half and self.touched.is_convex:
+            return RigidSpheres(places, radius + np.zeros(len(places)), half, self.touched)
+        ends = np.outer([-half, half] if half else [0.0], _UP)
+        places = (places[:, None] + ends).reshape(-1, 3)
         return RigidSpheres(places, radius + np.zeros(len(places)))
 
     @property
@@ -408,9 +416,6 @@ class Contact(Interaction):
         if isinstance(self.on, Shape) and self.radius is not None:
             expected, advice = "None: the shape that touches has a radius", "leave the radius out"
             yield Finding("two-radii", f"{self.name}.radius", self.radius, expected, advice)
-        elif isinstance(self.on, Shape) and self.on.kind == "capsule" and self.shape is not None and self.shape.is_convex:
-            expected, advice = "a plane or a hollow cylinder", "let spheres touch the capsule instead, or give points along it"
-            yield Finding("bad-capsule", f"{self.name}.shape", self.shape, expected, advice)
         elif self.radius is None and not isinstance(self.on, Rod | Shape):
             yield Finding("no-radius", f"{self.name}.radius", None, "a length >= 0", "write 0 for points")
         if self.tangential_stiffness > 0 and not self.friction > 0:
@@ -426,7 +431,7 @@ class Contact(Interaction):
         if isinstance(self.on, Rod):
             count = points if points is not None and points.ndim == 0 else 1
             length = self.on.given_length
-            inside = points is None or points.ndim == 0 or ((points >= 0) & (points <= length * (1 + 1e-9))).all()
+            inside = points is None or points.ndim == 0 or ((points >= 0) & (points <= length * (1 + SAME))).all()
             if (points is not None and points.ndim == 2) or count < 1 or count % 1 or not inside:
                 expected = f"how many, or abscissas from 0 to {length:g} m"
                 yield Finding("bad-points", where, points.tolist(), expected, "count from the base of the rod")

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS, gauss_points
@@ -25,8 +26,6 @@ from titop.blocks.interactions.load_density import Density, density_parameters, 
 
 #: Frames in which loads along a rod can be given.
 FRAMES = ("section", "world")
-#: Two places closer than this, in parts of the length, are the same; what quadrature may miss of a load, in parts of it.
-_CLOSE, _COARSE = 1e-12, 1e-3
 
 
 def _read_rod(load: Block, field: str, rod: Any) -> Any:
@@ -139,7 +138,7 @@ class DistributedLoad(Interaction):
     def _is_on_rod(self) -> bool:
         """Whether it acts on a stretch of the rod that is longer than rounding."""
         length = self.rod.given_length
-        return 0 <= self.start < self.end - _CLOSE * length and self.end <= length * (1 + 1e-9)
+        return 0 <= self.start < self.end - EXACT * length and self.end <= length * (1 + SAME)
 
     @property
     def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
@@ -202,7 +201,7 @@ class DistributedLoad(Interaction):
         inner = [first + (last - first) * kink for density in densities for kink in load_density.kinks(density).tolist()]
         breaks = [first]
         for place in sorted([*inner, *(at for at in self.rod.breaks if first < at < last)]):
-            if place - breaks[-1] > _CLOSE:
+            if place - breaks[-1] > EXACT:
                 breaks.append(place)
         places, weights = gauss_points([*breaks[:-1], last], points)
         across, abscissas = (places - first) / (last - first), places * length
@@ -254,14 +253,14 @@ class DistributedLoad(Interaction):
             yield Finding("idle-load", self.name, "no force and no moment", "one of the two", "give force or torque")
             return
         given, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
-        if np.abs(given - dense).max() > _COARSE:
+        if np.abs(given - dense).max() > NEGLIGIBLE:
             enough = (points for points in range(self.points + 1, MAX_POINTS) if self._is_fine(points, dense))
             points = next(enough, MAX_POINTS)
-            expected = f"{points} points or more, which this load needs for errors below {_COARSE:.1%}"
+            expected = f"{points} points or more, which this load needs for errors below {NEGLIGIBLE:.1%}"
             yield Finding("coarse-load", f"{self.name}.points", self.points, expected, f"write points={points}")
 
     def _is_fine(self, points: int, dense: Array) -> bool:
-        return bool(np.abs(self._sums(points) - dense).max() <= _COARSE)
+        return bool(np.abs(self._sums(points) - dense).max() <= NEGLIGIBLE)
 
     def _sums(self, points: int) -> Array:
         """Return the sums (2, 6) of all wrenches, and of them times their places, divided by the larger of amounts."""

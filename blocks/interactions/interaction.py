@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
+from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.contract.overrides import is_titops_own
@@ -28,7 +29,7 @@ class TargetLoads(NamedTuple):
 
 
 #: Places that differ by less than this part of where they are found do by rounding: some sixteen operations of it.
-COINCIDENT = 16 * np.finfo(float).eps
+COINCIDENT = FEW_ROUNDINGS
 
 
 class Interaction(Closure):

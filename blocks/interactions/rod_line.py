@@ -13,6 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters, read_dimension, with_end
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS
@@ -101,7 +102,7 @@ class RodLine(Interaction):
         self._followed: list[Any] = [rod.snapshot() for rod in self.rods]
         if self.reader.findings or any(rod.check()[0] for rod in self.rods):
             return
-        if not 0 <= self.start < self.end <= self._reach * (1 + 1e-9):
+        if not 0 <= self.start < self.end <= self._reach * (1 + SAME):
             where, found = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
             expected = f"0 <= start < end <= {self._reach:g} m, the length of the rods"
             self._findings = [Finding("off-the-rod", where, found, expected, "count from the first base")]

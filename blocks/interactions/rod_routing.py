@@ -11,13 +11,14 @@ import numpy as np
 
 from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import DIFFERENCE_STEP
 from titop.blocks.bodies.rods.dimensions import Dimension, along
 from titop.blocks.bodies.rods.quadrature import breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 
 #: Offsets in steps of differences of sixth order, and their weights; the step in parts of a rod's length.
-_STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 3e-4
+_STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 0.3 * DIFFERENCE_STEP
 
 #: Kernels follow so many points at a time.
 _GROUP = 4

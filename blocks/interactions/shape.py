@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import COMPLEX_STEP
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
@@ -23,6 +24,10 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length"),
 }
 _Z = np.array([0.0, 0.0, 1.0])
+#: After so many halvings two places of a line are one.
+HALVINGS = 60
+#: Axes that are as parallel as this (rad) to a surface are nearest to it in their middle.
+LEVEL = 1e-12
 
 
 class Shape:
@@ -209,6 +214,39 @@ class Shape:
             return own[1] * (across - own[0]), [own[1] * e, own[1] * f, 0.0 * z]
         apart, (aside, along) = _from_box((across, z), own[:2])
         return apart, [aside * e, aside * f, along]
+
+    def nearest(self, middle: Any, along: Any, half: float) -> Any:
+        """Return the place on a line, from -half to half (m), that is nearest to this shape, which has to be convex.
+
+        Along a line the slope of the distance only rises. Bisection finds its zero, and the implicit function its derivatives.
+
+        Parameters
+        ----------
+        middle, along : (3,) arrays
+            The middle of the line (m), and the unit vector along it.
+        half : float, m
+            How far it goes to both sides.
+        """
+
+        def slope(middle: Any, along: Any, s: Any) -> Any:
+            return sum(
+                n * u
+                for n, u in zip(self.distance([p + s * u for p, u in zip(middle, along, strict=True)])[1], along, strict=True)
+            )
+
+        (p, u), low, high = ([float(np.real(x)) for x in vector] for vector in (middle, along)), -half, half
+        for _ in range(HALVINGS):
+            s = 0.5 * (low + high)
+            low, high = (low, s) if slope(p, u, s) + LEVEL * s / half > 0 else (s, high)
+        s = 0.5 * (low + high)
+        if not slope(p, u, -half) < LEVEL or not slope(p, u, half) > -LEVEL:
+            return s
+        bend = slope(p, u, s + 1j * COMPLEX_STEP).imag / COMPLEX_STEP + LEVEL / half
+        place: Any = s
+        for _ in range(1 + max(getattr(x, "order", 0) for x in (*middle, *along))):
+            left = slope(middle, along, place) + LEVEL * place / half
+            place = place - (left - np.real(left)) / bend
+        return place
 
     @property
     def is_convex(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.soft.domain import Domain
@@ -19,7 +20,6 @@ from titop.blocks.interactions.elastic_tendon import ElasticTendon
 from titop.blocks.interactions.soft_line import SoftLine
 
 _MAX_POINTS = 64
-_STEP = 1e-30
 
 
 class SoftTendon(ElasticTendon, SoftLine):
@@ -178,7 +178,7 @@ def _along(reader: FieldReader, curve: Callable[[Any], Any], s: Array) -> tuple[
     rows: list[Any] = []
     try:
         for x in s.tolist():
-            rows.append(curve(complex(x, _STEP)))
+            rows.append(curve(complex(x, COMPLEX_STEP)))
         stepped = np.array([np.asarray(row, dtype=complex).ravel() for row in rows])
         found: Any = rows[:1]
     except Exception as error:  # whatever the function raises
@@ -187,7 +187,7 @@ def _along(reader: FieldReader, curve: Callable[[Any], Any], s: Array) -> tuple[
         expected, advice = "three finite numbers that change with s", "let it take complex numbers: np.sin, not math.sin"
         reader.report("bad-curve", "curve", found, expected, advice)
         return np.zeros((len(s), 3)), np.ones((len(s), 3))
-    return stepped.real, stepped.imag / _STEP
+    return stepped.real, stepped.imag / COMPLEX_STEP
 
 
 def _pieces(places: Array, directions: Array, weights: Array) -> Array:

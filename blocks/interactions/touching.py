@@ -21,6 +21,7 @@ from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import opposite_wrenches, relative_rates
+from titop.blocks.interactions.shape import Shape
 
 _NOTHING = np.zeros(3)
 
@@ -61,6 +62,11 @@ class Touching(ABC):
     radii: Array
     turns = True
 
+    @property
+    def extents(self) -> Array:
+        """How far (m) surfaces of spheres stand from the origin of the rigid body's port that has them."""
+        return np.zeros(0)
+
     @abstractmethod
     def seen(self, motion: TargetMotion) -> list[Seen]:
         """Return how all spheres move."""
@@ -76,32 +82,49 @@ class Touching(ABC):
 
 
 class RigidSpheres(Touching):
-    """Spheres about places (k, 3; m) of the frame of port 2; the shape is that of port 1."""
+    """Spheres about places (k, 3; m) of the frame of port 2; the shape is that of port 1.
 
-    def __init__(self, places: Array, radii: Array) -> None:
-        self.places, self.radii = places, radii
+    Of capsules that touch a convex shape the sphere about the place of the axis that is nearest to this: with a `reach` (m) it
+    stands along z of the frame from its place, so far to both sides at most.
+    """
+
+    def __init__(self, places: Array, radii: Array, reach: float = 0.0, shape: Shape | None = None) -> None:
+        self.places, self.radii, self.reach, self.shape = places, radii, reach, shape
 
     def seen(self, motion: TargetMotion) -> list[Seen]:
         """Return how all spheres move."""
+        r, (rate, spin) = motion.r[1], relative_rates(motion.R[1], motion.r[1], motion.V[0], motion.V[1])
+        arms = zip(self._arms(motion), self.radii, strict=True)
+        return [Seen(r + arm, rate + cross(spin, arm), spin, radius) for arm, radius in arms]
+
+    @property
+    def extents(self) -> Array:
+        """Of all spheres."""
+        return np.linalg.norm(np.real(self.places), axis=1) + np.real(self.radii)
+
+    def _arms(self, motion: TargetMotion) -> list[Array]:
+        """Return where the centres stand beside port 2, in the frame of port 1."""
         R, r = motion.R[1], motion.r[1]
-        rate, spin = relative_rates(R, r, motion.V[0], motion.V[1])
         arms = [R @ place for place in self.places]
-        return [Seen(r + arm, rate + cross(spin, arm), spin, radius) for arm, radius in zip(arms, self.radii, strict=True)]
+        if self.shape is None:
+            return arms
+        return [arm + self.shape.nearest(r + arm, R[:, 2], self.reach) * R[:, 2] for arm in arms]
 
     def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
         """Return the wrenches on both ports."""
         R, r = motion.R[1], motion.r[1]
         on_1, on_2 = np.zeros(6), np.zeros(6)
-        for place, push in zip(self.places, pushes, strict=True):
-            one, two = opposite_wrenches(R, r, r + R @ place, push.force)
+        for arm, push in zip(self._arms(motion), pushes, strict=True):
+            one, two = opposite_wrenches(R, r, r + arm, push.force)
             turn = np.concatenate([_NOTHING, push.torque])
             on_1, on_2 = on_1 + one - turn, on_2 + two + np.concatenate([_NOTHING, R.T @ push.torque])
         return np.array([on_1, on_2]), np.zeros(0)
 
     @property
     def numbers(self) -> Array:
-        """Count, places and radii."""
-        return np.concatenate([[len(self.radii)], np.column_stack([self.places, self.radii]).ravel()])
+        """Count, places, radii and reaches."""
+        reaches = np.full(len(self.radii), self.reach)
+        return np.concatenate([[len(self.radii)], np.column_stack([self.places, self.radii, reaches]).ravel()])
 
 
 class Carried(Touching):

@@ -16,8 +16,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.units import known_units
-from titop.blocks.basics.user_input import ORTHOGONALITY, is_finite
+from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, per_coordinate, put, without
 from titop.blocks.contract.overrides import overrides
@@ -198,6 +199,14 @@ class Joint(Block):
             return efforts
         return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
 
+    def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
+        """See `BlockLaw.law_slopes`; of plain coordinates without friction and stops these are stiffness and damping."""
+        if not self._is_plain or self._has_stops or self.friction[:, :2].any():
+            return super().law_slopes(q, v, twist, x)
+        nothing = np.zeros((6, self.nv))
+        by_q, by_v = (np.vstack([nothing, matrix]) for matrix in (self.stiffness, self.damping))
+        return by_q, by_v, np.zeros((6 + self.nv, 6))
+
     def gaps(self, motion: TargetMotion) -> Array:
         """Return the distances (k, m or rad) from the stops."""
         return stop_gaps(self.limit_numbers, motion.q) if self._has_stops else np.zeros(0)
@@ -257,7 +266,7 @@ class Joint(Block):
                 advice = "give a direction such as [0, 0, 1]"
                 errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
         rest = self.rest[self.quaternion]
-        if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > ORTHOGONALITY:
+        if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > TYPED:
             where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="
             errors.append(Finding("not-unit", where, rest.tolist(), "a unit quaternion (x, y, z, w)", advice))
         return errors, warnings
@@ -275,7 +284,7 @@ def _is_indefinite(matrix: Array) -> bool:
     """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue, rounding aside."""
     if len(matrix) <= 1:
         return any(-math.inf < entry < 0 for entry in matrix.ravel().tolist())
-    return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max())
+    return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -SAME * np.abs(matrix).max())
 
 
 def is_elementary(joint: Block) -> bool:

@@ -8,12 +8,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.contract.fields import Field
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import ConstantSubspace, Joint, Link, unit_vector
-
-#: Two directions whose unit vectors have a smaller cross product are parallel.
-PARALLEL = 1e-9
 
 
 class Weld(ConstantSubspace):
@@ -166,7 +164,7 @@ class Universal(Joint):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
-        if not errors and np.abs(cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < PARALLEL:
+        if not errors and np.abs(cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < SAME:
             where, advice = f"{self.name}.axis2", "turn one of the axes"
             errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis1", advice))
         return errors, warnings

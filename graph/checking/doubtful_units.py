@@ -8,6 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import pose_suspicions
+from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.contract.block import Block
@@ -19,8 +20,6 @@ _FAR = 1e12
 #: that radius is thinner than this (kg/m^3), are given in kg mm^2 or g mm^2: a ball of steel in kg mm^2 has 1.3e-4, slender
 #: bodies have less; booms and sails have more.
 _GYRATION, _THIN = 3.0, 2e-4
-#: Inertias below this part of the largest mass times the square of the largest distance change nothing: placeholders have them.
-_NEGLIGIBLE = 1e-3
 #: The density of osmium (kg/m^3), the densest matter: of all bodies of a mass a ball of it has the least inertia. A
 #: hundred-thousandth of that is in a larger unit than kg m^2; what is less small is often written for a point mass.
 _DENSEST, _LEAST = 22_600.0, 1e-5
@@ -59,7 +58,7 @@ def _impossible_inertias(bodies: list[RigidBody | FlexibleBody], reach: float) -
     largest = np.array([max(map(abs, body.inertia.ravel().tolist())) for body in bodies])
     with np.errstate(all="ignore"):  # infinite for numbers out of range
         radii = np.sqrt(largest / masses)
-        thin = (masses < _THIN * radii**3) & (largest > _NEGLIGIBLE * masses.max(initial=0.0) * reach**2)
+        thin = (masses < _THIN * radii**3) & (largest > NEGLIGIBLE * masses.max(initial=0.0) * reach**2)
         least = 0.4 * masses * (3.0 * masses / (4.0 * np.pi * _DENSEST)) ** (2.0 / 3.0)
     for k, body in enumerate(bodies):
         where = f"{body.name}.inertia"

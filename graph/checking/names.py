@@ -1,10 +1,13 @@
-"""Whether names stand for one thing each."""
+"""Whether names stand for one thing each, and the full names of what motors, sensors, gears and interactions act on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import split_path
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import CoordinateNames
 from titop.graph.network.network import Network
 
 #: What the gravity field's parameters begin with.
@@ -34,3 +37,18 @@ def ambiguous_ports(system: Network) -> Iterator[Finding]:
         for port in sorted(meant.intersection(block.ports)):
             expected = "a name that no parameter or coordinate of the block has: that is meant where both may be"
             yield Finding("ambiguous-name", f"{block.name}.{port}", f"a port {port!r}", expected, "rename the port")
+
+
+def moving_blocks(system: Network) -> dict[str, Block]:
+    """Return what motors, sensors and gears may name: all joints, and the other blocks that have coordinates."""
+    joints: dict[str, Block] = {c.joint.name: c.joint for c in system.connections}
+    return joints | {c.child.block.name: c.child.block for c in system.connections if c.child.block.coordinates}
+
+
+def full_name(moving: Mapping[str, Block], name: str) -> str:
+    """Return the full name ``block.coordinate`` of what may be the only coordinate of a joint or block: that of today."""
+    target, entry = split_path(name)
+    own: tuple[str, ...] = moving[target].coordinates if target in moving else ()
+    if entry is not None and isinstance(own, CoordinateNames):
+        return f"{target}.{own.today(entry)}"
+    return f"{name}.{own[0]}" if entry is None and len(own) == 1 else name

@@ -1,12 +1,20 @@
-"""Whether bodies and joints are one tree with the world as its root."""
+"""Whether bodies and joints are one tree in which every joint moves inertia, and closures and gears constrain something."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
 import networkx as nx
+from networkx.utils import UnionFind
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.tolerances import SAME
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.contract.block import PARENT_PORT, PortRef
+from titop.blocks.devices.actuators import Motor
+from titop.graph.checking.names import full_name, moving_blocks
+from titop.graph.network.kinematic import idle, moves_no_inertia, no_inertia, nodes_of
 from titop.graph.network.network import Network
 
 CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"
@@ -68,3 +76,91 @@ def _unconnected(system: Network, tree: nx.DiGraph, reached: Set[str]) -> Iterat
             closure = next((closed[name] for name in lost if name in closed), None)
             advice += f"; the closure {closure} constrains what joints carry and carries nothing itself" if closure else ""
             yield Finding("unconnected", lost[0], shown, "a path of joints from the world to every block", advice)
+
+
+def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
+    """Yield closures, rigid (True) or not, of ports that nothing lets move against each other."""
+    parts: UnionFind = UnionFind()
+    for connection in system.connections if system.loops else ():
+        if not connection.joint.nv:
+            parts.union(_part(connection.parent), _part(connection.child))
+    for loop in system.loops:
+        if not loop.coordinates and len({parts[_part(ref)] for ref in loop.ports}) == 1:
+            ports, expected = f"{' and '.join(map(str, loop.ports))}, fixed to each other", "a coordinate between the ports"
+            rigid = isinstance(loop.closure, RigidClosure)
+            advice = "leave it out: it constrains nothing" if rigid else "leave it out: it moves nothing"
+            yield (
+                rigid,
+                Finding("motionless-loop", loop.closure.name, ports, expected, f"{advice}, or free a joint of the loop"),
+            )
+
+
+def _part(ref: PortRef) -> tuple[str, str | None]:
+    """Return what all ports that stand still against a port share: the block, if it has no coordinates of its own."""
+    return ref.block.name, ref.name if ref.block.nv and ref.name != PARENT_PORT else None
+
+
+def contradicting_gears(system: Network) -> Iterator[Finding]:
+    """Find gears that, with others between the same coordinates, leave no motion: each coordinate is a line over its root."""
+    moving = moving_blocks(system)
+    lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
+    members: dict[str, list[str]] = {}  # by root: its gears
+    followers: dict[str, list[str]] = {}  # by root: the coordinates on its lines, others than itself
+    for gear in system.gears:
+        driver, driven = full_name(moving, gear.driver), full_name(moving, gear.driven)
+        root, factor, offset = lines.setdefault(driver, (driver, 1.0, 0.0))
+        other, times, plus = lines.setdefault(driven, (driven, 1.0, 0.0))
+        factor, offset = gear.ratio * factor, gear.ratio * offset + gear.offset  # of the driven coordinate, over the root
+        if root == other:
+            if abs(factor - times) > SAME * abs(times) or abs(offset - plus) > SAME * (abs(offset) + abs(plus)):
+                others = ", ".join(members[root])
+                value = f"{gear.driven} = {factor:g} x + {offset:g}, beside {times:g} x + {plus:g} by {others}"
+                yield Finding("gears-contradict", gear.name, value, "one relation", "leave one of these gears out")
+            continue
+        if not times:
+            continue
+        moved = [other, *followers.pop(other, [])]
+        for name in moved:  # driven = times * other + plus = factor * root + offset
+            _, slope, shift = lines[name]
+            lines[name] = root, slope * factor / times, shift + slope * (offset - plus) / times
+        followers.setdefault(root, []).extend(moved)
+        members[root] = [*members.get(root, []), *members.pop(other, []), gear.name]
+
+
+def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
+    """Yield what is wrong (True): joints that move nothing with inertia, unless gears join them to others that do.
+
+    A system in which nothing that moves has inertia is suspicious alone: it has no dynamics, but poses and Jacobians.
+    """
+    driven = _driven(system)
+    nodes = nodes_of(system.connections, driven)
+    if moves_no_inertia(nodes, idle(nodes)):
+        yield False, no_inertia(system.name)
+        return
+    joints = {connection.joint.name: connection.joint for connection in system.connections}
+    found = [str(name) for name in idle(nodes_of(system.connections, driven, all))]
+    moving, geared = moving_blocks(system), nx.Graph()
+    for gear in system.gears:
+        geared.add_edge(full_name(moving, gear.driver), full_name(moving, gear.driven))
+    groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
+    heavy = {coordinate for group in groups if group.keys() - set(found) for coordinate in group.values()}
+    for name in found:
+        if not {f"{name}.{own}" for own in joints[name].coordinates} <= heavy:
+            yield True, massless_joint(name, "its subtree has no inertia")
+
+
+def _driven(system: Network) -> set[str]:
+    """Return the names of the joints that motors' rotors give inertia."""
+    motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
+    return {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
+
+
+def massless_joint(name: str, what: str) -> Finding:
+    """Return the finding for a joint that moves no inertia."""
+    return Finding(
+        "massless-joint",
+        name,
+        what,
+        "inertia to move along every coordinate",
+        "give its bodies mass or inertia, give the joint an armature, or weld it",
+    )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import check_suffix
 from titop.graph.drawing.chords import SPREAD, STUB, exits_of
 from titop.graph.drawing.forest import Item, bundle, collapse_named, collapse_rest, forest
@@ -148,7 +149,7 @@ class Pen:
         from matplotlib.patches import FancyBboxPatch
 
         box, bottom = item.box, item.y - item.height / 2
-        rounding = 0.09 if box.kind == "joint" else 1e-3
+        rounding = 0.09 if box.kind == "joint" else NEGLIGIBLE
         edge: dict[str, Any] = {"edgecolor": FAULT if box.faults else "black", "linewidth": 1.3 if box.faults else 0.8}
         dashes: Any = (0, (3, 2)) if box.kind == "again" else "solid"
         behind = 0.045 if box.kind == "group" else 0.0

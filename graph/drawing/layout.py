@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from titop.blocks.basics.tolerances import SAME
 from titop.graph.drawing.chords import LANE, PITCH, ROW, SPREAD, STUB, bonds, chord_wires, exits_of, shelve, take_lanes
 from titop.graph.drawing.forest import Item
 
@@ -188,8 +189,8 @@ def _lanes(item: Item) -> dict[int, int]:
     near = [
         (k, child.y - y) for k, (child, y) in enumerate(zip(item.children, exits_of(item), strict=False)) if not child.folded
     ]
-    rising = [wire for k, dy in near if dy > 1e-6 for wire in (2 * k, 2 * k + 1)]
-    falling = [wire for k, dy in reversed(near) if dy < -1e-6 for wire in (2 * k + 1, 2 * k)]
+    rising = [wire for k, dy in near if dy > SAME for wire in (2 * k, 2 * k + 1)]
+    falling = [wire for k, dy in reversed(near) if dy < -SAME for wire in (2 * k + 1, 2 * k)]
     return {wire: lane for wires in (rising, falling) for lane, wire in enumerate(wires)}
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import put
@@ -24,9 +25,6 @@ AnyNetwork = TypeVar("AnyNetwork", bound=Network)
 
 #: Most own coordinates of all bodies of a file: reducing flexible bodies takes time.
 MAX_MODES = 5_000
-
-#: How far, in units of rounding, a normalised value may be from what its normalisation makes of it.
-_ROUNDINGS = 4
 
 
 def system_of(document: Mapping[str, Any], kind: type[AnyNetwork]) -> AnyNetwork:
@@ -171,5 +169,5 @@ def _keep_bits(block: Block, fields: Mapping[str, Field], values: Mapping[str, A
             continue
         attribute = field.attribute or name
         made, given = getattr(block, attribute), np.atleast_1d(given)
-        if given.shape == made.shape and np.abs(made - given).max(initial=0.0) <= _ROUNDINGS * np.finfo(float).eps:
+        if given.shape == made.shape and np.abs(made - given).max(initial=0.0) <= 4 * EPS:
             put(block, attribute, given)

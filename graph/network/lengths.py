@@ -26,7 +26,8 @@ def extent_of(assembly: Assembly) -> float:
 
     Ports that loads and actuators act on count as joined, of bodies that deform every port, where it is without deformation.
     Where there is none, or rounding alone as beside the bodies' radius of gyration, it is that of any port, or else of the
-    joints and closures on the world from each other; zero if these are in one place as well.
+    surfaces of spheres in contacts, or else of the joints and closures on the world from each other; zero if these are in one
+    place as well.
     """
     joined = list(_joined_places(assembly))
     bodies = [block for block in assembly.blocks.values() if block is not assembly.world]
@@ -36,7 +37,9 @@ def extent_of(assembly: Assembly) -> float:
     unused = [place for block in bodies if hasattr(block, "port_poses") for place in _port_places(block)]
     fixed = [place for block, place in joined if block is assembly.world]
     least = _SMALL * _largest_gyration([block for block in bodies if isinstance(block, RigidBody)])
-    for places in (own, unused, [place - fixed[0] for place in fixed]):
+    touching = (getattr(loop.closure, "touching", None) for loop in assembly.loops)
+    surfaces = [np.array([length, 0.0, 0.0]) for each in touching if each is not None for length in each.extents]
+    for places in (own, unused, surfaces, [place - fixed[0] for place in fixed]):
         if places and (longest := float(np.linalg.norm(np.array(places), axis=1).max())) > least:
             return longest
     return 0.0

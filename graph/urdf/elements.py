@@ -16,6 +16,7 @@ import numpy as np
 from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
+from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import LARGEST
 from titop.graph.urdf.vocabulary import REFUSED, UNEXPANDED, VOCABULARY
 
@@ -28,8 +29,6 @@ _LONGEST_NUMBER = 60
 LONGEST_NAME = 200
 #: Characters of an unknown word that a message shows.
 SHOWN = 80
-#: How far a quaternion's norm may be from 1.
-_UNIT = 1e-6
 #: Larger angles (rad) are suspected to be degrees; 6.2832 is a turn as people type it.
 _FULL_TURN = 6.29
 #: Advice where `titop.graph.urdf.repair` can help, and the code of what it says.
@@ -231,7 +230,7 @@ class ElementReader:
         norm = float(np.linalg.norm(quaternion))
         if "rpy" in element.attrib:
             self.report.error("two-rotations", where, "rpy and quat_xyzw", "one of the two", "remove the other")
-        if abs(norm - 1) > _UNIT:
+        if abs(norm - 1) > TYPED:
             self.report.error("not-unit", f"{where}.quat_xyzw", quaternion.tolist(), "a unit quaternion", "divide by its norm")
             return np.array([0.0, 0.0, 0.0, 1.0])
         return quaternion / norm

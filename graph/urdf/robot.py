@@ -12,6 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.graph.urdf.elements import LONGEST_NAME, REPAIR, SHOWN, ElementReader, Report
 from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, bare_tag
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 #: Most links and joints: some seconds of reading.
 MAX_PARTS = 20_000
 #: How far an axis' length may be from one: directions are typed with three digits, such as 0.707.
-_ROUNDED = 2e-3
+_ROUNDED = 2 * NEGLIGIBLE
 #: Attributes of a mimic element, with what URDF takes where they are missing.
 _MIMIC = {"multiplier": 1.0, "offset": 0.0}
 _LIMITS = ("lower", "upper", "velocity", "effort")

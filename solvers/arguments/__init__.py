@@ -2,6 +2,6 @@
 
 - `reading`: states, wrenches and names, with what is wrong with them;
 - `rowwise`: methods of one state at stacked ones; `stacked_loads`: wrenches and inputs of their own for each of these;
-- `percent`: ranges about nominal values; `linear_systems`: controllers and weights;
+- `percent`: ranges about nominal values;
 - `named_rows`: results by name; `one_sided`: inputs that tendons refuse.
 """

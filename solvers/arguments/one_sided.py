@@ -8,9 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-
-#: Rounding of inputs, in parts of the largest of each.
-_ROUNDING = 1e-9
+from titop.blocks.basics.tolerances import SAME
 
 
 def refuse_pushing(model: Any, u: Array | None, t: Array | None = None) -> None:
@@ -35,7 +33,7 @@ def refuse_pushing(model: Any, u: Array | None, t: Array | None = None) -> None:
     for k in [k for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)]:
         least, values = inputs.lower[k], rows[:, k]
         worst = int(values.argmin())
-        if values[worst] < least - _ROUNDING * np.abs(values).max():
+        if values[worst] < least - SAME * np.abs(values).max():
             found = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")
             expected = f"{least:g} {inputs.units[k]} or more: it acts one way only"
             advice = "check the sign; what may also push is made so, where its kind can (push=True, suction=True)"

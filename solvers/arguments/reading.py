@@ -11,12 +11,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import shape_of
+from titop.blocks.basics.tolerances import TYPED
+from titop.blocks.basics.user_input import real_array, shape_of
 from titop.blocks.contract.overrides import is_titops_own
 from titop.graph.network.assembly import Assembly
-
-#: How far a quaternion's norm may be from 1 before it is refused.
-QUATERNION_TOLERANCE = 1e-6
 
 _FLOAT = np.dtype(float)
 
@@ -197,10 +195,10 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
     """
     for start in starts:
         quaternion = q[..., start : start + 4]
-        if q.ndim == 1 and q.dtype == _FLOAT and abs(math.hypot(*quaternion.tolist()) - 1) <= QUATERNION_TOLERANCE:
+        if q.ndim == 1 and q.dtype == _FLOAT and abs(math.hypot(*quaternion.tolist()) - 1) <= TYPED:
             continue
         norms = np.sqrt((quaternion**2).sum(axis=-1))
-        wrong = np.abs(np.real(norms) - 1) > QUATERNION_TOLERANCE
+        wrong = np.abs(np.real(norms) - 1) > TYPED
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])
@@ -309,3 +307,18 @@ def overflow(assembly: Assembly | None = None) -> Finding:
 def shorten(names: tuple[str, ...]) -> str:
     """Return names as text, the middle left out when there are many."""
     return ", ".join(names) if len(names) <= 12 else ", ".join([*names[:8], "...", *names[-2:]])
+
+
+def read_duration(where: str, value: Any, zero: bool = False) -> float:
+    """Return a positive (or, if `zero`, non-negative) finite time (s).
+
+    Raises
+    ------
+    ModelError
+        If it is none.
+    """
+    number = real_array(value)
+    if number is None or number.shape != () or not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        expected = "a time in seconds, zero or more" if zero else "a time in seconds, more than zero"
+        raise ModelError(Finding("bad-time", where, value, expected, "check the value"))
+    return float(number)

@@ -1,4 +1,4 @@
-"""Methods of one state that take several stacked ones as well, row by row."""
+"""Functions of one state that take several stacked ones as well, row by row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VECTORS = ("v", "a", "tau", "dq", "dv", "dtau", "weights")
 
 
 def rowwise(function: Method) -> Method:
-    """Let a method of one state (`q`, and vectors) take stacked ones as well.
+    """Let a function of a model and one state (`q`, and vectors) take stacked ones as well.
 
     Its results are stacked then, those of tuples and of mappings each for itself. Wrenches and inputs of two axes have a row a
     state.
@@ -28,13 +28,12 @@ def rowwise(function: Method) -> Method:
     place = list(signature.parameters).index("q") - 1
 
     @functools.wraps(function)
-    def of_any(self: Any, *arguments: Any, **named: Any) -> Any:
+    def of_any(model: Any, *arguments: Any, **named: Any) -> Any:
         q = arguments[place] if len(arguments) > place else named.get("q")
         if getattr(q, "ndim", 0) == 1 or q is None or axes_of(q) != 2:
-            return function(self, *arguments, **named)
-        given = bound(function, signature, (self, *arguments), named).arguments
-        del given["self"]
-        return at_rows(function, self, given)
+            return function(model, *arguments, **named)
+        _, *given = bound(function, signature, (model, *arguments), named).arguments.items()
+        return at_rows(functools.partial(function, model), model.mechanism, dict(given))
 
     return cast(Method, of_any)
 
@@ -55,25 +54,25 @@ def bound(
         raise TypeError(f"{function.__qualname__}() {error}") from None
 
 
-def at_rows(function: Callable[..., Any], model: Any, given: dict[str, Any]) -> Any:
-    """Return a method of a state at stacked ones, whatever it is `given` by name.
+def at_rows(function: Callable[..., Any], mechanism: Any, given: dict[str, Any]) -> Any:
+    """Return a function of a state at stacked ones, whatever it is `given` by name.
 
     Raises
     ------
     ModelError
-        For unequal numbers of rows, and whatever the method refuses.
+        For unequal numbers of rows, and whatever the function refuses.
     """
     states = {"q": given["q"], **{name: given[name] for name in _VECTORS if given.get(name) is not None}}
-    rows = each_row(model, states, given.get("wrenches"), given.get("u"))
+    rows = each_row(mechanism, states, given.get("wrenches"), given.get("u"))
 
     def at(state: Any, wrenches: Any, u: Any) -> Any:
         loads = {name: load for name, load in (("wrenches", wrenches), ("u", u)) if name in given}
-        return function(model, **{**given, **dict(zip(states, state, strict=True)), **loads})
+        return function(**{**given, **dict(zip(states, state, strict=True)), **loads})
 
     if rows:
         return stacked([at(*row) for row in rows])
-    closed = model.regular_configuration if model.is_constrained else None
-    nothing = [model.neutral() if closed is None else closed, *(np.zeros(model.nv) for _ in range(len(states) - 1))]
+    closed = mechanism.regular_configuration if mechanism.is_constrained else None
+    nothing = [mechanism.neutral() if closed is None else closed, *(np.zeros(mechanism.nv) for _ in range(len(states) - 1))]
     return stacked([at(nothing, None, None)], slice(0, 0))
 
 

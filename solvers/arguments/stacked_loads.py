@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import check_stacks, read_mapping, store
+from titop.blocks.basics.user_input import axes_of
+from titop.solvers.arguments.reading import check_stacks, read_mapping
 
 
 class States(Protocol):
@@ -119,42 +119,3 @@ def each_row(
 ) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
     """Return each of several stacked states, with its own wrenches and inputs; see `read_stack`."""
     return read_stack(model, states, wrenches, u).rows()
-
-
-def by_row(
-    model: States,
-    function: Callable[..., Array],
-    together: Callable[[Stack], Array | None] | None,
-    name: str,
-    arguments: tuple[Any, Any, Any],
-    loads: Mapping[str, Any],
-) -> Array:
-    """Return a function of stacked states q, v, x, each with its own wrenches and inputs.
-
-    Parameters
-    ----------
-    model : States
-    function : callable
-        ``function(q, v, x, wrenches=wrenches, u=u)`` at one state.
-    together : callable, optional
-        The same of a stack, in compiled code; returns None where single calls have to look closer.
-    name : str
-        Of the argument x.
-    arguments : tuple of array_like
-        q, v and x, of which the last may be None, for zeros.
-    loads : mapping
-        ``wrenches``, ``u`` and ``out``; those of two axes have a row a state, others act on all states.
-
-    Raises
-    ------
-    ModelError
-        For unequal numbers of rows, and whatever the function refuses.
-    """
-    q, v, x = arguments
-    states = {"q": q, "v": v, name: np.zeros(shape_of(v)) if x is None else x}
-    stack = read_stack(model, states, loads["wrenches"], loads["u"])
-    result = None if together is None else together(stack)
-    if result is None:
-        rows = [function(*row, wrenches=wrenches, u=u) for row, wrenches, u in stack.rows()]
-        result = np.array(rows).reshape(len(rows), model.nv)
-    return store(result, loads["out"])

@@ -13,23 +13,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CLOSED, EPS, FEW_ROUNDINGS, LOOSE_RANK
 from titop.solvers.constraints.following import following
+from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import LeastSolutions, independent_rows, least_solution, least_step
 from titop.solvers.constraints.open_loops import open_loops, refuse_flipped
 
-#: Errors below this count as closed (rad, and m for a system of size one): rounding leaves 1e-15 times the joints in a loop.
-CLOSED = 1e-10
-#: Errors of rounding, relative to how far from the inertial origin the ports are, for the joints in a loop.
-_ROUNDING = 16 * float(np.finfo(float).eps)
-#: Velocities and accelerations that contradict each other by less than this part count as consistent.
-CONSISTENT = 1e-8
-#: What rounding leaves of entries of the Jacobian that cancel, beside the largest.
-_ROUNDED = 1e-14
-
 #: Directions in which the errors change a million times less than in others are left alone: near a closed configuration
 #: redundant constraints show such directions, and steps along them lead nowhere.
-_CUT = 1e-6
+_CUT = LOOSE_RANK
 _STEPS = 100
 _HALVINGS = 12
 #: Guesses at closed configurations, and how many of them are nearer to the neutral one than half a turn.
@@ -54,6 +47,21 @@ def assembled(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     return closed_configuration(model, q, fixed)
 
 
+def follow_drivers(model: ClosedMechanism, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
+    """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
+    if not model.gear_constraints:
+        return x
+    driven = [gear for gear in model.gear_constraints if not fixed[gear.driven[1]]]
+    x = x.copy()
+    for _ in driven:  # a driver may itself be driven
+        before = x.copy()
+        for gear in driven:
+            follow(gear, x)
+        if np.array_equal(x, before):
+            break
+    return x
+
+
 def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
 
@@ -66,19 +74,19 @@ def closed_configuration(model: ClosedMechanism, q: Array, fixed: Array) -> Arra
     """
     guess, rows = q, model.engine.dynamics.constraints(q, np.zeros(model.nv))
     for _ in range(_STEPS):
-        error = model.closure_weights * rows.error
-        if np.abs(error).max(initial=0.0) <= np.finfo(float).eps:
+        error = model.scale.weights * rows.error
+        if np.abs(error).max(initial=0.0) <= EPS:
             break
         step = _newton_step(model, rows, ~fixed)
         for halving in range(_HALVINGS):
-            trial = model.integrate(q, step / 2**halving)
+            trial = model.moved(q, step / 2**halving)
             trial_rows = model.engine.dynamics.constraints(trial, np.zeros(model.nv))
-            if np.linalg.norm(model.closure_weights * trial_rows.error) < np.linalg.norm(error):
+            if np.linalg.norm(model.scale.weights * trial_rows.error) < np.linalg.norm(error):
                 break
         else:
             break
         q, rows = trial, trial_rows
-    worst = np.abs(model.closure_weights * rows.error).max(initial=0.0)
+    worst = np.abs(model.scale.weights * rows.error).max(initial=0.0)
     if worst > CLOSED and worst > closed_within(model, q):
         advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
         raise ConvergenceError(f"{open_loops(model, q)} cannot be closed from there; {advice}")
@@ -98,7 +106,7 @@ def closed_within(model: ClosedMechanism, q: Array) -> float:
     ports, still = [str(ref) for loop in model.rigid_loops for ref in loop.ports], np.zeros(model.nv)
     places = [model.engine.observations.port_motion(port, q, still, still).position for port in ports]
     farthest = max(float(np.linalg.norm(place)) for place in places)
-    return CLOSED + _ROUNDING * farthest / model.size
+    return CLOSED + FEW_ROUNDINGS * farthest / model.scale.length
 
 
 def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
@@ -109,34 +117,36 @@ def _unwound(model: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Ar
     gears = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
     leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - model.gear_count :])).basis
     for k in np.flatnonzero(model.angular_coordinates & ~fixed & (moves != 0.0)):
-        away = model.difference(guess, q)
+        away = model.apart(guess, q)
         turns = np.round(away[k] / (2 * np.pi))
         if not turns:
             continue
-        trial = model.integrate(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
-        is_nearer = np.abs(model.difference(guess, trial)).sum() < np.abs(away).sum()
+        trial = model.moved(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
+        is_nearer = np.abs(model.apart(guess, trial)).sum() < np.abs(away).sum()
         errors = model.engine.dynamics.constraints(trial, np.zeros(model.nv)).error
-        if is_nearer and np.abs(model.closure_weights * errors).max() < closed_within(model, trial):
+        if is_nearer and np.abs(model.scale.weights * errors).max() < closed_within(model, trial):
             q = trial
     return q
 
 
 def _newton_step(model: ClosedMechanism, rows: Constraints, free: Array) -> Array:
     """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
-    step, weights, sizes = np.zeros(model.nv), model.closure_weights, model.coordinate_weights[free]
-    step[free] = sizes * least_step(model.comparable(rows.jacobian)[:, free], -weights * rows.error, _CUT, model.gear_count)
+    step, weights, sizes = np.zeros(model.nv), model.scale.weights, model.scale.coordinates[free]
+    step[free] = sizes * least_step(
+        model.scale.comparable(rows.jacobian)[:, free], -weights * rows.error, _CUT, model.gear_count
+    )
     return step
 
 
 def project_configuration(model: ClosedMechanism, q: Array, fixed: Array, rank: int, precision: float) -> Array:
     """Return the closed configuration next to a nearly closed one, the rank of the constraints known: see `follow_steps`."""
-    weights, free = model.closure_weights, ~fixed
-    sizes = model.coordinate_weights[free]
+    weights, free = model.scale.weights, ~fixed
+    sizes = model.scale.coordinates[free]
 
     def look(q: Array) -> tuple[float, Array]:
         rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
         error, step = weights * rows.error, np.zeros(model.nv)
-        step[free] = sizes * least_solution(model.comparable(rows.jacobian)[:, free], -error, rank, model.gear_count)
+        step[free] = sizes * least_solution(model.scale.comparable(rows.jacobian)[:, free], -error, rank, model.gear_count)
         return np.abs(error).max(initial=0.0), step
 
     return follow_steps(model, q, look, precision)
@@ -174,7 +184,7 @@ def project_velocity(model: ClosedMechanism, q: Array, v: Array, fixed: Array, r
 def project_acceleration(model: ClosedMechanism, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
     """Return the acceleration nearest to the given one that keeps the loops closed."""
     rows = model.engine.dynamics.constraints(q, v)
-    rate = np.abs(model.closure_weights[:, None] * rows.jacobian) @ np.abs(v)
+    rate = np.abs(model.scale.weights[:, None] * rows.jacobian) @ np.abs(v)
     return _project(model, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(rate.max(initial=0.0) ** 2))
 
 
@@ -191,21 +201,21 @@ def _project(
     ConvergenceError
         If the fixed entries contradict the closures; `what` names the rates.
     """
-    weighted, target = model.closure_weights[:, None] * jacobian, model.closure_weights * wanted
+    weighted, target = model.scale.weights[:, None] * jacobian, model.scale.weights * wanted
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
-    x, sizes = x.copy(), model.coordinate_weights[~fixed]
-    least = LeastSolutions(model.comparable(jacobian)[:, ~fixed], rank, model.gear_count)
+    x, sizes = x.copy(), model.scale.coordinates[~fixed]
+    least = LeastSolutions(model.scale.comparable(jacobian)[:, ~fixed], rank, model.gear_count)
     for _ in range(2):  # the second time for rounding
         x[~fixed] += sizes * least(target - weighted @ x)
     rest = np.abs(target - weighted @ x)
     scale += np.abs(weighted) @ np.abs(x)
-    every = model.coordinate_weights
-    rounded = _ROUNDED * (np.abs(weighted) * every).max(initial=0.0) * np.abs(x / every).max(initial=0.0)
-    if (rest > CONSISTENT * scale.max(initial=0.0) + rounded).any():
+    every = model.scale.coordinates
+    rounded = CANCELLED * (np.abs(weighted) * every).max(initial=0.0) * np.abs(x / every).max(initial=0.0)
+    if (rest > BALANCED * scale.max(initial=0.0) + rounded).any():
         name = model.constraint_names[int(rest.argmax())]
         raise ConvergenceError(
             f"the fixed {what} contradict the closures: {name} is left with "
-            f"{rest.max() / model.closure_weights[int(rest.argmax())]:.3g}; "
+            f"{rest.max() / model.scale.weights[int(rest.argmax())]:.3g}; "
             "fix at most as many coordinates as move independently"
         )
     return x
@@ -219,20 +229,25 @@ def some_closed_configuration(model: ClosedMechanism) -> Array:
     ConvergenceError
         If none is found; names the loop that stayed open from the neutral configuration.
     """
-    rng, first_error, bodies = np.random.default_rng(0), None, model.own_coordinates
-    widths = np.pi * model.coordinate_weights
+    rng, first_error, bodies = np.random.default_rng(0), None, model.deformations
+    widths = np.pi * model.scale.coordinates
     steps = [rng.uniform(-widths, widths) * min(1.0, k / _WIDENING) for k in range(_GUESSES)]
-    for step in steps if 0 < len(bodies) < model.nv else ():
+    for step in steps if bodies.any() and not bodies.all() else ():
         try:
-            return model.assemble(model.integrate(model.neutral(), np.where(model.deformations, 0.0, step)), bodies)
+            return _assembled_from(model, np.where(bodies, 0.0, step), bodies)
         except ConvergenceError:
             pass
     for step in steps:
         try:
-            return model.assemble(model.integrate(model.neutral(), step))
+            return _assembled_from(model, step, np.zeros(model.nv, dtype=bool))
         except ConvergenceError as error:
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
+
+
+def _assembled_from(model: ClosedMechanism, step: Array, fixed: Array) -> Array:
+    """Return the closed configuration next to a step from the neutral one."""
+    return assembled(model, follow_drivers(model, model.moved(model.neutral(), step), fixed, GearConstraint.follow), fixed)
 
 
 def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
@@ -240,16 +255,16 @@ def random_guess(model: ClosedMechanism, rng: np.random.Generator) -> Array:
 
     Lengths are within as many of the system's.
     """
-    widths = np.pi * model.coordinate_weights
+    widths = np.pi * model.scale.coordinates
     step = rng.uniform(-widths, widths)
     still = model.deformations & (not model.deformations.all())
-    return model.integrate(model.neutral(), np.where(still, 0.0, step))
+    return model.moved(model.neutral(), np.where(still, 0.0, step))
 
 
 def dependent_coordinates(model: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
     rows: Any = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
-    jacobian = model.comparable(rows)
+    jacobian = model.scale.comparable(rows)
     columns = jacobian[independent_rows(jacobian, rank, model.gear_count)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in model.gear_constraints]))
     first = driven[independent_rows(columns[driven])] if len(driven) else driven

@@ -14,27 +14,28 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COARSE, OPEN, RANK
 from titop.solvers.constraints.assembling import assembled, closed_configuration, random_guess
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, allowed_part, independence, independent_rows
 
 #: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
 #: beside the millionth at which constraints count as dependent, near beside its links.
-_ASIDE = 1e-2
+_ASIDE = COARSE
 #: Random configurations near which one of higher rank is looked for.
 _TRIES = 6
 #: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
 #: constraint looks independent by as much as they are open, and counts as such from a millionth on.
-_OPEN = 1e-7
+_OPEN = 0.1 * OPEN
 
 
 #: So much of a constraint, over the largest, is left at least beside a dead centre where rounding leaves six digits of motions.
-_KNOWN = 1e-10
+_KNOWN = RANK
 
 
 def comparable_jacobian(model: ClosedMechanism, q: Array) -> Array:
     """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
-    return model.comparable(model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian)
+    return model.scale.comparable(model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian)
 
 
 def independent_count(model: ClosedMechanism, q: Array) -> int:
@@ -60,7 +61,7 @@ def closed_near(model: ClosedMechanism, q: Array) -> Array:
 
 def is_open(model: ClosedMechanism, error: Array) -> bool:
     """Return whether the constraints' values (k) are more than rounding and an integrator leave."""
-    return bool(np.abs(np.real(model.closure_weights * error)).max(initial=0.0) > _OPEN)
+    return bool(np.abs(np.real(model.scale.weights * error)).max(initial=0.0) > _OPEN)
 
 
 def rank_near(model: ClosedMechanism, q: Array) -> int:
@@ -119,18 +120,28 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
     return max(found, key=lambda each: each[0])[1] if found else start
 
 
+def _sizes_by_effect(model: ClosedMechanism, comparable: Array) -> Array:
+    """Return what counts as one of each coordinate (nv): of other ones than angles and lengths what moves constraints by one.
+
+    Zero where these do not move the constraints.
+    """
+    effect = np.linalg.norm(comparable, axis=0)
+    moving = np.divide(1.0, effect, out=np.zeros(model.nv), where=effect > 0)
+    return model.scale.coordinates * np.where(model.scale.others, moving, 1.0)
+
+
 def moved_aside(model: ClosedMechanism, q: Array, comparable: Array, rank: int, seed: int = 0) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
-    size = model.coordinate_sizes(comparable)
+    size = _sizes_by_effect(model, comparable)
     direction = np.random.default_rng(seed).normal(size=model.nv)
-    motion = size * allowed_part(comparable * (size / model.coordinate_weights), direction, rank, model.gear_count)
+    motion = size * allowed_part(comparable * (size / model.scale.coordinates), direction, rank, model.gear_count)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
-    trial = model.integrate(q, _ASIDE / largest * motion)
+    trial = model.moved(q, _ASIDE / largest * motion)
     try:
         return closed_configuration(model, trial, np.zeros(model.nv, dtype=bool))
     except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act
@@ -199,7 +210,7 @@ def least_beside_dead_centre(model: ClosedMechanism, q: Array, jacobian: Array, 
     ModelError
         So near to a dead centre that rounding leaves no six digits.
     """
-    comparable, gears = model.comparable(jacobian)[:, ~imposed], model.gear_count
+    comparable, gears = model.scale.comparable(jacobian)[:, ~imposed], model.gear_count
     free = len(independent_rows(comparable, rank, gears))
     if free >= min(rank, comparable.shape[1]) or not independence(comparable, free + 1, gears, ROUNDED):
         return DEPENDENT

@@ -193,7 +193,7 @@ def _independent(
 
     `least` is as for `independent_rows`.
     """
-    comparable = model.comparable(jacobian)[:, ~imposed]
+    comparable = model.scale.comparable(jacobian)[:, ~imposed]
     rows = independent_rows(comparable, model.acting_rank(q, jacobian), model.gear_count, least)
     return rows, np.flatnonzero(~imposed)[dependent_columns(comparable, rows, model.gear_count, least)]
 
@@ -216,7 +216,7 @@ def hybrid_with_closures(
     whole = _independent(model, q, jacobian, np.zeros_like(imposed))
     overdriven = len(rows) < len(whole[0])
     refuse_dead_centre(model, q, imposed, len(whole[0]), len(rows))
-    shares = Shares.of(jacobian, *(whole if overdriven else (rows, dependent)), imposed, model.coordinate_weights)
+    shares = Shares.of(jacobian, *(whole if overdriven else (rows, dependent)), imposed, model.scale.coordinates)
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
     w, multipliers = shares.split(needed, len(jacobian))
     changes, (_, by_q, by_v, _) = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
@@ -241,7 +241,7 @@ def actuated_derivatives(
     """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates."""
     jacobian = model.engine.dynamics.constraints(q, v).jacobian
     independent = _independent(model, q, jacobian, np.zeros_like(actuated))
-    shares = Shares.of(jacobian, *independent, actuated, model.coordinate_weights)
+    shares = Shares.of(jacobian, *independent, actuated, model.scale.coordinates)
     w, multipliers = shares.split(model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors, len(jacobian))
     changes, _ = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
     still = np.zeros((len(jacobian), model.nv))

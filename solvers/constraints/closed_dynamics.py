@@ -15,23 +15,19 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.graph.checking.massless import massless_joint
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
+from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
 from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
-from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import PortPush, Push
 
-#: Efforts that nothing balances, relative to the largest.
-BALANCED = 1e-8
-#: And what rounding leaves of them, in parts of the terms that balance.
-ROUNDED = 1e-12
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
 #: these may come from a simulation.
-_CAUSED = 1e-5
+_CAUSED = 10 * CONSISTENT
 
 
 def accelerations(
@@ -58,9 +54,9 @@ def accelerations(
     ModelError
         For motions without inertia, and accelerations that are not finite.
     """
-    weights = model.closure_weights if weights is None else weights
+    weights = model.scale.weights if weights is None else weights
     weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
-    comparable = (weighted * model.coordinate_weights)[:, ~imposed]
+    comparable = (weighted * model.scale.coordinates)[:, ~imposed]
     chosen = independent_rows(comparable, rank, gears, least)
     dependent = np.flatnonzero(~imposed)[dependent_columns(comparable, chosen, gears, least)]
     others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
@@ -89,7 +85,7 @@ def _refuse_massless(model: ClosedMechanism, inertia: Array, others: Array) -> N
     """
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
-        if not left[k, k] > NO_INERTIA * sizes[k]:
+        if not left[k, k] > CANCELLED * sizes[k]:
             name = model.coordinate_names[others[k]]
             joint = next(joint for joint, own in model.assembly.v_slices.items() if own.start <= others[k] < own.stop)
             raise ModelError(massless_joint(joint, f"no inertia along {name} at this configuration"))
@@ -100,7 +96,7 @@ def open_accelerations(model: ClosedMechanism, q: Array, v: Array, tau: Array, p
     """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
     first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
     rows = Constraints(*(part[first:] for part in model.engine.dynamics.constraints(q, v)))
-    weights = model.closure_weights[first:]
+    weights = model.scale.weights[first:]
     return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)
 
 
@@ -115,7 +111,7 @@ def counted(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, in
     rows = model.engine.dynamics.constraints(q, v)
     if is_open(model, rows.error):
         return rows, rank_near(model, q)
-    return rows, len(independent_rows(model.comparable(rows.jacobian), gears=model.gear_count))
+    return rows, len(independent_rows(model.scale.comparable(rows.jacobian), gears=model.gear_count))
 
 
 def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
@@ -218,7 +214,7 @@ def imposing_efforts(
     At `most` so many constraints act, if that is given; `least` is as for `independent_rows`.
     """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    weights = model.closure_weights, model.coordinate_weights
+    weights = model.scale.weights, model.scale.coordinates
     own, _, _ = share_efforts(rows.jacobian, *weights, needed, imposed, most, model.gear_count, True, least)
     return np.where(imposed, own, tau)
 
@@ -261,16 +257,16 @@ def balanced(
     `least` is as for `independent_rows`.
     """
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
-    weights = model.closure_weights, model.coordinate_weights
+    weights = model.scale.weights, model.scale.coordinates
     tau, _, unbalanced = share_efforts(rows.jacobian, *weights, needed, actuated, rank, model.gear_count, least=least)
     return tau, unbalanced
 
 
 def _is_rounding(part: float, model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
     """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other."""
-    needed = model.coordinate_weights * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
+    needed = model.scale.coordinates * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
     left = part * np.abs(np.real(needed)).max(initial=0.0)
-    return bool(left <= ROUNDED * balancing_terms(model, q, v, a, pushes, motors))
+    return bool(left <= EXACT * balancing_terms(model, q, v, a, pushes, motors))
 
 
 def balancing_terms(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
@@ -278,7 +274,7 @@ def balancing_terms(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes
 
     What springs at rest hold has no terms: to these come the efforts a radian or the system's size away.
     """
-    sizes, nothing = model.coordinate_weights, np.zeros(model.nv)
+    sizes, nothing = model.scale.coordinates, np.zeros(model.nv)
     terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
     terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(model, v))
     terms += np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
@@ -299,15 +295,16 @@ def multipliers(
     """
     rows, rank = counted(model, q, v)
     needed = model.engine.dynamics.tree_inverse(q, v, a, pushes)
-    unknown, sizes = np.full(model.nv, applied is None), model.coordinate_weights
+    unknown, sizes = np.full(model.nv, applied is None), model.scale.coordinates
     size = np.abs(sizes * needed).max(initial=0.0)
     if applied is not None:
         needed, size = needed - applied, size + np.abs(sizes * applied).max(initial=0.0)
-    _, carried, part = share_efforts(rows.jacobian, model.closure_weights, sizes, needed, unknown, rank, model.gear_count)
+    _, carried, part = share_efforts(rows.jacobian, model.scale.weights, sizes, needed, unknown, rank, model.gear_count)
     left = part * np.abs(sizes * needed).max(initial=0.0)
     if left > _CAUSED * size:
         advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
-        found = f"efforts that leave {left:.3g} N m, or N over the system's {model.size:.3g} m, of what the accelerations need"
+        long = f"the system's {model.scale.length:.3g} m"
+        found = f"efforts that leave {left:.3g} N m, or N over {long}, of what the accelerations need"
         warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
     return carried, rows
 

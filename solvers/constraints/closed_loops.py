@@ -8,25 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.connections import Loop
-from titop.graph.network.lengths import extent_of
-from titop.solvers.arguments.reading import coordinate_mask, made_ready
-from titop.solvers.constraints.assembling import (
-    assembled,
-    dependent_coordinates,
-    some_closed_configuration,
-)
+from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.constraints.assembling import some_closed_configuration
 from titop.solvers.constraints.branch import (
     closed_near,
     comparable_jacobian,
     independent_count,
     moved_aside,
-    rank_near,
     rank_on_branch,
     regular_configuration,
 )
@@ -35,15 +29,15 @@ from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.constraints.redundancy import redundancy_findings
 from titop.solvers.mechanism.coordinates import Configurations
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
+from titop.solvers.mechanism.scale import Scale
 from titop.solvers.mechanism.shared import geometric, structural
 
 
 class ClosedLoops(Configurations):
     """The rigid closures and gears of a model. Interactions are forces, and nothing to solve for.
 
-    Arguments of the methods: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or
-    of joints and blocks for all of theirs.
+    Arguments of the methods: `q` a configuration (nq) that was read; `names` names of coordinates, or of joints and blocks for
+    all of theirs.
     """
 
     #: What makes the engine of a model with other parameters.
@@ -105,17 +99,9 @@ class ClosedLoops(Configurations):
         return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
 
     @structural
-    def closure_weights(self) -> Array:
-        """What constraints (k, no unit or 1/m) are multiplied by to compare: 1, for lengths one over the system's size.
-
-        Gears that speed up are compared by what they ask of their drivers.
-        """
-        weights, sizes = np.where(self.angular_constraints, 1.0, 1.0 / self.size), self.coordinate_weights
-        first = len(weights) - len(self.gear_constraints)
-        for row, constraint in enumerate(self.gear_constraints, start=first):
-            speed_up = abs(constraint.gear.ratio) * sizes[constraint.driver[1]] / sizes[constraint.driven[1]]
-            weights[row] /= max(1.0, speed_up)
-        return weights
+    def scale(self) -> Scale:
+        """What counts as one of lengths, coordinates and constraints."""
+        return Scale(self._assembly, self.constraint_units, self.gear_constraints)
 
     @structural
     def angular_coordinates(self) -> Array:
@@ -127,71 +113,9 @@ class ClosedLoops(Configurations):
         """Whether coordinates are lengths (nv)."""
         return np.array(self._assembly.coordinate_units) == "m"
 
-    @structural
-    def coordinate_weights(self) -> Array:
-        """What coordinates (nv, no unit or m) are divided by to compare with each other: 1, for lengths the system's size."""
-        return np.where(self.length_coordinates, self.size, 1.0)
-
-    def comparable(self, jacobian: Array) -> Array:
-        """Return the constraints' `jacobian` (k x nv) with lengths, of constraints and coordinates, in units of the size."""
-        return self.closure_weights[:, None] * jacobian * self.coordinate_weights
-
-    @structural
-    def size(self) -> float:
-        """The system's length (m), one without any."""
-        return self.extent or 1.0
-
-    @structural
-    def extent(self) -> float:
-        """The length (m) of the bodies, see `titop.graph.network.lengths`; zero without any."""
-        return extent_of(self._assembly)
-
-    @structural
-    def reach(self) -> float:
-        """How long (m) the tree would be with all its bodies in a row: what the rounding of places in it is a part of."""
-        return self.size * len(self._assembly.connections)
-
-    def coordinate_sizes(self, comparable: Array) -> Array:
-        """Return what counts as one for each coordinate (nv): a radian, the system's size, what moves the constraints by one.
-
-        The last for coordinates without unit, from the `comparable` Jacobian; zero where they do not move the constraints.
-        """
-        effect = np.linalg.norm(comparable, axis=0)
-        other = np.divide(1.0, effect, out=np.zeros(self.nv), where=effect > 0)
-        units = np.array(self._assembly.coordinate_units)
-        return np.where(units == "rad", 1.0, np.where(units == "m", self.size, other))
-
-    def closure_error(self, q: Any) -> Array:
-        """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
-        return self.engine.dynamics.constraints(self._read_q(q), np.zeros(self.nv)).error
-
-    def closure_jacobian(self, q: Any) -> Array:
-        """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s a unit of v)."""
-        return self.engine.dynamics.constraints(self._read_q(q), np.zeros(self.nv)).jacobian
-
-    def closure_bias(self, q: Any, v: Any) -> Array:
-        """Return the part (k, m/s^2 and rad/s^2) of d2/dt2 `closure_error` that does not depend on the accelerations."""
-        return self.engine.dynamics.constraints(self._read_q(q), self._read_v("v", v)).bias
-
-    def closure_rank(self, q: Any) -> int:
-        """Return how many constraints are independent at a closed configuration `q` (nq), and along the motion through it.
-
-        The others follow from these; other branches of the mechanism's motion may have another rank. A configuration that is
-        open stands for the closed one next to it.
-
-        Raises
-        ------
-        ModelError
-            At a singular configuration, around which more constraints are independent than there, and for an unusable one.
-        ConvergenceError
-            If the loops cannot be closed from `q`.
-        """
-        q = self._read_q(q)
-        return rank_on_branch(self, q) if self.is_constrained else 0
-
     def acting_rank(self, q: Array, jacobian: Array) -> int:
-        """Return `closure_rank` where the constraints' `jacobian` (k x nv) is known; the generic rank is not examined."""
-        rank = len(independent_rows(self.comparable(jacobian), gears=self.gear_count))
+        """Return how many constraints act at `q`, whose `jacobian` (k x nv) is known; the generic rank is not examined."""
+        rank = len(independent_rows(self.scale.comparable(jacobian), gears=self.gear_count))
         return rank if rank == self.generic_rank else rank_on_branch(self, q)
 
     @geometric
@@ -245,120 +169,6 @@ class ClosedLoops(Configurations):
         aside = moved_aside(self, q, comparable, rank)
         yield from redundancy_findings(self, q if aside is None else aside)
 
-    # -- states that satisfy the closures ----------------------------------------------------------------------------------
-
-    def assemble(self, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
-        """Return a configuration (nq) that closes the loops and meshes the gears.
-
-        Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, lengths
-        over the system's size, halved until the errors fall. Bodies deform only where joints alone do not close the loops.
-
-        Parameters
-        ----------
-        q_guess : array_like (nq,)
-            Where to start; the nearer to a closed configuration, the better.
-        fixed : iterable of str
-            Coordinates, joints or blocks that keep their values.
-
-        Returns
-        -------
-        (nq,) array
-
-        Raises
-        ------
-        ConvergenceError
-            Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
-        """
-        chosen = self._chosen("fixed", fixed)
-        guess = self._driven(self._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow)
-        return assembled(self, guess, chosen).copy()  # of the guess itself where that is closed
-
-    def assemble_velocity(self, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
-        """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
-
-        Lengths are compared with angles over the system's size.
-
-        Raises
-        ------
-        ConvergenceError
-            If the fixed velocities contradict the closures.
-        """
-        try:
-            nearest = v.copy()
-            if self._calls.nearest_velocity(q, v, self._calls.masks[names_key(fixed)], nearest) == DONE:
-                return nearest
-        except UNREADY:
-            pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v):
-            q, v = ready
-            return self.assemble_velocity(q, v, fixed)
-        q, v, chosen = self._read_q(q), self._read_v("v", v), self._chosen("fixed", fixed)
-        if not self.is_constrained:
-            return v.copy()
-        return self.engine.dynamics.closed_velocity(q, self._driven(v, chosen, GearConstraint.follow_rate), chosen)
-
-    def assemble_acceleration(self, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
-        """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
-
-        Raises
-        ------
-        ConvergenceError
-            If the fixed accelerations contradict the closures.
-        """
-        try:
-            nearest = a.copy()
-            if self._calls.nearest_acceleration(q, v, self._calls.masks[names_key(fixed)], nearest) == DONE:
-                return nearest
-        except UNREADY:
-            pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v, a):
-            q, v, a = ready
-            return self.assemble_acceleration(q, v, a, fixed)
-        q, v, a, chosen = self._read_q(q), self._read_v("v", v), self._read_v("a", a), self._chosen("fixed", fixed)
-        if not self.is_constrained:
-            return a.copy()
-        return self.engine.dynamics.closed_acceleration(q, v, self._driven(a, chosen, GearConstraint.follow_rate), chosen)
-
-    def _driven(self, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]) -> Array:
-        """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
-        if not self.gear_constraints:
-            return x
-        following = [gear for gear in self.gear_constraints if not fixed[gear.driven[1]]]
-        x = x.copy()
-        for _ in following:  # a driver may itself be driven
-            before = x.copy()
-            for gear in following:
-                follow(gear, x)
-            if np.array_equal(x, before):
-                break
-        return x
-
-    def independent_coordinates(self, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.
-
-        Without `names` driven coordinates of gears are left out, and of the others the choice is made by pivoted QR, so that
-        what remains follows as well as possible.
-
-        Raises
-        ------
-        ModelError
-            If the given names cannot be independent, or are too many or too few.
-        """
-        q, everything = self._read_q(q), np.arange(self.nv)
-        rank = rank_near(self, q)
-        if names is None:
-            dependent = dependent_coordinates(self, q, everything, rank)
-            return tuple(name for k, name in enumerate(self.coordinate_names) if k not in dependent)
-        mask, freedom = self._chosen("names", names), self.nv - rank
-        chosen = tuple(name for name, kept in zip(self.coordinate_names, mask, strict=True) if kept)
-        if len(chosen) != freedom:
-            raise ModelError(Finding("wrong-length", "names", chosen, f"{freedom} coordinates", "one a degree of freedom"))
-        if len(dependent_coordinates(self, q, everything[~mask], rank)) < rank:
-            expected, better = "coordinates that determine the others", self.independent_coordinates(q)
-            raise ModelError(Finding("dependent-coordinates", "names", chosen, expected, f"take {', '.join(better)}"))
-        return chosen
-
-    def _chosen(self, argument: str, names: Iterable[str]) -> Array:
+    def chosen(self, argument: str, names: Iterable[str]) -> Array:
+        """Return a mask (nv) of the coordinates of some names, which an `argument` gives."""
         return coordinate_mask(names, self._assembly, argument)

@@ -9,16 +9,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, CONSISTENT, SAME
 from titop.solvers.constraints.branch import is_open
 from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
-from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import Push
-
-#: Accelerations that contradict the closures by less than this part count as consistent: they may come from a simulation, whose
-#: states are closed to an integrator's tolerance only.
-_CONSISTENT = 1e-6
-#: What rounding leaves of accelerations that cancel at an equilibrium, in parts of those that the tree would have alone.
-ROUNDING = 1e-9
 
 
 def refuse_inconsistent(
@@ -60,15 +54,15 @@ def effort_terms(model: ClosedMechanism, q: Array, v: Array, pushes: list[Push])
 
 def swiftest(model: ClosedMechanism, v: Array) -> Array:
     """Return accelerations (nv) with which the system's size falls, and turns as fast as anything does."""
-    sizes = model.coordinate_weights
+    sizes = model.scale.coordinates
     rate = np.abs(np.real(v) / sizes).max(initial=0.0)
-    accelerations: Array = (float(np.linalg.norm(model.engine.gravity)) / model.size + rate**2) * sizes
+    accelerations: Array = (float(np.linalg.norm(model.engine.gravity)) / model.scale.length + rate**2) * sizes
     return accelerations
 
 
 def mobility(model: ClosedMechanism, q: Array) -> Array:
     """Return the tree's accelerations (nv, nv) a unit of each effort, their signs left out; none of what moves no inertia."""
-    massless = model.engine.dynamics.pivots(q).ratios <= NO_INERTIA
+    massless = model.engine.dynamics.pivots(q).ratios <= CANCELLED
     return np.abs(model.engine.dynamics.tree_response(q, np.eye(model.nv), massless))
 
 
@@ -79,13 +73,14 @@ def _left_open(model: ClosedMechanism, rows: Constraints, v: Array, a: Array, al
     """
     if not len(rows.error):
         return 0, 0.0
-    weights, weighted = model.closure_weights, model.closure_weights[:, None] * np.abs(np.real(rows.jacobian))
+    weights, weighted = model.scale.weights, model.scale.weights[:, None] * np.abs(np.real(rows.jacobian))
     rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * weights
     terms = (weighted @ np.abs(np.real(a)) + np.abs(np.real(rows.bias)) * weights).max()
     rounded, rate = ((weighted @ np.abs(np.real(each))).max() for each in (alone, v))
     worst = int(rest.argmax())
-    # a bias may be a small difference of terms quadratic in the rates
-    allowed = ROUNDING * rounded + _CONSISTENT * (terms + rate**2)
+    # a bias may be a small difference of terms quadratic in the rates; of accelerations of the tree alone that cancel at an
+    # equilibrium rounding leaves less than SAME
+    allowed = SAME * rounded + CONSISTENT * (terms + rate**2)
     return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
 
 
@@ -115,5 +110,5 @@ def refuse_opening(
 def _of_the_tree(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations (nv) of the tree, as if no loop were closed; beside gears none of what moves no inertia."""
     dynamics, nothing = model.engine.dynamics, np.zeros(model.nv)
-    still = dynamics.pivots(np.real(q)).ratios <= NO_INERTIA if model.gear_count else nothing.astype(bool)
+    still = dynamics.pivots(np.real(q)).ratios <= CANCELLED if model.gear_count else nothing.astype(bool)
     return dynamics.tree_hybrid(q, v, tau, nothing, still, pushes)[0]

@@ -31,7 +31,7 @@ def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Arr
     places = [model.assembly.place(name) for name in loop.coordinates]
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs, states = loop.closure.inputs_and_states(u)
-    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.reach, states)
+    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.scale.reach, states)
 
 
 def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
@@ -93,6 +93,13 @@ def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
     return {loop.closure.name: loop for loop in model.interactions if loop.closure.has_points}
 
 
+def touch_rows(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+    """Return what a contact says of everything that touches, as `ObservationsCore.touches` has it."""
+    contact: Any = loop.closure
+    touches = contact.touches(target_motion(model, loop, q, v, u))
+    return np.array([[touch.gap, *touch.force, *touch.slip] for touch in touches], float)
+
+
 def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
     """Return rotation (3x3) and position (3, m) of a loop's second port in its first."""
     motion = target_motion(model, loop, q, np.zeros(model.nv))
@@ -131,10 +138,13 @@ def input_efforts(model: ClosedMechanism, q: Array, pushes: Iterable[Push]) -> A
 
 
 def write_input_columns(model: ClosedMechanism, inputs: Inputs, q: Array, matrix: Array) -> None:
-    """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu)."""
+    """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu).
+
+    Inputs act linearly: they are taken as large as what acts without them, where a unit may be lost beside it.
+    """
     loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
     for name, columns in inputs.acting:
         without = interaction_efforts(model, loops[name], q, resting)
-        count = columns.stop - columns.start
+        count, size = columns.stop - columns.start, max(1.0, 2.0 ** np.frexp(np.abs(without).max(initial=0.0))[1])
         for k, unit in enumerate(np.eye(count, count + len(loops[name].closure.state_names)), start=columns.start):
-            matrix[:, k] = interaction_efforts(model, loops[name], q, resting, unit) - without
+            matrix[:, k] = (interaction_efforts(model, loops[name], q, resting, size * unit) - without) / size

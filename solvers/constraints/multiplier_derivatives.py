@@ -43,9 +43,9 @@ def multiplier_changes(
     moved : (nv, z) array
         How the coordinates change.
     """
-    weights, k = model.closure_weights, len(jacobian)
+    weights, k = model.scale.weights, len(jacobian)
     weighted, rank = weights[:, None] * jacobian, model.acting_rank(q, jacobian)
-    rows = np.arange(k) if rank == k else independent_rows(model.comparable(jacobian), rank, model.gear_count)
+    rows = np.arange(k) if rank == k else independent_rows(model.scale.comparable(jacobian), rank, model.gear_count)
     inverse = np.linalg.pinv(weighted[rows]) * weights[rows]  # of the independent rows of J
     changes = np.zeros((k, efforts.shape[1]))
     changes[rows] = inverse.T @ efforts

@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK, SAME, TINY
 from titop.solvers.constraints.coupling import Coupled, coupled_blocks
 from titop.solvers.constraints.following import Following, following
 
 #: Squares: what is left of a row, over the largest row, if it is dependent, and if it is rounding. The kernels hold both too.
-DEPENDENT = 1e-12
-ROUNDED = 1e-28
-#: Rows of which as much is left but for this part are taken in their order: rounding decides nothing. The kernels hold it too.
-_TIE = 1e-9
+DEPENDENT = LOOSE_RANK**2
+ROUNDED = CANCELLED**2
 #: How often solutions in numbers of unlike units are refined: each time by what squares of the units' ratio leave of rounding.
 _REFINED = 4
 #: Rows of a block from which on it saves time to leave those alone that a pivot does not touch.
@@ -116,7 +115,7 @@ def _block_pivots(rest: Array, numbers: NDArray[np.intp]) -> Iterator[tuple[int,
     """Yield the rows of a block in the order of elimination by their `numbers`, each with what is left of it (squared)."""
     squares = (rest * rest).sum(axis=1)
     for _ in range(min(rest.shape)):
-        p = int((squares >= (1.0 - _TIE) * squares.max()).argmax())
+        p = int((squares >= (1.0 - SAME) * squares.max()).argmax())
         taken, most = rest[p].copy(), squares[p]
         yield int(numbers[p]), most
         if not most > 0:
@@ -334,7 +333,7 @@ def _share_in_general(
     tau[unknown] = least_solution(_seen(free, sizes, unknown).T, needed, sizes=sizes[unknown], least=least)
     missing = np.real(needed - free.T @ tau)
     largest = np.abs(np.real(sizes * efforts)).max(initial=0.0)
-    unbalanced = np.abs(missing).max(initial=0.0) / max(largest, np.finfo(float).tiny)
+    unbalanced = np.abs(missing).max(initial=0.0) / max(largest, TINY)
     carried = (sizes * (efforts - tau))[dependent]
     multipliers = least_solution((jacobian * sizes)[:, dependent].T, carried, len(dependent), sizes=1.0 / weights)
     return tau, multipliers, float(unbalanced)

@@ -7,11 +7,9 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import OPEN
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism
-
-#: What states that others have closed may miss the closures by (rad and m, for a system of size one; and their rates).
-_CLOSED = 1e-6
 
 
 def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tuple[str, str], cures: tuple[str, str]) -> None:
@@ -25,12 +23,12 @@ def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tu
     if not model.is_constrained:
         return
     rows = model.engine.dynamics.constraints(q, v)
-    if np.abs(model.closure_weights * rows.error).max() > _CLOSED:
+    if np.abs(model.scale.weights * rows.error).max() > OPEN:
         found = f"{open_loops(model, q)} {where[0]} leaves it so"
         raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
     changes = rows.jacobian @ v
-    sizes, terms = (model.closure_weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
-    if sizes.max() > _CLOSED * max(1.0, terms.max()):
+    sizes, terms = (model.scale.weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
+    if sizes.max() > OPEN * max(1.0, terms.max()):
         worst = int(sizes.argmax())
         found = f"{model.constraint_names[worst]} changing at {changes[worst]:.3g}"
         raise ModelError(Finding(code, where[1], found, "a velocity that keeps the loops closed", cures[1]))
@@ -39,7 +37,7 @@ def refuse_open(model: ClosedMechanism, q: Array, v: Array, code: str, where: tu
 def open_loops(model: ClosedMechanism, q: Array) -> str:
     """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
     rows = model.engine.dynamics.constraints(q, np.zeros(model.nv))
-    row = int((model.closure_weights * np.abs(rows.error)).argmax())
+    row = int((model.scale.weights * np.abs(rows.error)).argmax())
     name = owner_of(model.constraint_names[row])
     own = np.array([constraint.startswith(f"{name}.") for constraint in model.constraint_names])
     if any(gear.name == model.constraint_names[row] for gear in model.gear_constraints):

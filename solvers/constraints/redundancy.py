@@ -59,9 +59,9 @@ def _cure(model: ClosedMechanism, q: Array, loop: Loop, rows: slice, comparable:
     relative, motion = _relative_motion(model, q, loop)
     for given in _candidates(loop.closure, relative, motion, needed):
         closure = RigidClosure("candidate", **given)
-        weights = np.where(closure.is_angular, 1.0, 1.0 / model.size)[:, None]
+        weights = np.where(closure.is_angular, 1.0, 1.0 / model.scale.length)[:, None]
         first, second = closure.jacobians(*relative)
-        own = weights * (first @ motion[0] + second @ motion[1]) * model.coordinate_weights
+        own = weights * (first @ motion[0] + second @ motion[1]) * model.scale.coordinates
         if len(independent_rows(np.vstack([others, own]))) == rank == len(independent_rows(np.vstack([comparable, own]))):
             said = ", ".join(f"{name}={value!r}" for name, value in given.items())
             return f"RigidClosure({loop.closure.name!r}, {said}) leaves out what follows"

@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.constraints.coupling import Coupled, coupled_blocks
 from titop.solvers.constraints.multipliers import ROUNDED
-
-#: Singular values, over the largest, of motions that actuators see but for rounding. The kernels hold its square, for rows.
-_ROUNDED = ROUNDED**0.5
 
 
 class _Alike(NamedTuple):
@@ -93,7 +91,7 @@ def _pseudoinverse(motions: Array, on: Array, sizes: Array) -> Array:
     lengths = np.sqrt((seen**2).sum(axis=1, keepdims=True))
     lengths = np.where(counted > ROUNDED * squares.sum(axis=1, keepdims=True), lengths, np.inf)
     left, values, right = np.linalg.svd(seen / lengths, full_matrices=False)
-    counts = values > _ROUNDED * values.max(axis=1, initial=0.0, keepdims=True)
+    counts = values > CANCELLED * values.max(axis=1, initial=0.0, keepdims=True)
     inverted = np.divide(1.0, values, out=np.zeros(values.shape), where=counts)
     result: Array = np.swapaxes(right, 1, 2) * inverted[:, None, :] @ np.swapaxes(left, 1, 2)
     return result / np.swapaxes(lengths, 1, 2)

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.support.archive import Archive
 
 #: Kinds of signals and the arrays that hold them.
@@ -109,5 +110,5 @@ class ControlHistory:
 
 def last_before(instants: Array, times: Any) -> Any:
     """Return the index of the last of increasing instants at or before each time, rounding errors forgiven."""
-    margin = 1e-9 * (instants[1] - instants[0]) if len(instants) > 1 else 0.0
+    margin = SAME * (instants[1] - instants[0]) if len(instants) > 1 else 0.0
     return np.maximum(np.searchsorted(instants, np.asarray(times) + margin, side="right") - 1, 0)

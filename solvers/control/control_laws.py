@@ -1,19 +1,39 @@
-"""Controllers of all kinds as one: what a control loop calls."""
+"""Controllers of all kinds as one: what a control loop calls, and what the named signals of linear ones mean."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.control.controller import Controller
-from titop.solvers.control.linear_controller import LinearWiring, sampled
-from titop.solvers.control.scheduled_controller import ScheduledController
+from titop.solvers.control.controllers import Controller, ScheduledController, discretise
+from titop.solvers.signals.signal_tables import SignalTable, check_names
+
+#: Head of the names of references.
+REFERENCE = "r_"
+
+
+@dataclass(frozen=True)
+class LinearWiring:
+    """How the signals of a loop make the inputs of a state space: ``e = from_y y + from_r r``.
+
+    Attributes
+    ----------
+    inputs, references, outputs : tuple of str
+        Measured outputs, references and commands, in titop's spelling.
+    from_y, from_r : (inputs of K, ny) and (inputs of K, nr) arrays
+    """
+
+    inputs: tuple[str, ...]
+    references: tuple[str, ...]
+    outputs: tuple[str, ...]
+    from_y: Array
+    from_r: Array
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,7 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
 
 def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is continuous."""
-    K = sampled(K, sample_time)
+    K = discretise(K, sample_time)
     A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, wiring.from_y, wiring.from_r
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
@@ -94,3 +114,68 @@ def scheduled_law(controller: ScheduledController, first: Any, wiring: LinearWir
     start = np.zeros(first.nstates)
     states = tuple(first.state_labels)
     return SampledLaw(inputs, wiring.references, wiring.outputs, states, start, controller.sample_time, update)
+
+
+def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Collection[str]) -> LinearWiring:
+    """Return how a state space is wired to a model, by the names of its inputs and outputs.
+
+    An input named like an output of the model gets the error, reference minus output; if the controller has an input
+    ``r_<output>``, that gets the reference, and inputs named like outputs get the outputs themselves.
+
+    Parameters
+    ----------
+    K : control.StateSpace
+    measured, commanded : SignalTable
+        Of the model.
+    exogenous : collection of str
+        References that are not of an output.
+
+    Raises
+    ------
+    ModelError
+        For names that are unknown or there twice.
+    """
+    for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
+        if len(labels) < count:  # python-control keeps one of those that are named alike
+            got, expected = ", ".join(labels), f"{count} names that differ"
+            raise ModelError(Finding("duplicate-name", f"controller.{what}_labels", got, expected, "rename the signals"))
+    separate = any(_reference_of(label, measured) for label in K.input_labels)
+    inputs: list[str] = []
+    references: list[str] = []
+    rows: list[tuple[str | None, str | None]] = []
+    for label in K.input_labels:
+        y, r = _input_of(label, measured, exogenous, separate)
+        rows.append((y, r))
+        inputs += [y] if y else []
+        references += [r] if r else []
+    check_names("controller.input_labels", inputs)
+    check_names("controller.input_labels", references)
+    from_y, from_r = np.zeros((len(rows), len(inputs))), np.zeros((len(rows), len(references)))
+    for row, (y, r) in enumerate(rows):
+        if y:
+            from_y[row, inputs.index(y)] = 1.0 if separate else -1.0
+        if r:
+            from_r[row, references.index(r)] = 1.0
+    outputs = tuple(commanded.find("controller.output_labels", label) for label in K.output_labels)
+    check_names("controller.output_labels", outputs)
+    return LinearWiring(tuple(inputs), tuple(references), outputs, from_y, from_r)
+
+
+def _reference_of(label: str, measured: SignalTable) -> bool:
+    return label not in measured and label.startswith(REFERENCE) and label.removeprefix(REFERENCE) in measured
+
+
+def _input_of(label: str, measured: SignalTable, exogenous: Collection[str], separate: bool) -> tuple[str | None, str | None]:
+    """Return the output and the reference that make an input of a controller."""
+    where = "controller.input_labels"
+    if _reference_of(label, measured):
+        return None, measured.find(where, label.removeprefix(REFERENCE))
+    if label in measured:
+        y = measured.find(where, label)
+        return y, None if separate else y
+    if label in exogenous:
+        return None, label
+    advice = did_you_mean(label, [*measured.names, *exogenous])
+    if label.startswith("u["):
+        advice = "name the signals: control.ss(A, B, C, D, inputs=[...], outputs=[...])"
+    raise ModelError(Finding("unknown-signal", where, label, "an output of the model or a reference", advice))

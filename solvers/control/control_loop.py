@@ -17,27 +17,19 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import all_finite
-from titop.solvers.control.commands import Command, Commands
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw
-from titop.solvers.control.linear_controller import REFERENCE
-from titop.solvers.control.linear_feedback import LinearFeedback
-from titop.solvers.control.loop_derivatives import LoopDerivatives
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.control_laws import REFERENCE, SampledLaw
+from titop.solvers.control.loop_signals import Command, Commands, Measurements, References
 from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.control.references import References
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
-from titop.solvers.signals.signal_tables import check_names
-from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.signal_tables import check_names, measured_signals
 from titop.solvers.signals.units import units_of
 
-#: Times this close, relatively to the interval between two samples, count as one.
-ROUNDING = 1e-9
 
-
-class Plant(Protocol):
+class ControlledModel(Protocol):
     """What a loop needs of the model and of what acts on it; `command` is what the loop adds."""
 
     model: Model
@@ -91,7 +83,7 @@ class ControlLoop(ABC):
         saturate: bool,
     ) -> None:
         inputs, references, outputs, states = names
-        known = model.measured_signals
+        known = measured_signals(model)
         self.measurements = Measurements(model, inputs, operating.origin)
         self._accelerated = bool(self.measurements.dynamic.any())
         self.commands = Commands(model, outputs, saturate)
@@ -130,121 +122,16 @@ class ControlLoop(ABC):
         return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, self.sampled)
 
     @abstractmethod
-    def act(self, plant: Plant, t: float, y: Array) -> float:
+    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
         """Let act what is commanded from a state on; return until when (s) it does."""
 
     @abstractmethod
-    def command_at(self, plant: Plant, t: float, y: Array) -> Command:
+    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
         """Return what is commanded at an output time of the solution, where its state is y."""
 
     @abstractmethod
-    def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
+    def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
         """Return what went through the loop of a solution."""
-
-
-class ContinuousLoop(ControlLoop):
-    """A loop whose controller's states are integrated with the model's: ``y = [q, v, states of the first order, x]``.
-
-    Attributes
-    ----------
-    K : control.StateSpace
-        The controller.
-    """
-
-    sampled = False
-    sample_time = math.inf
-
-    def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
-        wiring, self.K = law.wiring, law.K
-        super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
-        self._from_y, self._from_r = wiring.from_y, wiring.from_r
-        self._derivatives = LoopDerivatives(model, wiring.inputs, wiring.outputs, law.K, wiring.from_y)
-        self.initial_state = np.zeros(law.K.nstates)
-        through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
-        if len(through):
-            raise ModelError([self._algebraic_loop(*pair) for pair in through.tolist()])
-
-    def _algebraic_loop(self, command: int, output: int) -> Finding:
-        y, u = self._names["outputs"][output], self._names["commands"][command]
-        hops = f"{y} -> controller (direct feedthrough) -> {u} -> accelerations of the model -> {y}"
-        advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
-        return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
-
-    def act(self, plant: Plant, t: float, y: Array) -> float:
-        return math.inf
-
-    def rate(self, plant: Plant, t: float, y: Array) -> Array:
-        """Return dy/dt."""
-        (q, v), x = plant.split(t, y), self._own(plant, y)
-        error = self._error(t, q, v)
-        plant.command = self.command(x, error)
-        rate = plant.rate_at(t, q, v)
-        if self._accelerated:
-            error = self.error(plant, t, q, v, rate[len(q) :][: len(v)])
-        return np.concatenate([rate, self.K.A @ x + self.K.B @ error])
-
-    def error(self, plant: Plant, t: float, q: Array, v: Array, a: Array) -> Array:
-        """Return the inputs of the controller at a state with accelerations `a`."""
-        return self._error(t, q, v, plant.measure(self.measurements, t, q, v, a) if self._accelerated else None)
-
-    def feedback(self, given: Array | None) -> LinearFeedback | None:
-        """Return what the controller does as tables, beside inputs that are `given` (nu); None where they cannot say it.
-
-        They cannot where it measures more than coordinates and their rates, or where inputs act otherwise than as constant
-        efforts and wrenches.
-        """
-        model, K = self.measurements.model, self.K
-        measured = self.measurements.selection(model.nq, model.nv)
-        if measured is None or model.inputs.own or model.inputs.driving:
-            return None
-        sent = np.vstack([self.commands.to_u, self.commands.to_tau])
-        resting = np.concatenate([self.resting.u + (0.0 if given is None else given), self.resting.tau])
-        by_error = np.vstack([sent @ K.D, K.B])
-        gains = np.hstack([by_error @ self._from_y @ measured, np.vstack([sent @ K.C, K.A])])
-        still = np.concatenate([resting, np.zeros(K.nstates)]) - by_error @ self._from_y @ self.trim
-        by_reference = by_error @ self._from_r
-
-        def offset(t: float) -> Array:
-            return still + by_reference @ (self.references.read(t) - self.r_trim)
-
-        inputs = model.inputs
-        return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
-
-    def derivatives(self, plant: Plant, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
-        """Return the derivatives of the accelerations and the rates of the controller's states; see `LoopDerivatives.at`."""
-        q, v = plant.split(t, y)
-        a, tau = plant.dynamics(t, q, v)
-        u = plant.inputs(t, q, v)
-        acting = self.commands.acting(None if u is None else plant.model.inputs.given(u))
-        state = Snapshot(plant.model, q, v, a, tau, plant.inputs(t, q, v), plant.wrenches(t, q, v), self.measurements.origin)
-        return self._derivatives.at(state, by_state, by_tau, acting)
-
-    def command_at(self, plant: Plant, t: float, y: Array) -> Command:
-        q, v = plant.split(t, y)
-        return self.command(self._own(plant, y), self._error(t, q, v))
-
-    def command(self, x: Array, error: Array) -> Command:
-        """Return what is commanded with states x and inputs of the controller."""
-        return self.send(self.K.C @ x + self.K.D @ error)
-
-    def _own(self, plant: Plant, y: Array) -> Array:
-        return y[plant.model.nq + plant.model.nv + plant.model.nx :]
-
-    def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
-        """Return the inputs of the controller; without `outputs`, those from accelerations are meaningless."""
-        outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
-        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t) - self.r_trim)
-
-    def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
-        outputs, references, commands, states = [], [], [], []
-        for instant, state in zip(t, y, strict=True):
-            q, v = plant.split(instant, state)
-            plant.command = self.command_at(plant, instant, state)
-            outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
-            references.append(self.references.read(instant))
-            commands.append(plant.command)
-            states.append(self._own(plant, state))
-        return self.rows(t, outputs, references, commands, states)
 
 
 class _Instant(NamedTuple):
@@ -304,7 +191,7 @@ class SampledLoop(ControlLoop):
         self._plan = self._instants_between(float(times[0]), float(times[-1]))
         self._next = next(self._plan)
 
-    def act(self, plant: Plant, t: float, y: Array) -> float:
+    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
         if not self._instants:
             self._act(plant, t, self.resting)
         while self._next.time <= t:
@@ -318,22 +205,22 @@ class SampledLoop(ControlLoop):
     def _instants_between(self, begin: float, end: float) -> Iterator[_Instant]:
         """Yield what is to be done when; what rounding has moved past the end is done there."""
         step = self._law.sample_time
-        whole = int(np.floor(self._delay + ROUNDING))
-        part = self._delay - whole if self._delay - whole > ROUNDING else 0.0
-        last = end - ROUNDING * step
-        for k in range(int((end - begin) / step + ROUNDING) + 1):
+        whole = int(np.floor(self._delay + SAME))
+        part = self._delay - whole if self._delay - whole > SAME else 0.0
+        last = end - SAME * step
+        for k in range(int((end - begin) / step + SAME) + 1):
             sampled, late = begin + k * step, begin + (k + part) * step
             yield _Instant(end if sampled >= last else sampled, True, -1 if part else k - whole)
-            if part and k >= whole and late <= end + ROUNDING * step:
+            if part and k >= whole and late <= end + SAME * step:
                 yield _Instant(end if late >= last else late, False, k - whole)
         yield _Instant(math.inf, False, -1)
 
-    def _act(self, plant: Plant, t: float, command: Command) -> None:
+    def _act(self, plant: ControlledModel, t: float, command: Command) -> None:
         self._acting.append(command)
         self._instants.append(t)
         plant.command = command
 
-    def _sample(self, plant: Plant, t: float, state: Array, x: Array) -> Array:
+    def _sample(self, plant: ControlledModel, t: float, state: Array, x: Array) -> Array:
         """Take a sample, call the controller, keep its commands, and return its next states."""
         q, v = plant.split(t, state)
         if self._accelerated:
@@ -350,10 +237,10 @@ class SampledLoop(ControlLoop):
         self._samples.append(_Sample(t, measured, r, x, self.send(u)))
         return x_next
 
-    def command_at(self, plant: Plant, t: float, y: Array) -> Command:
-        return self._acting[bisect_right(self._instants, t + ROUNDING * self._law.sample_time) - 1]
+    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self._acting[bisect_right(self._instants, t + SAME * self._law.sample_time) - 1]
 
-    def history(self, plant: Plant, t: Array, y: Array) -> ControlHistory:
+    def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
         instants, outputs, references, states = ([sample[k] for sample in self._samples] for k in range(4))
         return self.rows(np.array(instants), outputs, references, [sample.command for sample in self._samples], states)
 

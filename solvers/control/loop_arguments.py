@@ -1,8 +1,8 @@
-"""Reading what `simulate` is told about a control loop."""
+"""Reading what `simulate` is told about a control loop, and what is suspicious about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.linear_systems import refuse_not_finite
-from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law
-from titop.solvers.control.control_loop import ContinuousLoop, ControlLoop, SampledLoop
-from titop.solvers.control.controller import Controller, read_duration
-from titop.solvers.control.linear_controller import is_state_space, wire
-from titop.solvers.control.loop_checks import suspicions
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.arguments.reading import read_duration
+from titop.solvers.control.continuous_loop import ContinuousLoop
+from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law, wire
+from titop.solvers.control.control_loop import ControlLoop, SampledLoop
+from titop.solvers.control.controllers import Controller, ScheduledController
+from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.control.scheduled_controller import ScheduledController
+from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable
+from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
 #: More samples would take days, and more memory than there is.
 _MOST_SAMPLES = 1e8
@@ -42,7 +42,7 @@ class LoopArguments:
     wrenches: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArguments) -> ControlLoop | None:
+def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
     """Return the control loop of a simulation that starts at q, v, if there is one.
 
     Raises
@@ -50,63 +50,63 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, given: LoopArgumen
     ModelError
         For unusable arguments, and for an algebraic loop.
     """
-    if given.controller is None:
-        _refuse_without_controller(given)
+    if arguments.controller is None:
+        _refuse_without_controller(arguments)
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    operating = OperatingValues(model, given.operating_point)
-    loop = _read_loop(model, times, given, operating, _read_law(model, q, v, given, operating.origin))
-    warn(suspicions(loop, operating, given.wrenches, float(times[0])), stacklevel=4)
+    operating = OperatingValues(model, arguments.operating_point)
+    loop = _read_loop(model, times, arguments, operating, _read_law(model, q, v, arguments, operating.origin))
+    warn(suspicions(loop, operating, arguments.wrenches, float(times[0])), stacklevel=4)
     return loop
 
 
 def _read_loop(
-    model: Model, times: Array, given: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
+    model: Model, times: Array, arguments: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
 ) -> ControlLoop:
-    rest = (given.reference, operating, times, given.saturate)
-    delay = read_duration("delay", given.delay, zero=True)
+    rest = (arguments.reference, operating, times, arguments.saturate)
+    delay = read_duration("delay", arguments.delay, zero=True)
     if isinstance(law, SampledLaw):
         _refuse_endless(law.sample_time, times)
-        noise = _read_noise(given.noise, law.inputs)
-        return SampledLoop(model, law, delay, noise, _read_generator(given.seed), *rest)
+        noise = _read_noise(arguments.noise, law.inputs)
+        return SampledLoop(model, law, delay, noise, _read_generator(arguments.seed), *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
-    if given.noise is not None:
+    if arguments.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
-        raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
+        raise ModelError(Finding("no-sample-time", "noise", arguments.noise, "a sampled controller", advice))
     return ContinuousLoop(model, law, *rest)
 
 
 def _refuse_endless(sample_time: float, times: Array) -> None:
     samples = (times[-1] - times[0]) / sample_time
     if samples > _MOST_SAMPLES:
-        found, expected = f"{sample_time:.6g} s, {samples:.3g} samples", f"at most {_MOST_SAMPLES:.0e} samples"
-        raise ModelError(Finding("bad-time", "sample_time", found, expected, "sample more slowly, or simulate less time"))
+        got, expected = f"{sample_time:.6g} s, {samples:.3g} samples", f"at most {_MOST_SAMPLES:.0e} samples"
+        raise ModelError(Finding("bad-time", "sample_time", got, expected, "sample more slowly, or simulate less time"))
 
 
-def _refuse_without_controller(given: LoopArguments) -> None:
+def _refuse_without_controller(arguments: LoopArguments) -> None:
     default = LoopArguments()
     for name in ("reference", "sample_time", "delay", "operating_point", "noise"):
-        value = getattr(given, name)
+        value = getattr(arguments, name)
         if value is not getattr(default, name) and not (name == "delay" and value == 0):
             raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
-def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
-    measured, commanded = model.measured_signals, model.commanded_signals
-    K, step = given.controller, given.sample_time
-    exogenous = [str(name) for name in given.reference] if isinstance(given.reference, Mapping) else []
+def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
+    measured, commanded = measured_signals(model), commanded_signals(model)
+    K, step = arguments.controller, arguments.sample_time
+    exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
     own = K.sample_time if isinstance(K, Controller | ScheduledController) else None
-    if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=1e-9, atol=0):
+    if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=SAME, atol=0):
         expected = f"the controller's {own:g} s"
         raise ModelError(Finding("other-sample-time", "sample_time", step, expected, "leave sample_time out"))
     if isinstance(K, Controller):
-        inputs = _found("controller.inputs", K.inputs, measured)
-        return controller_law(K, inputs, _found("controller.outputs", K.outputs, commanded))
+        inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)
+        return controller_law(K, inputs, tuple(commanded.find("controller.outputs", name) for name in K.outputs))
     if isinstance(K, ScheduledController):
-        schedule = dict(zip(K.schedule, _found("schedule", tuple(K.schedule.values()), measured), strict=True))
+        schedule = {name: measured.find("schedule", output) for name, output in K.schedule.items()}
         first = K.at(_parameters_at(model, schedule, q, v, origin))
         return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
     if not is_state_space(K):
@@ -121,10 +121,6 @@ def _read_law(model: Model, q: Array, v: Array, given: LoopArguments, origin: Ar
     if step is None and not K.dt:
         return ContinuousLaw(wiring, K)
     return state_space_law(K, wiring, read_duration("sample_time", K.dt if step is None else step))
-
-
-def _found(where: str, names: tuple[str, ...], table: SignalTable) -> tuple[str, ...]:
-    return tuple(table.find(where, name) for name in names)
 
 
 def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array, origin: Array) -> dict[str, float]:
@@ -159,3 +155,41 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
         expected = f"standard deviations, zero or more, of {', '.join(names)}"
         raise ModelError(Finding("bad-noise", "noise", noise, expected, "give a number, one each, or a mapping"))
     return deviations
+
+
+def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
+    """Yield what is suspicious: wrenches of the operating point that do not act, references that look like deviations from it,
+    and outputs that leave it by themselves.
+
+    Parameters
+    ----------
+    loop : ControlLoop
+    operating : OperatingValues
+    wrenches : mapping of port name to wrench or function
+        What acts in the simulation.
+    start : float, s
+    """
+    for port, wrench in operating.wrenches.items():
+        if wrench.any() and port not in wrenches:
+            advice = "pass wrenches=point.wrenches, or something else for this port"
+            yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
+    references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
+    for name, unit, reference, there in references:
+        size = loop.measurements.model.mechanism.scale.length if unit in ("m", "m/s") else 1.0
+        if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:
+            got, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
+            advice = "references are absolute: if a deviation is meant, add the operating point's value"
+            yield Finding("far-reference", f"reference[{name!r}]", got, expected, advice)
+    yield from _drifting(loop, operating)
+
+
+def _drifting(loop: ControlLoop, operating: OperatingValues) -> Iterator[Finding]:
+    """Yield a finding where outputs without a reference change along the motion of the operating point."""
+    names = loop.measurements.names
+    measured = zip(names, loop.measurements.units, operating.drifts(names).tolist(), strict=True)
+    found = [(name, f"{name} drifts by {rate:.3g} {unit}/s") for name, unit, rate in measured if rate]
+    found = [(name, drift) for name, drift in found if name not in loop.references.specified]
+    if found:
+        (first, _), expected = found[0], "outputs that stay while the point moves on: their deviations are from its start"
+        advice = f"feed back rates alone, or give references that move with it: reference={{{first!r}: f}}"
+        yield Finding("drifting-output", "operating_point", ", ".join(drift for _, drift in found), expected, advice)

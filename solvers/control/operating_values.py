@@ -10,25 +10,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, SAME
 from titop.solvers.arguments.reading import read_state, read_wrenches
-from titop.solvers.control.commands import Command
-from titop.solvers.control.measurements import Measurements
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable
-
-#: How far (in radians, or of the system's size) the fastest coordinate goes to see which outputs change, and changes that are
-#: rounding, as parts of an output or of what counts as one.
-_STEP, _SAME = 1e-4, 1e-9
-#: By which powers of the system's size and of the fastest rate outputs count.
-_POWERS = {
-    "rad/s": (0, 1),
-    "rad/s^2": (0, 2),
-    "m": (1, 0),
-    "m/s": (1, 1),
-    "m/s^2": (1, 2),
-    "m^3": (3, 0),
-    "m^3/s": (3, 1),
-}
+from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
 #: What a family's `trim_at` returns.
 _TRIMS = {"q", "v", "tau", "u", "y"}
@@ -70,7 +56,7 @@ class OperatingValues:
         if isinstance(given, Mapping) and set(given) - {"x"} == _TRIMS:
             given = SimpleNamespace(**given)
         if isinstance(given, Mapping):
-            measured, commanded = model.measured_signals, model.commanded_signals
+            measured, commanded = measured_signals(model), commanded_signals(model)
             for name, value in given.items():
                 number = float(read_state(f"operating_point[{name!r}]", [value], (str(name),))[0])
                 if name in measured:
@@ -80,7 +66,7 @@ class OperatingValues:
                 entry = commanded.names.index(table.find("operating_point", str(name)))
                 (u if entry < model.nu else tau)[entry if entry < model.nu else entry - model.nu] = number
         elif given is not None:
-            u, tau = self._read_object(given, model.measured_signals)
+            u, tau = self._read_object(given, measured_signals(model))
         self.command = Command(u, tau)
 
     def _read_object(self, given: Any, measured: SignalTable) -> tuple[Array, Array]:
@@ -95,7 +81,7 @@ class OperatingValues:
             )
             self.origin = read_state("operating_point.q", given.q, model.configuration_names)
             self._state, self._x = (self.origin, v, a), getattr(given, "x", None)
-            self.wrenches = read_wrenches(getattr(given, "wrenches", None) or {}, model.ports)
+            self.wrenches = read_wrenches(getattr(given, "wrenches", None) or {}, model.mechanism.ports)
         elif isinstance(getattr(given, "y", None), Mapping):
             self._outputs = {measured.find("operating_point.y", name): float(value) for name, value in given.y.items()}
         elif hasattr(given, "y"):
@@ -106,7 +92,7 @@ class OperatingValues:
             raise ModelError(Finding("wrong-type", "operating_point", given, "an object with q and u, or y and u", advice))
         u, tau = getattr(given, "u", None), getattr(given, "tau", None)
         return (
-            np.zeros(model.nu) if u is None else model.inputs.read(u),
+            np.zeros(model.nu) if u is None else model.mechanism.inputs.read(u),
             zero if tau is None else read_state("operating_point.tau", tau, model.coordinate_names),
         )
 
@@ -114,8 +100,8 @@ class OperatingValues:
         """Return the model whose outputs are those at the point."""
         other = getattr(given, "model", self._model)
         if not isinstance(other, Model) or other.coordinate_names != self._model.coordinate_names:
-            found, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
-            raise ModelError(Finding("other-model", "operating_point", found, expected, "trim this model"))
+            got, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
+            raise ModelError(Finding("other-model", "operating_point", got, expected, "trim this model"))
         return other
 
     def outputs(self, names: Sequence[str]) -> Array:
@@ -132,28 +118,27 @@ class OperatingValues:
         if self._state is None or not self._state[1].any():
             return np.zeros(len(names))
         q, v, a = self._state
-        rate = float(np.abs(v / self._model.coordinate_weights).max())
-        t = _STEP / rate
+        rate = float(np.abs(v / self._model.mechanism.scale.coordinates).max())
+        t = CLOSE / rate
         before, after = (self._read_outputs(names, self._model.integrate(q, h * v), v + h * a, a) for h in (-t, t))
         change, sizes = after - before, self._sizes(names, rate)
-        return np.where(np.abs(change) > _SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
+        return np.where(np.abs(change) > SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
 
     def _measurements(self, names: Sequence[str]) -> Measurements:
         """Return those of the outputs with these names that there are."""
-        known = self._model.measured_signals
+        known = measured_signals(self._model)
         return Measurements(self._model, [name for name in names if name in known], self.origin)
 
     def _sizes(self, names: Sequence[str], rate: float) -> Array:
-        """Return what counts as one of the outputs with these names, by the system's size and a rate (1/s), if they do."""
-        measurements = self._measurements(names)
-        powers = (_POWERS.get(unit, (0, 0)) for unit in measurements.units)
-        sizes = dict(zip(measurements.names, (self._model.size**m * rate**n for m, n in powers), strict=True))
+        """Return what counts as one of the outputs with these names, at a rate (1/s)."""
+        measurements, scale = self._measurements(names), self._model.mechanism.scale.at_rate(rate)
+        sizes = dict(zip(measurements.names, map(scale.of_unit, measurements.units), strict=True))
         return np.array([sizes.get(name, 1.0) for name in names])
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
         """Return the outputs with these names at a state with accelerations; zero for names of none."""
         measurements = self._measurements(names)
-        u = self._model.inputs.whole(self.command.u, self._x if self._model.nx else None)
+        u = self._model.mechanism.inputs.whole(self.command.u, self._x if self._model.nx else None)
         read = measurements.read(q, v, a, self.wrenches, u, self.command.tau)
         values = dict(zip(measurements.names, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

@@ -10,17 +10,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.equilibrium.dependents import with_dependents
-from titop.solvers.equilibrium.equations import equation_derivatives
+from titop.solvers.equilibrium.curve import Curve, steps_along
+from titop.solvers.equilibrium.equations import AccelerationEquations
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.path_curve import Curve
-from titop.solvers.equilibrium.path_steps import steps_along
-from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
-from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
+from titop.solvers.equilibrium.search import search
+from titop.solvers.equilibrium.trim import read_count, read_guess, read_tolerance
+from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
-from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.units import units_of
 
 #: A step that finds no equilibrium is halved so often.
@@ -89,30 +88,42 @@ def trim_along(
     """
     targets, tolerance = _read_values(values, steps), read_tolerance(tolerance)
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
-    varied = Unknowns(guess, [name])
-    if len(varied.entries) != 1:
-        advice = f"choose one of {', '.join(varied.names)}"
-        raise ModelError(Finding("not-scalar", "name", name, "something with one value", advice))
+    varied = single_unknown(guess, name, "name")
     if unknowns is None:
         unknowns = [entry for entry in model.coordinate_names if entry != varied.names[0]]
-    read = with_dependents(guess, Unknowns(guess, unknowns).entries, varied.entries)
-    found: list[OperatingPoint] = []
+    sought = with_dependents(guess, TrimUnknowns(guess, unknowns).entries, varied.entries)
+    points: list[OperatingPoint] = []
     for target in targets:
-        start = found[-1] if found else guess
+        start = points[-1] if points else guess
         try:
-            found.append(follow(start, {name: target}, read, bounds, tolerance, bool(found), guess.q))
+            points.append(follow(start, {name: target}, sought, bounds, tolerance, bool(points), guess.q))
         except ConvergenceError as error:
-            raise ConvergenceError(str(error), found) from None
-    return found
+            raise ConvergenceError(str(error), points) from None
+    return points
+
+
+def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
+    """Return what a name stands for, one quantity.
+
+    Raises
+    ------
+    ModelError
+        If it stands for several.
+    """
+    varied = TrimUnknowns(guess, [name])
+    if len(varied.entries) != 1:
+        advice = f"choose one of {', '.join(varied.names)}"
+        raise ModelError(Finding("not-scalar", where, name, "something with one value", advice))
+    return varied
 
 
 def follow(
     start: OperatingPoint,
     target: Mapping[str, float],
-    unknowns: Sequence[Unknown],
+    unknowns: Sequence[TrimUnknown],
     bounds: Any,
     tolerance: float,
-    found: bool,
+    is_equilibrium: bool,
     axes: Array,
 ) -> OperatingPoint:
     """Return the equilibrium at some values, from one at others: in one step, or in smaller ones.
@@ -121,10 +132,10 @@ def follow(
     ----------
     start : OperatingPoint
     target : mapping of name to number
-    unknowns : sequence of Unknown
+    unknowns : sequence of TrimUnknown
     bounds, tolerance
         As in `trim`.
-    found : bool
+    is_equilibrium : bool
         Whether the start is an equilibrium; else it is a guess, and there is one step only.
     axes : (nq,) array
         The configuration along whose axes positions of free joints are those: one for all steps, which turn them.
@@ -140,10 +151,10 @@ def follow(
         part = min(1.0, reached + step)
         values = {name: value if part == 1.0 else begin[name] + part * (value - begin[name]) for name, value in target.items()}
         try:
-            point = _step(start, values, unknowns, bounds, tolerance, found, axes)
+            point = _step(start, values, unknowns, bounds, tolerance, is_equilibrium, axes)
         except ConvergenceError as error:
             halvings += 1
-            if halvings > _HALVINGS or not found:
+            if halvings > _HALVINGS or not is_equilibrium:
                 at = ", ".join(f"{name} = {value_of(start, name):.6g}" for name in target)
                 wanted = ", ".join(f"{value:.6g}" for value in target.values())
                 raise ConvergenceError(f"the equilibria end near {at}, before {wanted}: {error}") from None
@@ -157,18 +168,19 @@ def follow(
 def _step(
     start: OperatingPoint,
     values: Mapping[str, float],
-    unknowns: Sequence[Unknown],
+    unknowns: Sequence[TrimUnknown],
     bounds: Any,
     tolerance: float,
-    found: bool,
+    is_equilibrium: bool,
     axes: Array,
 ) -> OperatingPoint:
-    varied, targets = Unknowns(start, list(values)), np.array([*values.values()])
+    """Return the equilibrium at some values, by one step from a start; along the branch if the step has left it."""
+    varied, targets = TrimUnknowns(start, list(values)), np.array([*values.values()])
     changes = targets - varied.values()
-    searched = Unknowns(varied.valued(targets), unknowns, axes=axes)
-    x = tangent(start, list(values), changes, unknowns, axes) / searched.scales if found else None
-    point = search(searched, searched.bounds(bounds), tolerance, start=x)
-    if not found or None in (start.negative, point.negative) or start.negative == point.negative:
+    sought = TrimUnknowns(varied.with_values(targets), unknowns, axes=axes)
+    x = _tangent(start, list(values), changes, unknowns, axes) / sought.scales if is_equilibrium else None
+    point = search(sought, bounds, tolerance, start=x)
+    if not is_equilibrium or None in (start.negative, point.negative) or start.negative == point.negative:
         return point
     onwards = _along_the_branch(Curve(start, list(values), unknowns, changes, tolerance, axes))
     return _step(onwards, values, unknowns, bounds, tolerance, False, axes)
@@ -190,16 +202,17 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
     raise ConvergenceError("what is found is on another branch than what was found before")
 
 
-def tangent(start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[Unknown], axes: Array) -> Array:
+def _tangent(
+    start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[TrimUnknown], axes: Array
+) -> Array:
     """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change: all in their own units.
 
     `axes` are as in `follow`.
     """
-    both, n = Unknowns(start, [*names, *unknowns], axes=axes), len(names)
-    moving = bool(start.v.any()) or bool(both.select(Kind.RATE)[0])
-    derivatives = equation_derivatives(both, np.zeros(len(both.entries)), moving)
+    both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
+    derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
     varied = derivatives[:, :n] @ (changes / both.scales[:n])
-    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], varied, rcond=1e-10)[0] * both.scales[n:]
+    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], varied, rcond=RANK)[0] * both.scales[n:]
     return predicted
 
 
@@ -211,7 +224,7 @@ def value_of(point: OperatingPoint, name: str) -> float:
     ModelError
         For quantities that are no plain number.
     """
-    value = float(Unknowns(point, [name]).values()[0])
+    value = float(TrimUnknowns(point, [name]).values()[0])
     if np.isnan(value):
         advice = "free and spherical joints' coordinates have no values: vary something else"
         raise ModelError(Finding("no-number", name, name, "a plain number", advice))
@@ -225,16 +238,11 @@ def unit_of(model: Model, name: str) -> str:
 
 def values_of(points: Sequence[OperatingPoint], name: str) -> Array:
     """Return a quantity's values (n) at points of one system; see `value_of`."""
-    entry = Unknowns(points[0], [name]).entries[0]
-    if entry.kind == Kind.PARAMETER:
-        return np.array([point.parameters[name] if name in point.parameters else value_of(point, name) for point in points])
     value_of(points[0], name)
-    if entry.kind == Kind.POSITION:
-        k = points[0].model.configuration_names.index(entry.name)
-        return np.array([point.q[k] for point in points])
-    if entry.kind == Kind.INPUT:
-        return np.array([0.0 if point.u is None else point.u[entry.number] for point in points])
-    return np.array([(point.v if entry.kind == Kind.RATE else point.tau)[entry.number] for point in points])
+    entries = TrimUnknowns(points[0], [name]).entries
+    known = (point.parameters.get(name) for point in points)
+    pairs = zip(points, known, strict=True)
+    return np.array([TrimUnknowns(point, entries).values()[0] if value is None else value for point, value in pairs])
 
 
 def _read_values(values: Any, steps: Any) -> Array:
@@ -242,7 +250,6 @@ def _read_values(values: Any, steps: Any) -> Array:
     numbers = real_array(values)
     if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ModelError(Finding("wrong-type", "values", values, "finite numbers", "such as np.linspace(0, 10, 51)"))
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ModelError(Finding("wrong-type", "steps", steps, "a whole number, 1 or more", "count the steps"))
+    steps = read_count("steps", steps)
     between = [np.linspace(a, b, steps, endpoint=False) for a, b in pairwise(numbers)]
     return np.concatenate([*between, numbers[-1:]])

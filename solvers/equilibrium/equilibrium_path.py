@@ -14,14 +14,12 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.continuation import value_of, values_of
-from titop.solvers.equilibrium.dependents import with_dependents
+from titop.solvers.equilibrium.continuation import single_unknown, value_of, values_of
+from titop.solvers.equilibrium.curve import KINDS, Curve, Station, steps_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.path_curve import Curve, Station
-from titop.solvers.equilibrium.path_events import KINDS
-from titop.solvers.equilibrium.path_steps import steps_along
-from titop.solvers.equilibrium.trim import read_guess, read_tolerance, search
-from titop.solvers.equilibrium.unknowns import Unknowns
+from titop.solvers.equilibrium.search import search
+from titop.solvers.equilibrium.trim import read_count, read_guess, read_tolerance
+from titop.solvers.equilibrium.unknowns import TrimUnknowns, with_dependents
 from titop.solvers.model.model import Model
 from titop.solvers.support.progress import progress_bar
 
@@ -84,12 +82,12 @@ class EquilibriumPath:
         """
         if kind not in KINDS:
             raise ModelError(Finding("unknown-kind", "kind", kind, " or ".join(map(repr, KINDS)), did_you_mean(kind, KINDS)))
-        return [point for point, own in zip(self.points, self.kinds, strict=True) if own == kind]
+        return [point for point, happened in zip(self.points, self.kinds, strict=True) if happened == kind]
 
     def __str__(self) -> str:
-        found = ", ".join(f"{kind} at {factor:.6g}" for kind, factor in zip(self.kinds, self.factors, strict=True) if kind)
+        events = ", ".join(f"{kind} at {factor:.6g}" for kind, factor in zip(self.kinds, self.factors, strict=True) if kind)
         span = f"{self.factors[0]:.6g} to {self.factors[-1]:.6g}"
-        happened = (found or "nothing turns") + (", back at the start" if self.closed else "")
+        happened = (events or "nothing turns") + (", back at the start" if self.closed else "")
         return f"{len(self.points)} equilibria of {self.points[0].model.name!r}, load factor {span}: {happened}"
 
 
@@ -175,29 +173,28 @@ def equilibrium_path(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     names, first, last = _read_loads(guess, loads)
-    tolerance = read_tolerance(tolerance)
-    steps, longest = _read_steps(steps), _read_length(longest)
+    tolerance, steps, longest = read_tolerance(tolerance), read_count("steps", steps), _read_length(longest)
     if unknowns is None:
         unknowns = [name for name in model.coordinate_names if name not in names]
-    begin = _varied(guess, names, first)
-    searched = Unknowns(begin, with_dependents(begin, Unknowns(begin, unknowns).entries, Unknowns(begin, names).entries))
-    start = search(searched, searched.bounds(None), tolerance)
-    curve = Curve(start, names, searched.entries, last - first, tolerance, guess.q)
-    reach = _range(start, names, first, last, within)
-    return _followed(curve, curve.begin(), longest, reach, steps, progress)
+    begin = _loaded(guess, names, first)
+    sought = TrimUnknowns(
+        begin, with_dependents(begin, TrimUnknowns(begin, unknowns).entries, TrimUnknowns(begin, names).entries)
+    )
+    start = search(sought, None, tolerance)
+    curve = Curve(start, names, sought.entries, last - first, tolerance, guess.q)
+    return _follow(curve, longest, _range(start, names, first, last, within), steps, progress)
 
 
-def _followed(
-    curve: Curve, start: Station, longest: float, within: tuple[float, float], steps: int, progress: bool
-) -> EquilibriumPath:
-    """Return the path from a station on.
+def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: int, progress: bool) -> EquilibriumPath:
+    """Return the path from the curve's start on.
 
     Raises
     ------
     ConvergenceError
         Where it cannot be followed any more, with the path so far.
     """
-    stations, kinds, end = [start], [""], ""
+    start, end = curve.begin(), ""
+    stations, kinds = [start], [""]
     try:
         with progress_bar(progress=progress, unit=" equilibria") as bar:
             for step in islice(steps_along(curve, start, longest, within), steps):
@@ -209,17 +206,14 @@ def _followed(
     except ConvergenceError as error:
         raise ConvergenceError(str(error), _path(stations, kinds, "")) from None
     if not end:
-        found, expected = (
-            f"a load factor of {stations[-1].y[0]:.4g} after {steps} steps",
-            f"one of {within[0]:g} or {within[1]:g}",
-        )
-        advice = "raise steps or longest, or narrow within"
-        warn([Finding("path-goes-on", "equilibrium_path", found, expected, advice)], stacklevel=4)
+        reached = f"a load factor of {stations[-1].y[0]:.4g} after {steps} steps"
+        expected, advice = f"one of {within[0]:g} or {within[1]:g}", "raise steps or longest, or narrow within"
+        warn([Finding("path-goes-on", "equilibrium_path", reached, expected, advice)], stacklevel=4)
     return _path(stations, kinds, end)
 
 
 def _path(stations: Sequence[Station], kinds: Sequence[str], end: str) -> EquilibriumPath:
-    """Return the path along stations with what happens at them, and how it ends; see `Step`."""
+    """Return the path along stations with what happens at them, and how it ends; see `PathStep`."""
     points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
     return EquilibriumPath(points, factors, tuple(kinds), complete=bool(end), closed=end == "closed")
 
@@ -230,10 +224,15 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
     if pair is None or pair.shape != (2,) or not pair[0] <= 0.0 < pair[1]:
         advice = "the path starts at a load factor of zero"
         raise ModelError(Finding("bad-bounds", "within", within, "two numbers, lower <= 0 < upper", advice))
-    inputs, lower = start.model.inputs, float(pair[0])
-    one_sided = {loop.closure.name for loop in start.model.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    inputs, lower = start.model.mechanism.inputs, float(pair[0])
+    one_sided = {
+        loop.closure.name for loop in start.model.mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)
+    }
     acting = {
-        inputs.names[k]: inputs.lower[k] for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)
+        inputs.names[k]: inputs.lower[k]
+        for name, place in inputs.acting
+        if name in one_sided
+        for k in range(place.start, place.stop)
     }
     for name, begin, end in zip(names, first, last, strict=True):
         if name in acting and end > begin:
@@ -243,39 +242,29 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
 
 def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Array]:
     """Return the names of what changes, one value each, and the values at load factors zero and one."""
-    given = dict(read_mapping("loads", loads))
-    if not given:
+    pairs = dict(read_mapping("loads", loads))
+    if not pairs:
         advice = 'such as {"push.force.z": (0.0, -10.0)}'
         raise ModelError(Finding("wrong-type", "loads", loads, "a name and two values at least", advice))
-    names, pairs = [], []
-    for name, pair in given.items():
-        own = Unknowns(guess, [name])
+    names, ends = [], []
+    for name, pair in pairs.items():
+        names.append(single_unknown(guess, name, "loads").names[0])
         numbers = real_array(pair)
-        if len(own.entries) != 1:
-            advice = f"choose one of {', '.join(own.names)}"
-            raise ModelError(Finding("not-scalar", "loads", name, "something with one value", advice))
         if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or numbers[0] == numbers[1]:
             advice = "values at load factors zero and one"
             raise ModelError(Finding("bad-load", f"loads[{name!r}]", pair, "two different numbers", advice))
-        names.append(own.names[0])
-        pairs.append(numbers)
-    first, last = np.array(pairs).T
+        ends.append(numbers)
+    first, last = np.array(ends).T
     for values in (first, last):
-        refuse_pushing(guess.model, _varied(guess, names, values).u)
+        refuse_pushing(guess.model, _loaded(guess, names, values).u)
     return names, first, last
 
 
-def _varied(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
+def _loaded(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
     """Return a point with other values of what changes."""
     for name in names:
         value_of(guess, name)
-    return Unknowns(guess, names).valued(values)
-
-
-def _read_steps(steps: Any) -> int:
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ModelError(Finding("wrong-type", "steps", steps, "a whole number, 1 or more", "count the steps"))
-    return steps
+    return TrimUnknowns(guess, names).with_values(values)
 
 
 def _read_length(longest: Any) -> float:

@@ -9,17 +9,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
+from titop.blocks.basics.tolerances import EXACT, RANK
 from titop.blocks.basics.user_input import FieldReader
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.displacements import displaced, displacement_motions
+from titop.solvers.equilibrium.displacements import displace, displacement_motions
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.grammar import read_entries
-
-#: How exactly the minimum is found, in parts of coordinates, sum of squares and derivative.
-_EXACT = 1e-12
-#: Singular values below this part of the largest one count as zero.
-_RANK = 1e-8
 
 
 class FittedShape(NamedTuple):
@@ -86,7 +83,7 @@ def fit_shape(
         expected, advice = "a model without closed loops and gears", "fit the tree, then close it by model.assemble"
         raise ModelError(Finding("constrained", "model", model.name, expected, advice))
     poses = _read_measured(model, measured)
-    arm = model.size if radian is None else FieldReader("fit_shape").scalar("radian", radian)
+    arm = model.mechanism.scale.length if radian is None else FieldReader("fit_shape").scalar("radian", radian)
     if not 0 < arm < np.inf:
         raise ModelError(Finding("bad-radian", "radian", radian, "a length > 0", "give metres that count as a radian"))
     sought = list(range(model.nv)) if coordinates is None else read_entries(model, "coordinates", coordinates)
@@ -96,7 +93,7 @@ def fit_shape(
 def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
     from scipy.optimize import least_squares
 
-    sizes = model.coordinate_weights[sought]
+    sizes = model.mechanism.scale.coordinates[sought]
 
     def displacement(x: Array) -> Array:
         dq = np.zeros(model.nv)
@@ -104,23 +101,24 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
         return dq
 
     def residual(x: Array) -> Array:
-        errors = _errors(model, poses, displaced(model, start, displacement(x)))
+        errors = _errors(model, poses, displace(model, start, displacement(x)))
         return np.concatenate([_weighted(error, arm) for _, error in errors])
 
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
-        by_tangent = _derivatives(model, poses, displaced(model, start, dq), arm)
+        by_tangent = _derivatives(model, poses, displace(model, start, dq), arm)
         return (by_tangent @ displacement_motions(model, dq))[:, sought] * sizes
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
-        x = least_squares(residual, x, derivatives, xtol=_EXACT, ftol=_EXACT, gtol=_EXACT).x
-    q = displaced(model, start, displacement(x))
-    rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=_RANK)) if len(sought) and poses else 0
+        x = least_squares(residual, x, derivatives, xtol=EXACT, ftol=EXACT, gtol=EXACT).x
+    q = displace(model, start, displacement(x))
+    singular = np.linalg.svd(derivatives(x), compute_uv=False) if len(sought) and poses else np.zeros(0)
+    rank = decided_rank(singular, RANK * singular.max(initial=0.0))
     if rank < len(sought):
-        found, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
+        value, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
         advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"
-        warn([Finding("undetermined", "measured", found, expected, advice)], stacklevel=4)
+        warn([Finding("undetermined", "measured", value, expected, advice)], stacklevel=4)
     return FittedShape(q, dict(_errors(model, poses, q)), rank)
 
 

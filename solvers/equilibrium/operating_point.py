@@ -11,19 +11,18 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.open_loops import refuse_open
-from titop.solvers.equilibrium.followers import Following, following, without_followers
-from titop.solvers.equilibrium.steadiness import steadiness_findings
+from titop.solvers.equilibrium.first_order_states import FollowingEfforts, following, without_followers
+from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model, read_model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
-
-#: How exactly the linearisation is known, in parts of its norm: eigenvalues that come as near to the axis as this moves them
-#: count as on it. Those of drifting coordinates are defective zeros, which it moves by its square root.
-_EXACT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,40 +82,32 @@ class OperatingPoint:
         model = self.model
         read_model(model)
         q = read_state("q", self.q, model.configuration_names)
-        check_quaternions(q, model.quaternions, model.configuration_names)
-        values: dict[str, Any] = {"q": model.unit_configuration(q)}
+        check_quaternions(q, model.mechanism.quaternions, model.configuration_names)
+        values: dict[str, Any] = {"q": model.mechanism.unit_configuration(q)}
         for name in ("v", "tau"):
-            given = getattr(self, name)
-            values[name] = np.zeros(model.nv) if given is None else read_state(name, given, model.coordinate_names)
-        values["u"] = None if self.u is None else model.inputs.read(self.u)
-        values["x"] = model.inputs.read_states(self.x)
+            value = getattr(self, name)
+            values[name] = np.zeros(model.nv) if value is None else read_state(name, value, model.coordinate_names)
+        values["u"] = None if self.u is None else model.mechanism.inputs.read(self.u)
+        values["x"] = np.zeros(0) if self.x is None and not model.nx else model.mechanism.inputs.read_states(self.x)
         if self.wrenches is not None:
-            object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
+            object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.mechanism.ports))
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def moved(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array | None = None) -> OperatingPoint:
-        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many.
+    def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array) -> OperatingPoint:
+        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
-        Without `x` states of the first order are as they are.
-        """
-        point = object.__new__(OperatingPoint)
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        point.__dict__.update(own | {"q": q, "v": v, "tau": tau, "u": u, "x": self.x if x is None else x})
-        return point
+    def with_findings(self, **findings: Any) -> OperatingPoint:
+        """Return the point, and all that is known of it, with the `findings` of a search: `unknowns`, `rank` and so on."""
+        return self._like(self.__dict__ | findings)
 
-    def noted(
-        self,
-        unknowns: tuple[str, ...],
-        rank: int,
-        free: tuple[str, ...] = (),
-        overdetermined: tuple[str, ...] = (),
-        negative: int | None = None,
-    ) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search for it found out."""
+    @staticmethod
+    def _like(members: Mapping[str, Any]) -> OperatingPoint:
+        """Return a point with these members, unchecked."""
         point = object.__new__(OperatingPoint)
-        words = {"unknowns": unknowns, "rank": rank, "free": free, "overdetermined": overdetermined, "negative": negative}
-        point.__dict__.update(self.__dict__ | words)
+        point.__dict__.update(members)
         return point
 
     def refuse_open(self, where: str = "point") -> None:
@@ -126,8 +117,9 @@ class OperatingPoint:
         ------
         ModelError
         """
-        cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
-        refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
+        if self.model.is_constrained:
+            cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
+            refuse_open(self.model.mechanism, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
     @property
     def driving(self) -> Array | None:
@@ -135,7 +127,7 @@ class OperatingPoint:
 
         None for none.
         """
-        return self.model.inputs.joined(self.u, self.x) if self.model.nx else self.u
+        return self.model.mechanism.inputs.joined(self.u, self.x) if self.model.nx else self.u
 
     @cached_property
     def residual(self) -> Array:
@@ -155,16 +147,15 @@ class OperatingPoint:
         return by_q + by_tau @ self.following.by_q, by_v + by_tau @ self.following.by_v, by_tau
 
     @cached_property
-    def following(self) -> Following | None:
+    def following(self) -> FollowingEfforts | None:
         """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
 
-        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.followers`. None without
-        states.
+        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.first_order_states`. None
+        without states.
         """
         if not self.model.nx:
             return None
-        given = self.q, self.v, self.x, self.u
-        return following(self.model.state_rates_derivatives(*given), self.model.state_efforts(*given))
+        return following(self)
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -181,16 +172,16 @@ class OperatingPoint:
         """The matrix of the linearisation in independent coordinates."""
         self.refuse_open()
         model = self.model
-        _, A, B = model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.driving)
+        _, A, B = raw_linear_matrices(model, self.q, self.v, self.tau, self.wrenches, self.driving)
         reduced = reduction(model, self.q, self.v, np.zeros(model.nv, dtype=bool))
         mechanical = reduced.rows(reduced.columns(A))
         if not model.nx:
             return mechanical
-        given = self.q, self.v, self.x, self.u
-        rates = model.state_rates_derivatives(*given)
-        by_x = reduced.rows(B @ model.state_efforts(*given))
+        at = self.q, self.v, self.x, self.u
+        rates = model.state_rates_derivatives(*at)
+        by_x = reduced.rows(B @ model.state_efforts(*at))
         whole = np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
-        return whole if self.v.any() else without_followers(whole, len(mechanical) // 2, rates.by_u)
+        return whole if self.v.any() else without_followers(whole, len(mechanical) // 2, rates)
 
     @property
     def stability(self) -> str:
@@ -212,7 +203,11 @@ class OperatingPoint:
 
     @cached_property
     def _known_eigenvalues(self) -> tuple[Array, Array]:
-        """Eigenvalues, and how far off each may be."""
+        """Eigenvalues, and how far off each may be: the linearisation is known to parts of its norm.
+
+        Those that come as near to the axis as that moves them count as on it. Eigenvalues of drifting coordinates are defective
+        zeros, which it moves by its square root.
+        """
         from scipy import linalg
 
         if not len(self._derivatives):
@@ -221,7 +216,7 @@ class OperatingPoint:
             balanced = linalg.matrix_balance(self._derivatives)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
         with np.errstate(divide="ignore", over="ignore"):  # defective ones may be anywhere
-            return values, _EXACT * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
+            return values, RANK * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
 
     @property
     def drifting(self) -> tuple[str, ...]:
@@ -248,8 +243,8 @@ class OperatingPoint:
         """
         reference = self.model.integrate(self.q, float(t) * self.v)
         rates = read_state("v", v, self.model.coordinate_names)
-        own = self.model.inputs.read_states(x) - self.x
-        whole = np.concatenate([self.model.difference(reference, q), rates - self.v, own])
+        states = self.model.mechanism.inputs.read_states(x) - self.x
+        whole = np.concatenate([self.model.difference(reference, q), rates - self.v, states])
         if system is None:
             return whole
         names = self.state_names
@@ -264,14 +259,15 @@ class OperatingPoint:
         model = self.model
         lines = [f"operating point of {model.name!r}: {self.stability}, residual {np.abs(self.residual).max(initial=0.0):.1e}"]
         lines += [
-            _line(*each) for each in zip(model.configuration_names, self.q, model.assembly.configuration_units, strict=True)
+            _line(*each)
+            for each in zip(model.configuration_names, self.q, model.mechanism.assembly.configuration_units, strict=True)
         ]
         for kind, suffix, values in ((Kind.RATE, ".v", self.v), (Kind.EFFORT, ".tau", self.tau)):
             signals = signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
             lines += [_line(signal.path, x, signal.unit) for signal, x in zip(signals, values, strict=True) if x]
         if self.u is not None:
-            lines += [_line(*each) for each in zip(model.input_names, self.u, model.inputs.units, strict=True)]
-        lines += [_line(*each) for each in zip(model.state_names, self.x, model.inputs.state_units, strict=True)]
+            lines += [_line(*each) for each in zip(model.input_names, self.u, model.mechanism.inputs.units, strict=True)]
+        lines += [_line(*each) for each in zip(model.state_names, self.x, model.mechanism.inputs.state_units, strict=True)]
         numbers = model.parameters() if self.parameters else {}
         lines += [_line(name, x, numbers[name][1]) for name, x in self.parameters.items()]
         for what, names in (("free", self.free), ("overdetermined", self.overdetermined)):
@@ -293,23 +289,23 @@ def read_point(model: Any, point: Any) -> OperatingPoint:
         If it is none, of a model with other coordinates, or leaves loops open.
     """
     read_model(model)
-    found = _point_of(model, point)
-    found.refuse_open()
-    return found
+    read = _point_of(model, point)
+    read.refuse_open()
+    return read
 
 
 def _point_of(model: Any, point: Any) -> OperatingPoint:
     if isinstance(point, OperatingPoint):
         if point.model.coordinate_names != model.coordinate_names:
-            found = f"a point of {point.model.name!r}"
-            raise ModelError(Finding("other-model", "point", found, f"a point of {model.name!r}", "trim this model"))
-        changed = model.changed(point.parameters)[0] if point.parameters and point.model is not model else model
+            other = f"a point of {point.model.name!r}"
+            raise ModelError(Finding("other-model", "point", other, f"a point of {model.name!r}", "trim this model"))
+        changed = changed_model(model, point.parameters) if point.parameters and point.model is not model else model
         if changed is point.model:
             return point
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
-    if axes_of(point) == 1:
+    if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:
         return OperatingPoint(model, point)
     raise ModelError(
         Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
-from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.creeping import crept
-from titop.solvers.equilibrium.dependents import is_open_guess, with_dependents
-from titop.solvers.equilibrium.description import described
-from titop.solvers.equilibrium.effort_balance import Balance
-from titop.solvers.equilibrium.equations import Motion, equations, excess
-from titop.solvers.equilibrium.load_steps import Search, can_be_stepped, stands, stepped
+from titop.solvers.equilibrium.linear_validity import spin_findings
+from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.refusals import refuse_passing, refuse_residual
-from titop.solvers.equilibrium.resting_states import refuse_changing
-from titop.solvers.equilibrium.root_search import Course, newton, trust_region
-from titop.solvers.equilibrium.settling import Settling, can_settle, refuse_preference, strayed_findings, to_stable
-from titop.solvers.equilibrium.spinning import spin_findings
-from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
+from titop.solvers.equilibrium.search import search
+from titop.solvers.equilibrium.settling import Settling, can_settle, raise_loads, refuse_preference
+from titop.solvers.equilibrium.stiffness import stands
+from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with_dependents
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.model.overlaps import overlaps
-from titop.solvers.signals.quantities import Kind
-
-#: Longest step of a coordinate (rad, or m for a system of size one), or in parts of its guess of a parameter by which equations
-#: bend: longer ones lead to far equilibria.
-_REACH = 0.5
+from titop.solvers.model.sections import overlaps
 
 #: Newton steps under the full load before it is raised in steps.
 _DIRECT = 25
@@ -146,155 +133,71 @@ def trim(
     9.406329
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters, x)
-    tolerance, max_iterations = read_tolerance(tolerance), _read_iterations(max_iterations)
-    searched = Unknowns(guess, unknowns)
-    if unknowns is not None and searched.entries and is_open_guess(guess):
-        searched = Unknowns(guess, with_dependents(guess, searched.entries))
-    refuse_preference(prefer, searched)
-    limits, course = searched.bounds(bounds), Course()
-
-    def anywhere(course: Course) -> OperatingPoint:
-        return search(searched, limits, tolerance, max_iterations, course=course)
-
-    def creep(start: Unknowns) -> Unknowns:
-        return Unknowns(crept(start, max_iterations), start.entries, axes=start.axes)
-
-    def beside(start: Unknowns) -> OperatingPoint:
-        return search(start, start.bounds(bounds), tolerance, max_iterations)
-
-    def anywhere_or_crept(course: Course) -> OperatingPoint:
-        try:
-            return anywhere(course)
-        except ConvergenceError:
-            with suppress(ConvergenceError, ModelError):  # the error of the search from the guess says more
-                return settling.from_guess(searched, rounds=1)
-            raise
-
-    def near(unknowns: Unknowns, course: Course) -> OperatingPoint:
-        most = min(_DIRECT, max_iterations)
-        return search(unknowns, unknowns.bounds(bounds), tolerance, most, course=course, wider=False)
-
-    settling = Settling(creep, beside)
-    if can_be_stepped(searched):
-        beyond, farther = (anywhere, '; or ask for prefer="stable"') if prefer is None else (anywhere_or_crept, "")
-        point = _found_near(searched, near, q is not None)
-        point = point or _found_in_steps(searched, near, lambda: beyond(Course()), lambda: anywhere_or_crept(course), farther)
+    tolerance = read_tolerance(tolerance)
+    max_iterations = read_count("max_iterations", max_iterations, "unknowns=[] only looks whether the guess is an equilibrium")
+    sought = TrimUnknowns(guess, unknowns)
+    if unknowns is not None and sought.entries and is_open_guess(guess):
+        sought = TrimUnknowns(guess, with_dependents(guess, sought.entries))
+    refuse_preference(prefer, sought)
+    find = partial(search, bounds=bounds, tolerance=tolerance, max_iterations=max_iterations)
+    settling, course = Settling(max_iterations, find), Course()
+    if sought.are_all_coordinates and not guess.v.any():
+        point = _under_loads(sought, find, settling, course, q is not None, prefer)
     else:
-        point = anywhere(course)
+        point = find(sought, course=course)
     if prefer == "stable":
-        point = to_stable(point, searched, settling)
-    elif course.strayed and can_settle(searched):
-        warn(strayed_findings(point, searched, settling))
+        point = settling.to_stable(point, sought)
+    elif course.strayed and can_settle(sought):
+        warn(settling.strayed_findings(point, sought))
     warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
     return point
 
 
-def _found_near(unknowns: Unknowns, near: Search, guessed: bool) -> OperatingPoint | None:
-    """Return what Newton's method finds under the full load; None if nothing, or what does not stand and nobody guessed."""
-    course = Course()
-    try:
-        point = near(unknowns, course)
-    except ConvergenceError:
-        return None
-    went_off = course.strayed if guessed else course.moved
-    return None if went_off and not stands(point) else point
-
-
-def _found_in_steps(
-    unknowns: Unknowns,
-    near: Search,
-    beyond: Callable[[], OperatingPoint],
-    shapeless: Callable[[], OperatingPoint],
-    farther: str,
+def _under_loads(
+    sought: TrimUnknowns,
+    find: Callable[..., OperatingPoint],
+    settling: Settling,
+    course: Course,
+    is_guessed: bool,
+    prefer: str | None,
 ) -> OperatingPoint:
-    """Return what raising the loads leads to; where that ends, what is found `beyond`, or advice with `farther` at its end.
+    """Return the equilibrium of a system at rest of which all coordinates are sought.
 
-    Systems that keep no shape without loads take what `shapeless` finds.
+    That is what Newton's method finds under the whole load; if nothing, or what it has gone off to does not stand, what raising
+    the loads leads to. Where that ends another one is returned, with a warning. Systems that keep no shape without loads are
+    searched from the guess, the `course` written down, or creep from it.
     """
+
+    def near(unknowns: TrimUnknowns, course: Course) -> OperatingPoint:
+        return find(unknowns, max_iterations=min(_DIRECT, settling.steps), course=course, wider=False)
+
+    def anywhere(course: Course) -> OperatingPoint:
+        try:
+            return find(sought, course=course)
+        except ConvergenceError:
+            with suppress(ConvergenceError, ModelError):  # the error of the search from the guess says more
+                return settling.from_guess(sought, rounds=1)
+            raise
+
+    direct = Course()
+    with suppress(ConvergenceError):
+        point = near(sought, direct)
+        if not (direct.strayed if is_guessed else direct.moved) or stands(point):
+            return point
     try:
-        point = stepped(unknowns, near)
+        raised = raise_loads(sought, near)
     except ConvergenceError as ended:
         try:
-            other = beyond()
+            other = find(sought) if prefer is None else anywhere(Course())
         except ConvergenceError as error:
+            farther = '; or ask for prefer="stable"' if prefer is None else ""
             raise ConvergenceError(f"{error}; {ended}{farther}") from None
         advice = "start from a guess next to the equilibrium that is meant"
         advice += ', or ask for prefer="stable"' if len(other.growing) else ""
         value = f"an equilibrium, {other.stability}, that raising the loads does not lead to"
         warn([Finding("other-branch", "trim", value, f"a connected one, but {ended}", advice)], stacklevel=4)
         return other
-    return shapeless() if point is None else point
-
-
-def search(
-    unknowns: Unknowns,
-    bounds: tuple[Array, Array],
-    tolerance: float = 1e-9,
-    max_iterations: int = 200,
-    start: Array | None = None,
-    course: Course | None = None,
-    wider: bool = True,
-) -> OperatingPoint:
-    """Return the equilibrium found from a start (that of the guess by default), and write down the course of the search.
-
-    Newton steps of least norm come first; where they end without an equilibrium, and it may search `wider`, scipy's trust
-    region takes over. They begin at the guess where the start is none, as with a mass below zero.
-
-    Raises
-    ------
-    ConvergenceError
-        When there is none.
-    """
-    bodies = unknowns.guess.model.own_coordinates
-    moving = bool(unknowns.guess.v.any()) or bool(unknowns.select(Kind.RATE)[0])
-    x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *bounds)
-    motion = Motion(unknowns, moving, bounds)
-    if start is not None and not np.isfinite(motion.residual(x)).all():
-        x = np.clip(np.zeros(len(x)), *bounds)
-    reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
-    straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
-    if len(x) and not moving:
-        x = _balanced(Balance(unknowns, bounds), x, bounds, (reach, straight), max_iterations, course)
-    elif len(x):
-        x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, course, straight)
-    by_x = motion.derivatives(x)
-    left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
-    if wider and (left > 1).any():
-        if course is not None:
-            course.strayed = True
-        x = trust_region(motion.residual, motion.derivatives, x, bounds, max_iterations)
-        x = newton(motion.residual, motion.derivatives, x, bounds, reach, max_iterations, straight=straight)
-        by_x = motion.derivatives(x)
-        left = excess(unknowns, x, moving, motion.residual(x), by_x, tolerance)
-    point = unknowns.at(x)
-    refuse_residual(point, equations(point, moving, unknowns.sizes), left, unknowns, x, bounds)
-    refuse_passing(point, by_x, tolerance, unknowns)
-    refuse_changing(point, unknowns.sizes, tolerance)
-    return described(point, by_x, unknowns)
-
-
-def _balanced(
-    balance: Balance,
-    x: Array,
-    bounds: tuple[Array, Array],
-    longest: tuple[Array, Array],
-    iterations: int,
-    course: Course | None,
-) -> Array:
-    """Return the end of Newton steps to where efforts balance; multipliers go as far as they like.
-
-    `longest` are the longest changes of each unknown in a step, and in one along which the equations are straight.
-    """
-    anything = np.full(balance.held, np.inf)
-    limits = np.append(bounds[0], -anything), np.append(bounds[1], anything)
-    reach, straight = (np.append(each, anything) for each in longest)
-    start, lengths = balance.begin(x), balance.lengths(len(x))
-    return newton(balance.residual, balance.derivatives, start, limits, reach, iterations, course, straight, lengths)[: len(x)]
-
-
-def _is_bounded(entry: Unknown, bodies: Container[str]) -> bool:
-    """Tell whether steps of an unknown are: not those of deformations, whose stiffness bounds them."""
-    return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
+    return anywhere(course) if raised is None else raised
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any, x: Any = None) -> OperatingPoint:
@@ -333,8 +236,14 @@ def read_tolerance(tolerance: Any) -> float:
     return float(number)
 
 
-def _read_iterations(iterations: Any) -> int:
-    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
-        advice = "unknowns=[] only looks whether the guess is an equilibrium"
-        raise ModelError(Finding("wrong-type", "max_iterations", iterations, "a whole number, 1 or more", advice))
-    return iterations
+def read_count(name: str, count: Any, advice: str = "count the steps") -> int:
+    """Return a number of steps.
+
+    Raises
+    ------
+    ModelError
+        If it is none.
+    """
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ModelError(Finding("wrong-type", name, count, "a whole number, 1 or more", advice))
+    return count

@@ -1,32 +1,38 @@
-"""What an equilibrium is searched over: coordinates, rates, efforts, inputs and parameters, by name."""
+"""What an equilibrium is searched over: coordinates, rates, efforts, inputs and parameters, by name.
+
+Coordinates that closures and gears make follow others are unknowns of every search in which those change (`with_dependents`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.displacements import along_axes, displaced, displacement_motions
+from titop.solvers.constraints.branch import closed_near, comparable_jacobian, is_open, regular_configuration
+from titop.solvers.constraints.multipliers import independent_rows
+from titop.solvers.equilibrium.displacements import along_axes, displace, displacement_motions
+from titop.solvers.equilibrium.first_order_states import following_states, resting_states
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.resting_states import at_rest, followed
-from titop.solvers.equilibrium.sizes import Sizes, sizes_of
+from titop.solvers.equilibrium.sizes import sizes_of
+from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.grammar import UNKNOWN, find_name, read_name, read_names
 from titop.solvers.signals.quantities import Kind
 
-#: Forces and moments below this part of the system's own are changed by parts of that: smaller steps are lost in rounding.
-_LEAST_LOAD = 1e-8
 
-
-class Unknown(NamedTuple):
+class TrimUnknown(NamedTuple):
     """One unknown.
 
     Attributes
@@ -42,7 +48,7 @@ class Unknown(NamedTuple):
     number: int = -1
 
 
-class Unknowns:
+class TrimUnknowns:
     """The unknowns of a search, as numbers x that are zero at the guess.
 
     They have no units: coordinates are measured along their tangent directions from the guess, positions of free joints along
@@ -52,19 +58,19 @@ class Unknowns:
     Parameters
     ----------
     guess : OperatingPoint
-    names : sequence of str or Unknown, optional
+    names : sequence of str or TrimUnknown, optional
         All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
         own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
         parameter. Or what was read of them already.
-    sizes : Sizes, optional
+    sizes : StateScale, optional
         Of the guess's system by default.
     axes : (nq,) array, optional
         The configuration whose axes count; the guess's by default.
 
     Attributes
     ----------
-    entries : tuple of Unknown
-    sizes : Sizes
+    entries : tuple of TrimUnknown
+    sizes : StateScale
     scales : (n,) array
         What a unit of x stands for: the same for all efforts of one unit, and for all inputs.
     least : (n,) array
@@ -76,18 +82,20 @@ class Unknowns:
         For unknown names, and names given twice.
     """
 
-    def __init__(self, guess: OperatingPoint, names: Any = None, sizes: Sizes | None = None, axes: Array | None = None) -> None:
+    def __init__(
+        self, guess: OperatingPoint, names: Any = None, sizes: StateScale | None = None, axes: Array | None = None
+    ) -> None:
         self.guess, self.axes = guess, guess.q if axes is None else axes
         if sizes is not None:
             self.sizes = sizes
-        self.entries: tuple[Unknown, ...]
+        self.entries: tuple[TrimUnknown, ...]
         self._last: tuple[bytes, OperatingPoint] | None = None
         model = guess.model
         if names is None:
-            self.entries = tuple(Unknown(Kind.POSITION, name, k) for k, name in enumerate(model.coordinate_names))
+            self.entries = tuple(TrimUnknown(Kind.POSITION, name, k) for k, name in enumerate(model.coordinate_names))
             return
         self.entries = tuple(entry for name in read_names("unknowns", names) for entry in _read(model, name))
-        met: set[Unknown] = set()
+        met: set[TrimUnknown] = set()
         for entry in self.entries:
             if entry in met:
                 advice = f"{entry.name!r} is there already"
@@ -99,7 +107,7 @@ class Unknowns:
         return self.guess.model.parameters()
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> StateScale:
         """The sizes of the guess's system."""
         return sizes_of(self.guess)
 
@@ -116,7 +124,7 @@ class Unknowns:
         """Return what a unit of x stands for in a parameter."""
         value, unit = self._numbers[name]
         if value and unit in ("N", "N m"):
-            return max(abs(value), _LEAST_LOAD * self.sizes.of_unit(unit))
+            return max(abs(value), BALANCED * self.sizes.of_unit(unit))  # smaller steps are lost in rounding
         return abs(value) or self.sizes.of_unit(unit)
 
     @cached_property
@@ -132,10 +140,27 @@ class Unknowns:
         """What a unit of x stands for in actuators' inputs (nu), by their units, and `least` of each."""
         model, sizes = self.guess.model, self.sizes
         effects = np.abs(model.actuation_matrix(self.guess.q)) / sizes.efforts[:, None]
-        units = np.array(model.inputs.units)
+        units = np.array(model.mechanism.inputs.units)
         largest = np.array([effects[:, units == unit].max(initial=0.0) or 1.0 for unit in units])
         moved = (effects / np.where(sizes.inertias > 0, sizes.inertias, np.inf)[:, None]).max(axis=0, initial=0.0)
         return 1.0 / largest, np.divide(largest, moved, out=np.ones(model.nu), where=moved > 0)
+
+    @cached_property
+    def openings(self) -> Array:
+        """What counts as one of openings of closures and gears."""
+        model = self.guess.model
+        return np.where(model.mechanism.angular_constraints, 1.0, self.sizes.length) if model.is_constrained else np.zeros(0)
+
+    @property
+    def are_moving(self) -> bool:
+        """Whether the points move that are searched."""
+        return bool(self.guess.v.any()) or Kind.RATE in self._selected
+
+    @property
+    def are_all_coordinates(self) -> bool:
+        """Whether all coordinates are unknown, in their order, and nothing else."""
+        nv = self.guess.model.nv
+        return len(self.entries) == nv and self.select(Kind.POSITION)[1] == [*range(nv)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,10 +200,10 @@ class Unknowns:
         """
         numbers = x.tobytes()
         if self._last is None or self._last[0] != numbers:
-            self._last = numbers, self._point(x)
+            self._last = numbers, self._changed(self.scales * x)
         return self._last[1]
 
-    def valued(self, values: Any) -> OperatingPoint:
+    def with_values(self, values: Any) -> OperatingPoint:
         """Return the operating point with values (n) of the unknowns, each in its own unit, whatever the sizes of the guess.
 
         Raises
@@ -186,12 +211,9 @@ class Unknowns:
         ModelError
             For parameters that a block refuses.
         """
-        return self._moved(np.asarray(values, dtype=float) - self.values())
+        return self._changed(np.asarray(values, dtype=float) - self.values())
 
-    def _point(self, x: Array) -> OperatingPoint:
-        return self._moved(self.scales * x)
-
-    def _moved(self, by: Array) -> OperatingPoint:
+    def _changed(self, by: Array) -> OperatingPoint:
         """Return the operating point with the unknowns changed, each in its own unit."""
         guess, model = self.guess, self.guess.model
         dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
@@ -207,9 +229,10 @@ class Unknowns:
             self.entries[k].name: self._numbers[self.entries[k].name][0] + float(by[k]) for k in self.select(Kind.PARAMETER)[0]
         }
         if changes:
-            model = model.changed(changes)[0]
+            model = changed_model(model, changes)
             guess = replace(guess, model=model, parameters={**guess.parameters, **changes})
-        return at_rest(guess.moved(displaced(model, guess.q, dq), v, tau, u, followed(guess, dq)))
+        point = guess.with_state(displace(model, guess.q, dq), v, tau, u, following_states(guess, dq))
+        return point.with_state(point.q, v, tau, u, resting_states(point)) if model.nx else point
 
     def put(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
         """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.
@@ -228,7 +251,7 @@ class Unknowns:
             return
         model, (positions, indices) = self.guess.model, self._places[kind]
         scales = self.scales[positions]
-        if kind == Kind.POSITION and not model.has_plain_configuration:
+        if kind == Kind.POSITION and not model.mechanism.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
             dq = dq if self.turned is None else self.turned @ dq
@@ -244,7 +267,7 @@ class Unknowns:
         ModelError
             For bounds of what is no unknown or has no plain number, and for bounds that are no pair with room between.
         """
-        inputs = self.guess.model.inputs
+        inputs = self.guess.model.mechanism.inputs
         lower, upper = np.full((2, len(self.entries)), [[-np.inf], [np.inf]])
         if not bounds and not self.select(Kind.INPUT)[0]:
             return lower, upper
@@ -283,7 +306,9 @@ class Unknowns:
         values = np.empty(len(self.entries))
         for k, (kind, name, index) in enumerate(self.entries):
             if kind == Kind.POSITION:
-                plain = model.coordinate_names[index] in model.configuration_names and model.has_plain_coordinates(index)
+                plain = model.coordinate_names[index] in model.configuration_names and model.mechanism.has_plain_coordinates(
+                    index
+                )
                 values[k] = guess.q[model.configuration_names.index(model.coordinate_names[index])] if plain else np.nan
             elif kind == Kind.INPUT:
                 values[k] = 0.0 if guess.u is None else guess.u[index]
@@ -292,19 +317,67 @@ class Unknowns:
         return values
 
 
+def with_dependents(
+    guess: OperatingPoint, sought: Sequence[TrimUnknown], varied: Sequence[TrimUnknown] = ()
+) -> tuple[TrimUnknown, ...]:
+    """Return what is sought, and the coordinates that it takes to close loops and to keep gears.
+
+    Those that vary are held, and those whose effort is sought, if the loops can be closed without. Of the others the ones are
+    taken that closures tell best.
+
+    Parameters
+    ----------
+    guess : OperatingPoint
+    sought, varied : sequence of TrimUnknown
+    """
+    model, q = guess.model, guess.q
+    if not model.is_constrained:
+        return tuple(sought)
+    with suppress(ConvergenceError):
+        q = regular_configuration(model.mechanism, closed_near(model.mechanism, q))
+    jacobian = comparable_jacobian(model.mechanism, q)
+    held = {entry.number for entry in varied if entry.kind == Kind.POSITION}
+    known = [entry.number for entry in sought if entry.kind == Kind.POSITION and entry.number not in held]
+    driven = {entry.number for entry in sought if entry.kind == Kind.EFFORT} - {*known} - held
+    rest = [k for k in range(model.nv) if k not in held and k not in driven and k not in known]
+    _, span = _closing(jacobian, known, np.zeros((len(jacobian), 0)))
+    added: list[int] = []
+    for candidates in (rest, sorted(driven)):
+        closing, span = _closing(jacobian, candidates, span)
+        added += closing
+    return (*sought, *(TrimUnknown(Kind.POSITION, model.coordinate_names[k], k) for k in sorted(added)))
+
+
+def _closing(jacobian: Array, candidates: list[int], span: Array) -> tuple[list[int], Array]:
+    """Return which candidates close what coordinates that span a space (k, n) do not, and the space of both."""
+    both = np.hstack([span, jacobian[:, candidates]])
+    count = len(independent_rows(both.T)) - span.shape[1]
+    left = jacobian[:, candidates] - span @ (span.T @ jacobian[:, candidates])
+    closing = [candidates[k] for k in independent_rows(left.T, count)] if count > 0 else []
+    return closing, np.linalg.qr(np.hstack([span, jacobian[:, closing]]))[0]
+
+
+def is_open_guess(guess: OperatingPoint) -> bool:
+    """Tell whether a guess leaves loops open or gears out of step."""
+    model = guess.model
+    return model.is_constrained and is_open(
+        model.mechanism, model.mechanism.engine.dynamics.constraints(guess.q, np.zeros(model.nv)).error
+    )
+
+
 def _index(numbers: list[int]) -> Any:
     """Return what picks entries: a slice where they follow each other, ten times as fast."""
     first = numbers[0]
     return slice(first, first + len(numbers)) if numbers == [*range(first, first + len(numbers))] else np.array(numbers)
 
 
-def _read(model: Model, name: Any) -> list[Unknown]:
-    if isinstance(name, Unknown):
+def _read(model: Model, name: Any) -> list[TrimUnknown]:
+    if isinstance(name, TrimUnknown):
         return [name]
     of = read_name(model, UNKNOWN, name)
     if of.kind == Kind.PARAMETER:
-        return [Unknown(of.kind, name)]
-    return [Unknown(of.kind, path, k) for k, path in zip(of.entries, of.paths, strict=True)]
+        return [TrimUnknown(of.kind, name)]
+    return [TrimUnknown(of.kind, path, k) for k, path in zip(of.entries, of.paths, strict=True)]
 
 
 def _read_pair(name: str, pair: Any) -> tuple[float, float]:

@@ -12,17 +12,15 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.lft.lft import lft
-from titop.solvers.lft.model.lft_model import LFTModel
-from titop.solvers.lft.uncertainty.point_values import accelerations_at, held_point, is_of_point, value_at
-from titop.solvers.lft.uncertainty.uncertain import WIDEST_HALF, WIDEST_QUARTER
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.lft.operating_points import accelerations_at, held_point, is_of_point, value_at
+from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER
 from titop.solvers.signals.system_inputs import SystemInputs
-
-#: So near to an arc's end, in parts of the range, nothing is inside it.
-_ROUNDING = 1e-9
 
 
 def lft_arcs(
@@ -109,7 +107,7 @@ def _cuts(point: OperatingPoint, given: Mapping[Any, Any], quarters: Any, arcs: 
             continue
         width = float(numbers[1] - numbers[0])
         if counts is None:
-            count = math.ceil(width / (WIDEST_QUARTER if wide & set(names) else WIDEST_HALF) * (1 - _ROUNDING))
+            count = math.ceil(width / (WIDEST_QUARTER if wide & set(names) else WIDEST_HALF) * (1 - SAME))
         else:
             count = _count(next((counts.pop(name) for name in names if name in counts), 1))
         if count > 1:
@@ -123,7 +121,7 @@ def _cuts(point: OperatingPoint, given: Mapping[Any, Any], quarters: Any, arcs: 
 def _arcs(lower: float, upper: float, count: int, nominal: float) -> list[Arc]:
     """Return arcs of equal width."""
     edges = np.linspace(lower, upper, count + 1).tolist()
-    inside = _ROUNDING * (upper - lower)
+    inside = SAME * (upper - lower)
     return [Arc(a, b, nominal if a + inside < nominal < b - inside else (a + b) / 2) for a, b in itertools.pairwise(edges)]
 
 
@@ -138,7 +136,7 @@ def _is_angle(point: OperatingPoint, name: Any) -> bool:
     model, (stem, end) = point.model, split_end(name) if isinstance(name, str) else ("", "")
     if end != "q" or stem not in model.coordinate_names:
         return False
-    return model.assembly.coordinate_units[model.coordinate_names.index(stem)] == "rad"
+    return model.mechanism.assembly.coordinate_units[model.coordinate_names.index(stem)] == "rad"
 
 
 def _moved(

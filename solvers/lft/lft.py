@@ -10,38 +10,38 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, EXACT
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.lft.connections.labels import channel_signals
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.lft.fractions.fractional import closed, degrees, recentred
-from titop.solvers.lft.fractions.structured_reduction import Fractional, reduced
-from titop.solvers.lft.model.lft_model import LFTModel
-from titop.solvers.lft.model.members import Members
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions import Fractional, close_deltas, degrees, recentre, reduce_fraction
+from titop.solvers.lft.labels import channel_signals
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.lft.members import Family
+from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.operating_points import Equilibria
 from titop.solvers.lft.refusals import (
     refuse_corners,
     refuse_idle,
+    refuse_ill_posed,
     refuse_inexact,
+    refuse_irrational,
+    refuse_rescaled,
     refuse_unbalanced,
     warn_of_error,
     warn_of_motion,
 )
-from titop.solvers.lft.system.system_loop import SystemLoop
-from titop.solvers.lft.uncertainty.definiteness import refuse_ill_posed
-from titop.solvers.lft.uncertainty.equilibria import Equilibria
-from titop.solvers.lft.uncertainty.moving import How, MovingCoordinate, moving_ranges, read_how, with_moving
-from titop.solvers.lft.uncertainty.rational import refuse_irrational
-from titop.solvers.lft.uncertainty.uncertain import Uncertain, Uncertainty
-from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.omission import read_omitted
+from titop.solvers.lft.system_loop import SystemLoop
+from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
+from titop.solvers.linear.linearize import read_omitted
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
 
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: An omitted state does not enter a rate or an output of members where its entry is below this part of the row, or that part,
-#: some units of rounding, of all rows.
-_NOTHING, _ROUNDING = 1e-11, 1e-14
+#: Members that are looked at where states are omitted.
+_MEMBERS = 3
 
 
 def lft(
@@ -166,7 +166,9 @@ def lft(
     >>> [(own.name, own.degree, f"{own.error:.0e}") for own in arm.moving]
     [('hinge.q', 1, '7e-05')]
     """
-    at, how = read_point(model, point), read_how(moving)
+    at = read_point(model, point)
+    if moving not in ("fitted", "independent"):
+        raise ModelError(Finding("unknown-choice", "moving", moving, "'fitted' or 'independent'", "choose one of them"))
     quarters = (quarters,) if isinstance(quarters, str) else quarters
     given = Uncertainty(at, parameters, quarters, fits)
     refuse_irrational(at.model, given)
@@ -174,30 +176,31 @@ def lft(
     equilibria = None if equilibrium is None else Equilibria(at, given, equilibrium, progress)
     uncertainty = given
     if equilibria is not None:
-        uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, how)}, quarters, fits)
+        uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
     warn_of_motion(at, system.a)
-    whole = system.fractional([own.name for own in uncertainty.all], reduce)
-    signals = state_signals(at.model)
-    whole, kept = _omitted(whole, system.states, read_omitted(at.model, omit), signals)
-    small = reduced(whole) if reduce else whole
+    refuse_rescaled(system.model, uncertainty, system.system_inputs, outputs)
+    whole, states, signals = system.fraction(reduce), system.states, state_signals(at.model)
+    if len(omit):
+        whole, states = _omit(whole, states, read_omitted(at.model, omit), signals)
+    small = reduce_fraction(whole) if reduce else whole
     # not before: products with what is off the middle turn zeros into rounding
-    small = recentred(small, [*(own.middle for own in uncertainty.all), 0.0])
-    labels = Labels(tuple(signals[k] for k in kept), system.inputs, system.outputs, at.model.name)
-    members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    small = recentre(small, [*(own.middle for own in uncertainty.all), 0.0])
+    labels = Labels(tuple(signals[k] for k in states), system.inputs, system.outputs, at.model.name)
+    members = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
     if system.frozen and not uncertainty.fits:
-        refuse_inexact(_assembled(small, uncertainty.all, labels, members), system.frozen)
+        refuse_inexact(_assembled(small, uncertainty.all, labels, members).check(2, corners=False), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
     moved: tuple[MovingCoordinate, ...] = ()
     if equilibria is not None:
         refuse_unbalanced(equilibria, system)
-        small, uncertain, moved = with_moving(small, uncertain, equilibria, how, tolerance)
-        if how == "fitted":
-            small, members = reduced(small) if reduce else small, members._replace(equilibria=equilibria)
+        small, uncertain, moved = with_moving(small, uncertain, equilibria, moving, tolerance)
+        if moving == "fitted":
+            small, members = reduce_fraction(small) if reduce else small, members._replace(equilibria=equilibria)
     refuse_idle([own.name for own in uncertain], small)
     result = _assembled(small, uncertain, labels, members, moved)
     refuse_ill_posed(small, result.blocks)
-    is_fitted = uncertainty.fits or (moved and how == "fitted")
+    is_fitted = uncertainty.fits or (moved and moving == "fitted")
     if not is_fitted:
         return result
     fitted = replace(result, error=result.check())
@@ -218,7 +221,7 @@ def _assembled(
     model: Fractional,
     uncertain: Sequence[Uncertain],
     labels: Labels,
-    members: Members,
+    members: Family,
     moving: tuple[MovingCoordinate, ...] = (),
 ) -> LFTModel:
     """Return a model whose last delta is 1/s with names and counted repetitions."""
@@ -252,27 +255,32 @@ def _named(
     return named_system((A, B, C, D), states, [*w, *inputs], [*z, *outputs], name)
 
 
-def _omitted(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:
-    """Return the model without omitted states."""
+def _omit(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:
+    """Return the model without omitted states, and the states that are left.
+
+    Members at random deltas are looked at: channels may be fed by what these do not depend on.
+    """
     from scipy.linalg import matrix_balance
 
     strange = np.setdiff1d(omitted, states)
     if strange.size:
         path = signals[strange[0]].path
         raise ModelError(Finding("no-state", "omit", path, "a state of the model", "it is held, or follows from others"))
-    left = np.isin(states, omitted)
-    columns = np.zeros((0, int(left.sum())))
-    for member in _random_members(model) if len(omitted) else ():
+    left, rng = np.isin(states, omitted), np.random.default_rng(0)
+    columns = [np.zeros((0, int(left.sum())))]
+    for _ in range(_MEMBERS):
+        member = close_deltas(model, [*rng.uniform(-1, 1, len(model.sizes) - 1), None])
         alike, _ = matrix_balance(member.A, permute=False)
-        columns = np.vstack([columns, _beside_rows(alike)[~left][:, left], _beside_rows(member.C)[:, left]])
-    if columns.any():
-        worst = int(columns.max(axis=0).argmax())
-        path = signals[np.intersect1d(states, omitted)[worst]].path
+        columns += [_beside_rows(alike)[~left][:, left], _beside_rows(member.C)[:, left]]
+    sizes = np.vstack(columns)
+    if sizes.any():
+        path = signals[np.intersect1d(states, omitted)[int(sizes.max(axis=0).argmax())]].path
         advice = "rates, outputs or uncertain terms depend on it: keep it"
         raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
     kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), ~left])
-    sizes = (*model.sizes[:-1], model.sizes[-1] - int(left.sum()))
-    small = Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes)
+    small = Fractional(
+        model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, (*model.sizes[:-1], int((~left).sum()))
+    )
     return small, states[~left]
 
 
@@ -280,11 +288,5 @@ def _beside_rows(rows: Array) -> Array:
     """Return sizes of entries (m, n) in parts of the largest of their row; zero of those that are none but for rounding."""
     sizes = np.abs(rows)
     beside = sizes.max(axis=1, keepdims=True, initial=0.0)
-    acting = (sizes > _NOTHING * beside) & (sizes > _ROUNDING * sizes.max(initial=0.0))
+    acting = (sizes > 10 * EXACT * beside) & (sizes > CANCELLED * sizes.max(initial=0.0))
     return np.divide(sizes, beside, out=np.zeros_like(sizes), where=acting)
-
-
-def _random_members(model: Fractional, count: int = 3) -> list[Fractional]:
-    """Return members at random deltas: channels may be fed by what members do not depend on."""
-    rng = np.random.default_rng(0)
-    return [closed(model, [*rng.uniform(-1, 1, len(model.sizes) - 1), None]) for _ in range(count)]

@@ -1,66 +1,90 @@
-"""What is refused of a linear fractional model, and what is warned of, once its parameters are read."""
+"""What is refused of a linear fractional model, and what is warned of.
+
+By the velocity of its centre of mass, the kinetic energy of a rigid or flexible body is linear in each parameter alone:
+definite at all corners of a box, it is so within. Of the assembled system the loop itself tells: it is singular where the mass
+matrix is, somewhere between the nominal member and one that is indefinite. Rays to corners and in random directions are looked
+at; what is singular only aside from all of these is not found.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.paths import owner_of, parts_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
+from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.checking.block_findings import inertia_findings
+from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
-from titop.solvers.equilibrium.balance import excess
+from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.loads import Load
+from titop.blocks.interactions.interaction import Interaction
+from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.steadiness import steadiness_findings
-from titop.solvers.lft.fractions.structured_reduction import Fractional
-from titop.solvers.lft.system.system_loop import SystemLoop
-from titop.solvers.lft.uncertainty.definiteness import mass_findings
-from titop.solvers.lft.uncertainty.equilibria import Equilibria
-from titop.solvers.lft.uncertainty.point_values import accelerations_at
-from titop.solvers.lft.uncertainty.uncertain import Uncertainty
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions import Fractional, singular_at
+from titop.solvers.lft.operating_points import Equilibria, accelerations_at
+from titop.solvers.lft.system_loop import SystemLoop
+from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: An error above this, in parts of the response, is worth a warning.
 _COARSE = 5e-2
 #: Random values of a block's parameters that are looked at.
 _INSIDE = 8
+#: Pairs of opposite corners, and of random directions, that are looked at.
+_CORNERS, _RANDOM = 16, 16
+
+#: Parameters of a beam with which the amplitudes of its modes scale, but not its tip's displacements.
+_MODE_SCALES = ("density", "area", "iy", "iz")
+#: Kinds of outputs that read coordinates.
+_COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, Kind.MOMENTUM}
+#: Of blocks that are neither joints nor bodies nor interactions, which of their parameters are rational.
+_RATIONAL: dict[type, tuple[str, ...]] = {Motor: ("gear", "rotor_inertia"), Load: ("force", "torque"), Gear: ("ratio",)}
 
 
-class Checked(Protocol):
-    """A linear fractional model that can be compared with `linearize`."""
-
-    def check(self, n: int = ..., corners: bool = ...) -> float: ...
+# -- before -----------------------------------------------------------------------------------------------------------------
 
 
-def warn_of_motion(point: OperatingPoint, a: Array) -> None:
-    """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
-    warn(steadiness_findings(point), stacklevel=4)
-    if a.any():
-        worst = int(np.abs(a).argmax())
-        found = f"accelerated by {a[worst]:.3g}"
-        advice = "find an equilibrium with tt.trim; members keep these accelerations, by efforts, and hold for short times only"
-        where = f"point: {point.model.coordinate_names[worst]}"
-        warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
+def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
+    """Refuse parameters that are known not to be rational, all at once; block by block, laws are looked at when they are read.
+
+    Raises
+    ------
+    ModelError
+        Naming each.
+    """
+    findings = []
+    for path in uncertainty.paths():
+        if path in uncertainty.known and not _may_be_rational(model, path):
+            expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, force or gravity"
+            advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
+            findings.append(Finding("not-rational", "parameters", path, expected, advice))
+    if findings:
+        raise ModelError(findings)
 
 
-def warn_of_error(error: float) -> None:
-    """Warn of fits that are far from some members."""
-    if error > _COARSE:
-        found, expected = f"errors up to {error:.2g} of the response", f"{_COARSE:g} or less"
-        advice = "give smaller tolerances, leave outputs out that are functions or angles, or narrow the ranges"
-        warn([Finding("coarse-fit", "lft", found, expected, advice)], stacklevel=4)
-
-
-def refuse_idle(names: Sequence[str], model: Fractional) -> None:
-    """Refuse parameters on which nothing depends."""
-    idle = [name for name, size in zip(names, model.sizes, strict=False) if not size]
-    if idle:
-        expected, advice = "a parameter on which the response depends", "leave it out, or choose other inputs and outputs"
-        raise ModelError([Finding("idle-parameter", "parameters", name, expected, advice) for name in idle])
+def _may_be_rational(model: Model, path: str) -> bool:
+    """Tell whether a parameter is one of a kind that may enter so, by a fit at least."""
+    owner, parts = owner_of(path), parts_of(path)
+    if path.startswith("gravity."):
+        return True
+    block = model.mechanism.assembly.blocks.get(owner)
+    joined = [node for c in model.mechanism.assembly.connections for node in (c.joint, c.child.block)]
+    if block is model.mechanism.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):
+        return True
+    return any(isinstance(block, kind) and parts[-1 - (kind is Load)] in names for kind, names in _RATIONAL.items())
 
 
 def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
@@ -76,7 +100,7 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
                 if uncertain.name not in owned:
                     owned.append(uncertain.name)
     for owner, names in owners.items():
-        block = point.model.assembly.blocks.get(owner)
+        block = point.model.mechanism.assembly.blocks.get(owner)
         if block is None:
             continue
         known = len(_wrong(point, block))
@@ -84,7 +108,7 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
         if not isinstance(block, RigidBody | FlexibleBody):
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
-            changed = uncertainty.of_model(uncertainty.changed(dict(zip(names, row, strict=True))))
+            changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
             own = {path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path}
             wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): value for path, value in own.items()}))
             if len(wrong) > known:
@@ -95,13 +119,64 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
 
 def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     """Return what is wrong with a block."""
-    return block.check()[0] or mass_findings(block, point.q[point.model.assembly.q_slices.get(block.name, slice(0))])
+    q = point.q[point.model.mechanism.assembly.q_slices.get(block.name, slice(0))]
+    return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 
 
-def refuse_inexact(model: Checked, frozen: Sequence[str]) -> None:
+def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs, outputs: Any) -> None:
+    """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
+
+    Raises
+    ------
+    ModelError
+        Naming each coordinate.
+    """
+    rescaled: set[int] = set()
+    for name, block in model.mechanism.assembly.blocks.items():
+        scaled: list[int] = []
+        if isinstance(block, Beam):
+            modes = any(uncertainty.at(f"{name}.{entry}") for entry in _MODE_SCALES)
+            scaled = [k for k in range(block.nv) if uncertainty.at(f"{name}.length") or (modes and k >= 6)]
+        elif isinstance(block, FlexibleBody) and uncertainty.at(f"{name}.mass_scale"):
+            scaled = [*range(block.nv)]
+        rescaled |= {model.mechanism.assembly.v_slices[name].start + k for k in scaled}
+    if not rescaled:
+        return
+    touched: dict[int, str] = {}
+    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
+    driven = driven.any(axis=1) | model.mechanism.inputs.motors.any(axis=1)
+    touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
+    for output in read_names("outputs", outputs):
+        if isinstance(output, str) and (of := read_name(model, OUTPUT, output)).kind in _COORDINATE_KINDS:
+            touched |= dict.fromkeys(of.entries, "an output")
+    for joined in model.mechanism.interactions:
+        touched |= {model.mechanism.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
+    for gear in model.mechanism.gear_constraints:
+        touched |= dict.fromkeys((gear.driven[1], gear.driver[1]), gear.gear.name)
+    expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
+    advice = "read or drive ports of the body"
+    findings = [
+        Finding("rescaled-coordinate", model.coordinate_names[k], touched[k], expected, advice)
+        for k in sorted(rescaled & set(touched))
+    ]
+    if findings:
+        raise ModelError(findings)
+
+
+# -- the model --------------------------------------------------------------------------------------------------------------
+
+
+def refuse_idle(names: Sequence[str], model: Fractional) -> None:
+    """Refuse parameters on which nothing depends."""
+    idle = [name for name, size in zip(names, model.sizes, strict=False) if not size]
+    if idle:
+        expected, advice = "a parameter on which the response depends", "leave it out, or choose other inputs and outputs"
+        raise ModelError([Finding("idle-parameter", "parameters", name, expected, advice) for name in idle])
+
+
+def refuse_inexact(error: float, frozen: Sequence[str]) -> None:
     """Refuse models with outputs that depend on uncertain parameters in other ways than known; these are among the `frozen`."""
-    error = model.check(2, corners=False)
-    if error > 1e-8:
+    if error > 10 * SAME:
         advice = (
             "leave out those that depend on uncertain angles and positions; coordinates, twists and accelerations of ports "
             "(v, w, dv, dw), reactions of joints, and of closures none of which is redundant, are exact"
@@ -125,3 +200,61 @@ def refuse_unbalanced(equilibria: Equilibria, system: SystemLoop) -> None:
             advice = "members keep the point's accelerations: fix the parameter, or sample the family with tt.lpv"
         found = f"{point.model.coordinate_names[worst]} accelerated by {a[worst]:.3g}"
         raise ModelError(Finding("no-equilibrium", f"equilibrium at {values}", found, expected, advice))
+
+
+def refuse_ill_posed(model: Fractional, blocks: Sequence[DeltaBlock]) -> None:
+    """Refuse ranges with a member in them whose loop is singular.
+
+    Costs an eigenvalue problem of the repetitions for each of 32 directions at most.
+
+    Raises
+    ------
+    ModelError
+        Naming the values.
+    """
+    n = sum(model.sizes[:-1])
+    nearest, place = 1.0 + LOOSE_RANK, None
+    for direction in _directions(len(blocks)):
+        spread = np.repeat(direction, [block.repetitions for block in blocks])
+        for t in singular_at(model.A[:n, :n] * spread):
+            if abs(t) < nearest:
+                nearest, place = abs(t), t * direction
+    if place is not None:
+        shown = ", ".join(f"{block.name} = {block.value(x):.6g}" for block, x in zip(blocks, place.tolist(), strict=True))
+        expected, advice = "a mass matrix that is definite all over the ranges", "narrow them: there it is singular"
+        raise ModelError(Finding("indefinite-mass", "parameters", shown, expected, advice))
+
+
+def _directions(n: int) -> Array:
+    """Return directions from the nominal member, one of each pair of opposite ones."""
+    rng = np.random.default_rng(3)
+    if 2 ** (n - 1) <= _CORNERS:
+        corners = np.array([(1.0, *signs) for signs in itertools.product((1.0, -1.0), repeat=n - 1)])
+    else:
+        corners = rng.choice((1.0, -1.0), (_CORNERS, n))
+    if n == 1:
+        return corners
+    inside = rng.uniform(-1.0, 1.0, (_RANDOM, n))
+    return np.vstack([corners, inside / np.abs(inside).max(axis=1, keepdims=True)])
+
+
+# -- warnings ---------------------------------------------------------------------------------------------------------------
+
+
+def warn_of_motion(point: OperatingPoint, a: Array) -> None:
+    """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
+    warn(steadiness_findings(point), stacklevel=4)
+    if a.any():
+        worst = int(np.abs(a).argmax())
+        found = f"accelerated by {a[worst]:.3g}"
+        advice = "find an equilibrium with tt.trim; members keep these accelerations, by efforts, and hold for short times only"
+        where = f"point: {point.model.coordinate_names[worst]}"
+        warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
+
+
+def warn_of_error(error: float) -> None:
+    """Warn of fits that are far from some members."""
+    if error > _COARSE:
+        found, expected = f"errors up to {error:.2g} of the response", f"{_COARSE:g} or less"
+        advice = "give smaller tolerances, leave outputs out that are functions or angles, or narrow the ranges"
+        warn([Finding("coarse-fit", "lft", found, expected, advice)], stacklevel=4)

@@ -27,7 +27,7 @@ from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node, Passes, State
 from titop.solvers.equilibrium.operating_point import read_point
-from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.signals.exported import Signal, signals_of
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from titop.solvers.model.model import Model
 
 
-class Port(NamedTuple):
+class PortState(NamedTuple):
     """A child port at the operating point.
 
     Attributes
@@ -103,18 +103,18 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     ('bob_P_dV[0]', 'bob_P_W[0]', -2.0)
     """
     at = read_point(model, point)
-    reference = reference_passes(at.model.assembly)
+    reference = reference_passes(at.model.mechanism.assembly)
     names = [node.block.name for node in reference.nodes]
     if name not in names[1:]:
         raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
     k = names.index(name)
-    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.driving)
+    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.mechanism.external_pushes(at.wrenches, at.driving)
     if model.is_constrained:
-        carried = at.model.carried(at.q, at.v, at.residual, pushes, at.driving, at.tau)
-        pushes += closure_pushes(at.model, at.q, carried)
+        carried = at.model.mechanism.multipliers(at.q, at.v, at.residual, pushes, at.driving, at.tau)
+        pushes += closure_pushes(at.model.mechanism, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     # the resolver knows the interactions' wrenches, the ports do not
-    pushes += interaction_pushes(at.model, at.q, at.v, acting_inputs(pushes))
+    pushes += interaction_pushes(at.model.mechanism, at.q, at.v, acting_inputs(pushes))
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)
@@ -132,7 +132,7 @@ def _child_ports(reference: Passes, node: Node) -> list[str]:
     return [port for port in node.block.ports if port != hangs]
 
 
-def _port(reference: Passes, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> Port:
+def _port(reference: Passes, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> PortState:
     node, (q, v, _), n = reference.nodes[k], own, reference.nodes[k].block.nv
     block = node.block
     pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
@@ -147,7 +147,7 @@ def _port(reference: Passes, states: list[State], k: int, port: str | None, own:
             wrench += twist_transport(*child.mount).T @ (state.MA @ state.A + state.pA)
     path = block.name if port is None else f"{block.name}.{port}"
     external, turning = _external(reference, path, states[k].rotation @ pose[0], pushes)
-    return Port(twist_transport(*pose), subspace, *derivatives, wrench - external, turning)
+    return PortState(twist_transport(*pose), subspace, *derivatives, wrench - external, turning)
 
 
 def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
@@ -168,7 +168,7 @@ def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tup
 
 
 def _matrices(
-    node: Node, state: State, ports: list[Port], loaded: list[Port], own: Any, law_slopes: Any, gravity: Array
+    node: Node, state: State, ports: list[PortState], loaded: list[PortState], own: Any, law_slopes: Any, gravity: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return A, B, C and D, computed in the block's own frame and moved to the parent's port at the end.
 
@@ -186,7 +186,7 @@ def _matrices(
     outputs = []
     own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
     for port in (*ports, *loaded):
-        turned = _turned(port.turning, port.onto @ xi + port.subspace @ dq)
+        turned = _turning_wrench(port.turning, port.onto @ xi + port.subspace @ dq)
         law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_derivatives(port, port.wrench) @ dq
     for port, applied in zip(ports, wrenches, strict=True):
         law -= np.hstack([port.onto, port.subspace]).T @ applied
@@ -223,7 +223,7 @@ def _law_derivatives(block: Block, q: Array, v: Array, a: Array, state: State, d
     return derivatives
 
 
-def _transport_derivatives(port: Port, wrench: Array) -> Array:
+def _transport_derivatives(port: PortState, wrench: Array) -> Array:
     """Return the derivative (6 + n, n) of ``B^T W`` by q, W constant."""
     columns = []
     for j in range(port.subspace.shape[1]):
@@ -232,12 +232,12 @@ def _transport_derivatives(port: Port, wrench: Array) -> Array:
     return np.array(columns).reshape(len(columns), 6 + len(columns)).T
 
 
-def _turned(wrench: Array, moved: Array) -> Array:
+def _turning_wrench(wrench: Array, moved: Array) -> Array:
     """Return the change of minus an external wrench of inertial direction, in the port's frame, when the port moves."""
     return -np.vstack([skew(wrench[:3]) @ moved[3:], skew(wrench[3:]) @ moved[3:]])
 
 
-def _port_acceleration(port: Port, V: Array, A: Array, own: Any, accelerations: Any, changes: Any) -> Array:
+def _port_acceleration(port: PortState, V: Array, A: Array, own: Any, accelerations: Any, changes: Any) -> Array:
     """Return the change of ``A_C = Ad(g)^-1 A_P + S a + dS/dt v + ad(V_C) S v``."""
     (v, a), (dA, da), (twist, dq, dv) = own, accelerations, changes
     relative = port.subspace @ v

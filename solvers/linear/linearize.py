@@ -1,29 +1,44 @@
-"""Linear models of systems about operating points."""
+"""Linear models of systems about operating points; states on which nothing depends are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.balance import excess
+from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
+from titop.solvers.equilibrium.linear_validity import (
+    changing_findings,
+    excess,
+    spin_findings,
+    steadiness_findings,
+    switching_findings,
+)
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.equilibrium.resting_states import changing_findings
-from titop.solvers.equilibrium.spinning import spin_findings
-from titop.solvers.equilibrium.steadiness import steadiness_findings
-from titop.solvers.equilibrium.switching_points import switching_findings
-from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
-from titop.solvers.linear.omission import kept_states, read_omitted
+from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.signals.exported import Signal, exported, state_signals, table_of
+from titop.solvers.signals.exported import Signal, state_signals
+from titop.solvers.signals.grammar import STATE, read_name, read_names
+from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
     from control import StateSpace
+
+#: A small entry is zero where it is no larger than so many times its change nearby.
+_CHANGES = 8.0
+
+#: What the names that a model was asked for last stand for, and of how many askings that is kept.
+_KNOWN: WeakKeyDictionary[Model, dict[Any, Ends]] = WeakKeyDictionary()
+_MOST_KNOWN = 16
 
 
 def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
@@ -57,7 +72,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
         point = read_point(model, point)
     elif model.is_constrained:
         point.refuse_open()
-    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
+    _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     return A, B
 
 
@@ -128,28 +143,81 @@ def linearize(
            [-9.81,  0.  ]])
     """
     at = read_point(model, point)
+    ends = read_ends(at, inputs, outputs, omit, hold)
+    linear = linear_equations([at], ends.inputs, ends.outputs, independent)
+    kept = np.arange(len(linear.states))
+    if ends.omitted.size:
+        chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
+
+        def again(_: Array) -> list[tuple[Array, Array]]:
+            rng = np.random.default_rng(0)
+            others = (linear_equations(nearby([at], rng), ends.inputs, ends.outputs, chosen) for _ in range(2))
+            return [(other.A, other.C) for other in others]
+
+        kept = kept_states(linear.states, (linear.A, linear.C), ends, again)
+    findings = [
+        *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
+        *spin_findings(at.model, at.q, at.v),
+        *steadiness_findings(at),
+        *changing_findings(at),
+        *switching_findings(at.model, at.q[None], at.v[None]),
+    ]
+    if findings:
+        warn(findings)
+    A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
+    states = [ends.states[k] for k in linear.states[kept]]
+    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name)
+
+
+class Ends(NamedTuple):
+    """What the names of a linear model's inputs, outputs and states stand for.
+
+    Attributes
+    ----------
+    inputs : SystemInputs
+    outputs : tuple of SystemOutputs
+    states : tuple of Signal
+        All of the model, by entry of ``[dq; dv; dx]``.
+    omitted : int array
+        Entries of the states to be left out.
+    """
+
+    inputs: SystemInputs
+    outputs: tuple[SystemOutputs, ...]
+    states: tuple[Signal, ...]
+    omitted: Array
+
+    @property
+    def output_signals(self) -> tuple[Signal, ...]:
+        """Paths and units of the outputs."""
+        return tuple(signal for group in self.outputs for signal in group.signals)
+
+
+def read_ends(at: OperatingPoint, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
+    """Return what names stand for at a point; see `linearize`. What a model's names stand for is found once.
+
+    Raises
+    ------
+    ModelError
+        For unknown names.
+    """
+    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(at.model, {})
+    if key in known:
+        return known[key]
     system_inputs = SystemInputs(at.model, inputs, hold, states=True)
     system_outputs = read_outputs(at.model, outputs, system_inputs, state_of(at))
-    omitted = read_omitted(at.model, omit)
-    wrenches = None if at.wrenches is None else {port: wrench[None] for port, wrench in at.wrenches.items()}
-    u = at.driving
-    points = Points([at.model], at.q[None], at.v[None], at.tau[None], None if u is None else u[None], wrenches)
-    linear = linear_equations(points, system_inputs, system_outputs, independent)
-    states = state_signals(at.model)
-    chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
+    ends = Ends(system_inputs, system_outputs, state_signals(at.model), read_omitted(at.model, omit))
+    if None not in key:
+        if len(known) == _MOST_KNOWN:
+            known.clear()
+        known[key] = ends
+    return ends
 
-    def again(_: Array) -> list[tuple[Array, Array]]:
-        rng = np.random.default_rng(0)
-        found = (linear_equations(nearby(points, rng), system_inputs, system_outputs, chosen) for _ in range(2))
-        return [(other.A, other.C) for other in found]
 
-    kept = kept_states(linear.states, (linear.A, linear.C), states, omitted, system_outputs, again)
-    rates = rates_among(linear.states[kept], at.model.nv)
-    _warn_away_from_equilibrium(at, rates, linear.a[0], linear.drift[0])
-    warn([*spin_findings(at.model, at.q, at.v), *steadiness_findings(at), *changing_findings(at)])
-    warn(switching_findings(at.model, at.q[None], at.v[None]))
-    A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
-    return state_space((A, B, C, D), [states[k] for k in linear.states[kept]], system_inputs, system_outputs, at.model.name)
+def _as_key(names: Any) -> tuple[str, ...] | None:
+    """Return names as they are told from others, None where functions are among them."""
+    names = [names] if isinstance(names, str) else names
+    return tuple(names) if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names) else None
 
 
 def rates_among(states: Array, nv: int) -> Array:
@@ -158,53 +226,92 @@ def rates_among(states: Array, nv: int) -> Array:
     return rates
 
 
-def state_space(
-    matrices: Sequence[Array],
-    states: Sequence[Signal],
-    system_inputs: SystemInputs,
-    system_outputs: Sequence[SystemOutputs],
-    name: str,
-) -> StateSpace:
-    """Return matrices as a named system that carries its table of signals."""
-    return named_system(matrices, states, system_inputs.signals, [s for group in system_outputs for s in group.signals], name)
+def read_omitted(model: Model, omit: Any) -> Array:
+    """Return the entries of ``[dq; dv; dx]`` that names stand for: coordinates, or with ``.q`` and ``.v`` their parts.
 
-
-def named_system(
-    matrices: Sequence[Array],
-    states: Sequence[Signal],
-    inputs: Sequence[Signal],
-    outputs: Sequence[Signal],
-    name: str,
-    period: float = 0.0,
-) -> StateSpace:
-    """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time."""
-    import control
-
-    if not inputs and 1 in (len(states), len(outputs)):
-        got, expected = f"{len(states)} states, {len(outputs)} outputs and no inputs", "what python-control can hold"
-        raise ModelError(Finding("no-inputs", "inputs", got, expected, "name an input, or take another state or output along"))
-    system = control.StateSpace(
-        *(matrix + 0.0 for matrix in matrices),  # no negative zeros
-        *((period,) if period else ()),
-        states=[signal.name for signal in states] or 0,
-        inputs=[signal.name for signal in inputs] or 0,
-        outputs=[signal.name for signal in outputs] or 0,
-        name=exported(name),
-        remove_useless_states=False,
-    )
-    system.signals = table_of(states, inputs, outputs)
-    return system
-
-
-def _warn_away_from_equilibrium(point: OperatingPoint, rates: Array, a: Array, drift: Array) -> None:
-    """Warn when some of the coordinates (`rates` are entries of v) are accelerated, now or while the reference moves.
-
-    `a` and `drift` are as in `excess`.
+    Raises
+    ------
+    ModelError
+        For unknown names.
     """
-    for what, values, parts in zip(("accelerated", "accelerated ever more"), (a, drift), excess(point, a, drift), strict=True):
+    nv = model.nv
+    starts = {Kind.POSITION: (0,), Kind.RATE: (nv,), Kind.STATE: (0, nv), Kind.OWN_STATE: (2 * nv,)}
+    found = [read_name(model, STATE, name) for name in read_names("omit", omit)]
+    entries = [start + k for of in found for start in starts[of.kind] for k in of.entries]
+    return np.unique(np.array(entries, dtype=int))
+
+
+def kept_states(
+    states: Array,
+    matrices: tuple[Array, Array],
+    ends: Ends,
+    nearby: Callable[[Array], Sequence[tuple[Array, Array]]],
+) -> Array:
+    """Return the positions of the states that remain, at all of stacked points.
+
+    Soft coordinates stand beside stiff ones, so that the size of an entry does not tell whether it is zero. A small one is
+    computed again at points nearby, as far away as equilibria are known: what is rounding, or due to the point's own error,
+    changes by as much as it is; a dependence stays.
+
+    Parameters
+    ----------
+    states : (x,) int array
+        Entries of ``[dq; dv; dx]``.
+    matrices : (n, x, x) and (n, outputs, x) arrays
+        A and C.
+    ends : Ends
+    nearby : callable
+        From the numbers (m) of points to the same matrices (m, ...) at points next to them, several times.
+
+    Raises
+    ------
+    ModelError
+        Naming the state or output that depends on one that was to be omitted, and omitted entries that are no states.
+    """
+    signals, strange = ends.states, np.setdiff1d(ends.omitted, states)
+    if strange.size:
+        path = signals[strange[0]].path
+        raise ModelError(Finding("no-state", "omit", path, "a state of the model", "it is held, or follows from others"))
+    out = np.isin(states, ends.omitted)
+    kept = np.flatnonzero(~out)
+    names = [signals[k].path for k in states[kept]]
+    outputs = [signal.path for signal in ends.output_signals]
+    rows = matrices[0][:, kept], matrices[1]
+    depends, open_ = (list(parts) for parts in zip(*(_judge(part, out) for part in rows), strict=True))
+    again = np.flatnonzero(open_[0].any(axis=(1, 2)) | open_[1].any(axis=(1, 2)))
+    if again.size:
+        others = [(A[:, kept], C) for A, C in nearby(again)]
+        for k, part in enumerate(rows):
+            changes = np.max([np.abs(other[k] - part[again]) for other in others], axis=0)
+            depends[k][again] |= open_[k][again] & (np.abs(part[again]) > _CHANGES * changes)
+    for found, kind, who in zip(depends, ("rate of state", "output"), (names, outputs), strict=True):
+        if found.any():
+            _, row, column = (int(x[0]) for x in np.nonzero(found))
+            path = signals[states[column]].path
+            advice = f"the {kind} {who[row]!r} depends on {path!r}: keep it"
+            coordinate, end = split_end(path)
+            if end == "v":
+                advice += f", or omit {coordinate + '.q'!r} alone"
+            raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
+    return kept
+
+
+def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
+    """Return which entries of omitted columns are dependences, and which have to be looked at again."""
+    sizes = np.abs(rows)
+    beside = sizes.max(axis=2, keepdims=True, initial=0.0)
+    small = sizes <= SAME * beside + EXACT * sizes.max(initial=0.0)
+    return ~small & out, small & out & (sizes > FEW_ROUNDINGS * beside)
+
+
+def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:
+    """Yield a finding where coordinates (`rates` are entries of v) are accelerated, now or while the reference moves."""
+    both = linear.a[0], linear.drift[0]
+    away = excess(point, *both, linear.of_first)
+    for what, values, parts in zip(("accelerated", "accelerated ever more"), both, away, strict=True):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]
-            name, found = point.model.coordinate_names[worst], f"{what} by {values[worst]:.3g}"
+            where, acceleration = f"point: {point.model.coordinate_names[worst]}", f"{what} by {values[worst]:.3g}"
             advice = "find an equilibrium with tt.trim; this model holds for short times only"
-            warn([Finding("no-equilibrium", f"point: {name}", found, "no acceleration", advice)], stacklevel=4)
+            yield Finding("no-equilibrium", where, acceleration, "no acceleration", advice)
             return

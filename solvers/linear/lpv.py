@@ -10,23 +10,19 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.balance import excess
 from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
+from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.spinning import spin_findings
-from titop.solvers.equilibrium.switching_points import switching_findings
 from titop.solvers.equilibrium.trim import read_guess
-from titop.solvers.linear.linearize import rates_among
-from titop.solvers.linear.lpv_members import Family, Recipe
+from titop.solvers.linear.linearize import kept_states, rates_among
+from titop.solvers.linear.lpv_members import FamilyMembers, Recipe, Results
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.linear.lpv_results import Results
-from titop.solvers.linear.omission import kept_states, read_omitted
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
-from titop.solvers.signals.exported import state_signals
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 
 #: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
@@ -34,9 +30,6 @@ _MOST_MEMORY, _POINT = 8 * 2**30, 2000
 
 #: So many points without an equilibrium are named in a warning.
 _NAMED = 10
-
-#: How far a given point's value may be from the parameter's, in parts of the largest.
-_SAME = 1e-9
 
 
 def lpv(
@@ -126,40 +119,37 @@ def lpv(
     if unknowns is None:
         names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
         unknowns = [name for name in model.coordinate_names if name not in names]
-    recipe = Recipe(tuple(axes), inputs, outputs, hold, independent, unknowns, bounds, tolerance)
-    family = Family(guess, recipe)
+    recipe = Recipe(tuple(axes), inputs, outputs, omit, hold, independent, unknowns, bounds, tolerance)
+    family = FamilyMembers(guess, recipe)
     _refuse_too_many(family, axes, grid)
     targets = _targets(axes, grid)
     known = guess.model.parameters()
     rows = [dict(zip(axes, row, strict=True)) for row in targets.tolist()]
-    warn_of_samples(guess.model.assembly, [{name: row[name] for name in row if name in known} for row in rows])
+    warn_of_samples(guess.model.mechanism.assembly, [{name: row[name] for name in row if name in known} for row in rows])
     lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
     if points is None:
-        results = family.trimmed(targets, lines, _read_workers(workers), progress)
+        results = family.trim(targets, lines, _read_workers(workers), progress)
     else:
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
-        results = family.given(points, targets, lines, _read_workers(workers), progress)
-    return _assembled(family, axes, grid, targets, results, omit, points)
+        results = family.at_given(points, targets, lines, _read_workers(workers), progress)
+    return _assemble(family, axes, grid, targets, results, points)
 
 
-def _assembled(
-    family: Family,
+def _assemble(
+    family: FamilyMembers,
     axes: dict[str, Array],
     grid: bool,
     targets: Array,
     results: Results,
-    omit: Any,
     points: Sequence[OperatingPoint] | None,
 ) -> LPVModel:
     """Return the family's model: states left out, arrays in the grid's shape."""
-    model, system_inputs, system_outputs = family.guess.model, family.system_inputs, family.system_outputs
-    signals, valid = state_signals(model), results.valid
+    model, ends, valid = family.guess.model, family.ends, results.valid
     kept = np.arange(len(results.states))
-    omitted = read_omitted(model, omit)
     A, B, C = results.A, results.B, results.C
-    if omitted.size:
-        kept = kept_states(results.states, (A[valid], C[valid]), signals, omitted, system_outputs, family.nearby)
+    if ends.omitted.size:
+        kept = kept_states(results.states, (A[valid], C[valid]), ends, family.nearby)
         A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
     if family.failures:
         _warn_of_failures(family, targets)
@@ -178,9 +168,9 @@ def _assembled(
         parameters=axes,
         units={name: unit_of(model, name) for name in axes},
         is_grid=grid,
-        states=tuple(signals[k] for k in results.states[kept]),
-        inputs=system_inputs.signals,
-        outputs=tuple(signal for group in system_outputs for signal in group.signals),
+        states=tuple(ends.states[k] for k in results.states[kept]),
+        inputs=ends.inputs.signals,
+        outputs=ends.output_signals,
         A=shaped(A),
         B=shaped(B),
         C=shaped(C),
@@ -200,13 +190,13 @@ def _assembled(
     )
 
 
-def _warn_of_failures(family: Family, targets: Array) -> None:
+def _warn_of_failures(family: FamilyMembers, targets: Array) -> None:
     """Name the points without an equilibrium, and say why there is none at the first."""
     rows, reasons = [*family.failures], [*family.failures.values()]
     where = "; ".join(f"at {family.values(targets[row])}" for row in rows[:_NAMED]) + ("; ..." if len(rows) > _NAMED else "")
-    found, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
+    got, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
     advice = "more unknowns, another guess, or other values may find them; .failed gives the reason of each"
-    warn([Finding("no-equilibrium", f"lpv {where}", found, expected, advice)], stacklevel=5)
+    warn([Finding("no-equilibrium", f"lpv {where}", got, expected, advice)], stacklevel=5)
 
 
 def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:
@@ -217,10 +207,10 @@ def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Result
     if away:
         row, column = np.unravel_index(int(parts.argmax()), parts.shape)
         left = max(abs(results.a[row, rates[column]]), abs(results.drift[row, rates[column]]))
-        found = f"{away} of {len(parts)}; the worst, points[{row}], with {left:.3g}"
+        got = f"{away} of {len(parts)}; the worst, points[{row}], with {left:.3g}"
         where = f"points: {model.coordinate_names[rates[column]]}"
         advice = "trim them: leave points= out"
-        warn([Finding("no-equilibrium", where, found, "points without acceleration", advice)], stacklevel=4)
+        warn([Finding("no-equilibrium", where, got, "points without acceleration", advice)], stacklevel=4)
 
 
 def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict[str, Array]:
@@ -244,17 +234,16 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
     return axes
 
 
-def _refuse_too_many(family: Family, axes: dict[str, Array], grid: bool) -> None:
+def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) -> None:
     """Refuse families that do not fit into memory."""
     model, lengths = family.guess.model, [len(values) for values in axes.values()]
     points = math.prod(lengths) if grid else lengths[0]
-    x, w = 2 * model.nv + model.nx, len(family.system_inputs.named)
-    y = sum(len(group.signals) for group in family.system_outputs)
+    x, w, y = len(family.ends.states), len(family.ends.inputs.named), len(family.ends.output_signals)
     size = points * (_POINT + 8 * ((x + w) * (x + y) + model.nq + 3 * model.nv + model.nu + y))
     if size > _MOST_MEMORY:
-        found = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"
+        got = f"{' x '.join(map(str, lengths)) if grid else points} points, of {size / 2**30:.3g} GiB"
         expected, advice = f"a family of at most {_MOST_MEMORY / 2**30:.3g} GiB", "take fewer values, or fewer parameters"
-        raise ModelError(Finding("too-many-points", "parameters", found, expected, advice))
+        raise ModelError(Finding("too-many-points", "parameters", got, expected, advice))
 
 
 def _targets(axes: dict[str, Array], grid: bool) -> Array:
@@ -282,15 +271,15 @@ def _lines(targets: Array, shape: tuple[int, ...]) -> list[tuple[int, Array]]:
 
 def _read_points(model: Model, points: Any, expected: int) -> Sequence[OperatingPoint]:
     if not isinstance(points, Sequence) or not all(isinstance(point, OperatingPoint) for point in points):
-        found = type(points).__name__
-        raise ModelError(Finding("wrong-type", "points", found, "a list of tt.OperatingPoint", "pass what tt.trim returns"))
+        got = type(points).__name__
+        raise ModelError(Finding("wrong-type", "points", got, "a list of tt.OperatingPoint", "pass what tt.trim returns"))
     if len(points) != expected:
         advice = "the last parameter varies fastest"
         raise ModelError(Finding("wrong-length", "points", f"{len(points)} points", f"{expected}, one for each value", advice))
     for k, point in enumerate(points):
         if point.model.coordinate_names != model.coordinate_names:
-            found = f"a point of {point.model.name!r}"
-            raise ModelError(Finding("other-model", f"points[{k}]", found, f"points of {model.name!r}", "trim this model"))
+            got = f"a point of {point.model.name!r}"
+            raise ModelError(Finding("other-model", f"points[{k}]", got, f"points of {model.name!r}", "trim this model"))
         point.refuse_open(f"points[{k}]")
     return points
 
@@ -301,7 +290,7 @@ def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array
         values = values_of(points, name)
         error = np.abs(values - targets[:, column])
         worst = int(error.argmax())
-        if error[worst] > _SAME * (float(np.abs(targets[:, column]).max()) or 1.0):
+        if error[worst] > SAME * (float(np.abs(targets[:, column]).max()) or 1.0):
             expected = f"{name} = {targets[worst, column]:.9g}"
             advice = "give points and values in the same order, the last parameter fastest"
             raise ModelError(Finding("other-value", f"points[{worst}]", f"{values[worst]:.9g}", expected, advice))

@@ -14,15 +14,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import free_motions, read_independent
-
-#: Determinants below this count as zero.
-_SINGULAR = 1e-6
-
-#: How much larger a determinant has to become for a choice to be changed.
-_BETTER = 1e-9
 
 #: Motions of two neighbours are compared directly when they have at least this cosine; else halfway ones are looked at.
 _NEAR = 0.7
@@ -56,7 +51,7 @@ class FamilyBasis:
     ) -> None:
         self._model, self._names, self._before = points[0].model, names, before
         self._free = np.flatnonzero(~held)
-        self._lengths = np.array([unit == "m" for unit in self._model.assembly.coordinate_units])[self._free]
+        self._lengths = np.array([unit == "m" for unit in self._model.mechanism.assembly.coordinate_units])[self._free]
         motions = [self._motions_at(point.model, point.q) for point in points]
         for k, found in enumerate(motions):
             if found.shape != motions[0].shape:
@@ -66,7 +61,7 @@ class FamilyBasis:
         self._motions = np.array(motions)
         for k in range(1, len(points)):
             one, two = points[before[k]], points[k]
-            if self._turned(self._motions[before[k]], self._motions[k], one.model, one.q, two.q) < 0:
+            if self._orientation(self._motions[before[k]], self._motions[k], one.model, one.q, two.q) < 0:
                 self._motions[k, :, -1] *= -1.0
 
     def read(self, independent: Any) -> tuple[str, ...]:
@@ -82,7 +77,7 @@ class FamilyBasis:
         if len(places) != len(chosen) or len(places) != self._motions.shape[2]:
             self._refuse(chosen, 0, "are not as many as move independently")
         self._check(places)
-        return self._named(places)
+        return self._names_of(places)
 
     def choose(self) -> tuple[str, ...]:
         """Return the names of the coordinates that are farthest from dependent where they are nearest.
@@ -95,10 +90,10 @@ class FamilyBasis:
         looked_at = np.unique(np.linspace(0, len(self._motions) - 1, _SAMPLES).astype(int))
         while True:
             places = self._best(looked_at)
-            failing = np.setdiff1d(np.flatnonzero(self._sizes(places) < _SINGULAR), looked_at)
+            failing = np.setdiff1d(np.flatnonzero(self._sizes(places) < LOOSE_RANK), looked_at)
             if not failing.size:
                 self._check(places)
-                return self._named(places)
+                return self._names_of(places)
             looked_at = np.append(looked_at, failing[:_SAMPLES])
 
     def _best(self, looked_at: Array) -> Array:
@@ -116,10 +111,10 @@ class FamilyBasis:
                     trial = places.copy()
                     trial[k] = new
                     found = self._sizes(trial)[looked_at].min()
-                    if found > score + _BETTER:
+                    if found > score + SAME:
                         places, score, improved = trial, found, True
                         break
-            if score > most + _BETTER:
+            if score > most + SAME:
                 best, most = places, score
         return np.sort(best)
 
@@ -131,29 +126,29 @@ class FamilyBasis:
     def _check(self, places: Array) -> None:
         """Refuse a choice that fails at a point or on the way to it."""
         sizes = self._sizes(places)
-        if (sizes >= _SINGULAR).all():
+        if (sizes >= LOOSE_RANK).all():
             return
-        k = int(np.flatnonzero(sizes < _SINGULAR)[0])
-        if abs(sizes[k]) < _SINGULAR:
+        k = int(np.flatnonzero(sizes < LOOSE_RANK)[0])
+        if abs(sizes[k]) < LOOSE_RANK:
             self._refuse(self._free[places], k, "do not determine the others there")
         between = f"do not determine the others somewhere between {self._names(self._before[k])} and there"
         self._refuse(self._free[places], k, between)
 
     def _refuse(self, chosen: Array, k: int, why: str) -> None:
         names = ", ".join(self._model.coordinate_names[i] for i in chosen)
-        better = ", ".join(self._named(self._best(np.array([k]))))
+        better = ", ".join(self._names_of(self._best(np.array([k]))))
         expected = "coordinates that are independent at all points and between them"
         advice = f"they {why} (there, {better} would); choose others with independent=, or divide the family"
         raise ModelError(Finding("not-independent", f"points: {self._names(k)}", names, expected, advice))
 
-    def _named(self, places: Array) -> tuple[str, ...]:
+    def _names_of(self, places: Array) -> tuple[str, ...]:
         return tuple(self._model.coordinate_names[k] for k in self._free[places])
 
     def _motions_at(self, model: Model, q: Array) -> Array:
         """Return the motions that closures and gears leave, lengths in units of the system's size."""
-        return free_motions(model.comparable(model.closure_jacobian(q))[:, self._free])
+        return free_motions(model.mechanism.scale.comparable(model.closure_jacobian(q))[:, self._free])
 
-    def _turned(self, one: Array, two: Array, model: Model, start: Array, end: Array, halvings: int = _HALVINGS) -> float:
+    def _orientation(self, one: Array, two: Array, model: Model, start: Array, end: Array, halvings: int = _HALVINGS) -> float:
         """Return whether motions at two configurations have the same orientation (1) or not (-1), followed in between."""
         common = one.T @ two
         if halvings and np.linalg.svd(common, compute_uv=False).min(initial=1.0) < _NEAR:
@@ -163,8 +158,8 @@ class FamilyBasis:
                 return float(np.sign(np.linalg.det(common)))
             between = self._motions_at(model, middle)
             if between.shape == one.shape:
-                first = self._turned(one, between, model, start, middle, halvings - 1)
-                return first * self._turned(between, two, model, middle, end, halvings - 1)
+                first = self._orientation(one, between, model, start, middle, halvings - 1)
+                return first * self._orientation(between, two, model, middle, end, halvings - 1)
         return float(np.sign(np.linalg.det(common)))
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-
-#: Relative to the range of each parameter of a list: how far rounding may put a place beside what the points span.
-_TOLERANCE = 1e-9
+from titop.blocks.basics.tolerances import SAME
 
 
 class Around(NamedTuple):
@@ -44,14 +42,11 @@ class Around(NamedTuple):
         return result
 
 
-class Interpolation(Protocol):
-    """What finds the points around a place (parameters,), None outside."""
-
-    def __call__(self, place: Array) -> Around | None: ...
-
-
 class GridInterpolation:
-    """Between the points of a grid (axes' values, rising or falling); of an axis with one value only that is known."""
+    """Between the points of a grid (axes' values, rising or falling); of an axis with one value only that is known.
+
+    Called with a place (parameters,) it returns the points around it, None outside.
+    """
 
     def __init__(self, axes: list[Array]) -> None:
         self._axes = [_Axis(axis, 0.0) for axis in axes]
@@ -71,6 +66,8 @@ class GridInterpolation:
 class ListInterpolation:
     """Between some of a list's points, in any order, in the line, plane or space that they span: nothing is known beside it.
 
+    Called with a place (parameters,) it returns the points around it, None outside.
+
     Parameters
     ----------
     points : (n, parameters) array
@@ -84,15 +81,15 @@ class ListInterpolation:
         self._scale = np.where(ranges > 0, ranges, 1.0)
         unit = (points - self._first) / self._scale
         _, sizes, directions = np.linalg.svd(unit, full_matrices=False)
-        self._basis = directions[sizes > _TOLERANCE]
+        self._basis = directions[sizes > SAME]
         places = unit @ self._basis.T
         self._between: _Simplices | _Axis
-        self._between = _Simplices(places) if len(self._basis) > 1 else _Axis(places.sum(axis=1), _TOLERANCE)
+        self._between = _Simplices(places) if len(self._basis) > 1 else _Axis(places.sum(axis=1), SAME)
 
     def __call__(self, place: Array) -> Around | None:
         unit = (place - self._first) / self._scale
         along = self._basis @ unit
-        if not (np.abs(unit - along @ self._basis) <= _TOLERANCE).all():
+        if not (np.abs(unit - along @ self._basis) <= SAME).all():
             return None
         found = self._between.around(along)
         return found and Around(self._known[found.points], found.weights)

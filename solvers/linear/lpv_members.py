@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,18 +12,16 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.continuation import follow
-from titop.solvers.equilibrium.dependents import with_dependents
+from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.steadiness import steadiness_findings
-from titop.solvers.equilibrium.unknowns import Unknown, Unknowns
-from titop.solvers.linear.linear_equations import Points, linear_equations, nearby
+from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
+from titop.solvers.linear.linear_equations import linear_equations, nearby
+from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
-from titop.solvers.linear.lpv_points import AnyPoint, BarePoint, Failure, WholePoint, bare
-from titop.solvers.linear.lpv_results import Results
-from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import spread
 
@@ -35,12 +33,74 @@ Lines = list[tuple[int, Array]]
 
 
 @dataclass(frozen=True)
+class BarePoint:
+    """The numbers of an operating point, to be sent to another process."""
+
+    q: Array
+    v: Array
+    tau: Array
+    u: Array | None
+    wrenches: Any
+    parameters: Any
+    x: Array
+
+    def on(self, model: Model) -> OperatingPoint:
+        """Return the operating point of a model."""
+        changed = changed_model(model, self.parameters) if self.parameters else model
+        return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters, x=self.x)
+
+
+class Failure(NamedTuple):
+    """Why there is no operating point: in the words of the search."""
+
+    reason: str
+
+
+#: Points that are kept whole stay in this process.
+AnyPoint = BarePoint | OperatingPoint
+
+
+@dataclass
+class Results:
+    """What was found at stacked points; not a number where there is no equilibrium."""
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    q: Array
+    v: Array
+    tau: Array
+    u: Array
+    x: Array
+    y: Array
+    a: Array
+    drift: Array
+    valid: Array
+    states: Array
+
+    @classmethod
+    def empty(cls, count: int, like: Results) -> Results:
+        """Return results for `count` points, all without an equilibrium."""
+        arrays = {field.name: getattr(like, field.name) for field in fields(cls) if field.name not in ("valid", "states")}
+        blank = {name: np.full((count, *array.shape[1:]), np.nan) for name, array in arrays.items()}
+        return cls(**blank, valid=np.zeros(count, dtype=bool), states=like.states)
+
+    def put(self, rows: Array, part: Results) -> None:
+        """Put other results into some rows."""
+        for field in fields(self):
+            if field.name != "states":
+                getattr(self, field.name)[rows] = getattr(part, field.name)
+
+
+@dataclass(frozen=True)
 class Recipe:
     """What is done at every point; arguments of `lpv`."""
 
     names: tuple[str, ...]
     inputs: Any
     outputs: Any
+    omit: Any
     hold: Any
     independent: Any
     unknowns: Any
@@ -48,7 +108,7 @@ class Recipe:
     tolerance: float
 
 
-class Family:
+class FamilyMembers:
     """The computation of a family's members.
 
     Parameters
@@ -67,14 +127,11 @@ class Family:
         self.guess, self.recipe = guess, recipe
         self.failures: dict[int, str] = {}
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
-        self.system_inputs = SystemInputs(guess.model, recipe.inputs, recipe.hold, states=True)
-        self.system_outputs: tuple[SystemOutputs, ...] = read_outputs(
-            guess.model, recipe.outputs, self.system_inputs, state_of(guess)
-        )
+        self.ends = read_ends(guess, recipe.inputs, recipe.outputs, recipe.omit, recipe.hold)
 
     # -- members -------------------------------------------------------------------------------------------------------
 
-    def given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+    def at_given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at given points.
 
         Raises
@@ -82,10 +139,10 @@ class Family:
         ModelError
             Where the family's independent coordinates fail.
         """
-        kept = [bare(point, self.guess.model) if workers > 1 else WholePoint(point) for point in points]
-        return self._members(kept, targets, lines, workers, progress)
+        sent = [bare(point, self.guess.model) if workers > 1 else point for point in points]
+        return self._members(sent, targets, lines, workers, progress)
 
-    def trimmed(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+    def trim(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
         """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
 
         Raises
@@ -95,19 +152,15 @@ class Family:
         ModelError
             Where the family's independent coordinates fail.
         """
-        starts = self._line_starts(targets, lines)
-        kept = [bare(start) if isinstance(start, OperatingPoint) else start for start in starts]
+        points: list[BarePoint | Failure] = [Failure("")] * len(targets)
         tasks = [
-            Task(self._span(targets[rows]), _followed, (start, targets[rows]))
-            for start, (_, rows) in zip(kept, lines, strict=True)
+            Task(rows, self._span(targets[rows]), "follow_line", (start, targets[rows]))
+            for start, (_, rows) in zip(self._line_starts(targets, lines), lines, strict=True)
         ]
-        found: list[BarePoint | Failure] = [Failure("")] * len(targets)
-        sizes = [len(rows) for _, rows in lines]
-        parts = _shown(self._results(tasks, workers), sizes, "points trimmed", progress)
-        for (_, rows), part in zip(lines, parts, strict=True):
-            for row, point in zip(rows, part, strict=True):
-                found[row] = point
-        return self._members(found, targets, lines, workers, progress)
+        for task, line in self._run(tasks, "points trimmed", workers, progress):
+            for row, point in zip(task.rows, line, strict=True):
+                points[row] = point
+        return self._members(points, targets, lines, workers, progress)
 
     def _members(
         self, points: Sequence[AnyPoint | Failure], targets: Array, lines: Lines, workers: int, progress: bool
@@ -123,29 +176,32 @@ class Family:
         independent = self._independent(there, rows, targets, lines)
         self._linearised_at = there, independent
         size = min(_CHUNK, -(-len(rows) // workers))
-        starts = range(0, len(rows), size)
-        tasks = [Task(self._span(targets[rows[k : k + size]]), _linearised, (there[k : k + size], independent)) for k in starts]
-        parts = self._results(tasks, workers)
+        tasks = [
+            Task(rows[k : k + size], self._span(targets[rows[k : k + size]]), "linearise", (there[k : k + size], independent))
+            for k in range(0, len(rows), size)
+        ]
         whole: Results | None = None
-        shown = _shown(parts, [len(rows[k : k + size]) for k in starts], "points linearised", progress)
-        for k, part in zip(starts, shown, strict=True):
+        for task, part in self._run(tasks, "points linearised", workers, progress):
             whole = whole or Results.empty(len(points), part)
-            whole.put(rows[k : k + size], part)
+            whole.put(task.rows, part)
         assert whole is not None
         return whole
 
     def nearby(self, rows: Array) -> list[tuple[Array, Array]]:
         """Return A and C, twice, next to some of the points that were linearised last."""
         points, independent = self._linearised_at
-        stack, rng = self._stacked([points[k].on(self.guess.model) for k in rows]), np.random.default_rng(0)
-        found = (linear_equations(nearby(stack, rng), self.system_inputs, self.system_outputs, independent) for _ in range(2))
-        return [(other.A, other.C) for other in found]
+        chosen, rng = [self.whole(points[k]) for k in rows], np.random.default_rng(0)
+        others = (linear_equations(nearby(chosen, rng), self.ends.inputs, self.ends.outputs, independent) for _ in range(2))
+        return [(other.A, other.C) for other in others]
+
+    def whole(self, point: AnyPoint) -> OperatingPoint:
+        """Return an operating point of which the numbers may be known alone."""
+        return point.on(self.guess.model) if isinstance(point, BarePoint) else point
 
     def steadiness(self, v: Array) -> list[Finding]:
         """Return what is suspicious about the first motion of points that were linearised last, with velocities v (n, nv)."""
         moving = np.flatnonzero(v.any(axis=1))[:1]
-        found = (steadiness_findings(self._linearised_at[0][k].on(self.guess.model), "points") for k in moving)
-        return [finding for findings in found for finding in findings]
+        return [finding for k in moving for finding in steadiness_findings(self.whole(self._linearised_at[0][k]), "points")]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: Lines) -> Any:
         """Return the independent coordinates of all members: those that were asked for, or the best for the family."""
@@ -157,79 +213,54 @@ class Family:
             return self.values(targets[rows[k]])
 
         before = _neighbours(rows, lines)
-        basis = FamilyBasis([point.on(model) for point in points], before, self.system_inputs.held, name)
+        basis = FamilyBasis([self.whole(point) for point in points], before, self.ends.inputs.held, name)
         return basis.choose() if asked is None else basis.read(asked)
 
-    def linearised(self, points: Sequence[OperatingPoint], independent: Any) -> Results:
-        """Return the results at operating points, in the states of the independent coordinates."""
-        model, count, stack = self.guess.model, len(points), self._stacked(points)
-        linear = linear_equations(stack, self.system_inputs, self.system_outputs, independent)
-        u = np.zeros((count, model.nu)) if stack.u is None else model.inputs.given(stack.u)
-        x = np.array([point.x for point in points])
-        y = self._outputs(stack, linear.a, linear.tau)
-        valid = np.ones(count, dtype=bool)
-        return Results(
-            linear.A,
-            linear.B,
-            linear.C,
-            linear.D,
-            stack.q,
-            stack.v,
-            linear.tau,
-            u,
-            x,
-            y,
-            linear.a,
-            linear.drift,
-            valid,
-            linear.states,
-        )
+    def linearise(self, known: Sequence[AnyPoint], independent: Any) -> Results:
+        """Return the results at points, in the states of the independent coordinates."""
+        model, points = self.guess.model, [self.whole(point) for point in known]
+        linear = linear_equations(points, self.ends.inputs, self.ends.outputs, independent)
+        q, v, x = (np.array([getattr(point, name) for point in points]) for name in "qvx")
+        u = np.array([np.zeros(model.nu) if point.u is None else point.u for point in points])
+        y = self._outputs(points, q, v, linear.a, linear.tau)
+        matrices, valid = (linear.A, linear.B, linear.C, linear.D), np.ones(len(points), dtype=bool)
+        return Results(*matrices, q, v, linear.tau, u, x, y, linear.a, linear.drift, valid, linear.states)
 
-    def _stacked(self, points: Sequence[OperatingPoint]) -> Points:
-        return Points(
-            [point.model for point in points],
-            np.array([point.q for point in points]),
-            np.array([point.v for point in points]),
-            np.array([point.tau for point in points]),
-            _inputs(self.guess.model, points),
-            _wrenches(points),
-        )
-
-    def _outputs(self, points: Points, a: Array, tau: Array) -> Array:
+    def _outputs(self, points: Sequence[OperatingPoint], q: Array, v: Array, a: Array, tau: Array) -> Array:
         """Return the outputs (n, outputs); displacements are measured from the neutral configuration."""
-        n, origin = len(points.q), self.guess.model.neutral()
-        whole = Snapshot(points.models[0], points.q, points.v, a, tau, points.u, None, origin)
+        n, origin = len(points), self.guess.model.neutral()
+        whole = Snapshot(points[0].model, q, v, a, tau, None, None, origin)
         columns = []
-        for group in self.system_outputs:
+        for group in self.ends.outputs:
             if group.selects:
                 columns.append(group.value(whole))
                 continue
             rows = [
-                Snapshot(points.models[k], points.q[k], points.v[k], a[k], tau[k], points.inputs(k), points.loads(k), origin)
-                for k in range(n)
+                Snapshot(point.model, point.q, point.v, a[k], tau[k], point.driving, point.wrenches or None, origin)
+                for k, point in enumerate(points)
             ]
             columns.append(np.array([group.value(row) for row in rows]))
         return np.concatenate(columns, axis=1) if columns else np.zeros((n, 0))
 
     # -- equilibria ----------------------------------------------------------------------------------------------------
 
-    def followed(self, start: OperatingPoint | None, targets: Array) -> list[OperatingPoint | Failure]:
+    def follow_line(self, start: BarePoint | None, targets: Array) -> list[BarePoint | Failure]:
         """Return the equilibria along a line, from one near its first point."""
-        found = []
+        known, points = None if start is None else self.whole(start), []
         for values in targets:
-            point = self._point(start, values)
-            start = point if isinstance(point, OperatingPoint) else start
-            found.append(point)
-        return found
+            point = self._point(known, values)
+            known = known if isinstance(point, Failure) else point
+            points.append(point if isinstance(point, Failure) else bare(point))
+        return points
 
-    def _line_starts(self, targets: Array, lines: Lines) -> list[OperatingPoint | None]:
+    def _line_starts(self, targets: Array, lines: Lines) -> list[BarePoint | None]:
         """Return an equilibrium from which each line starts: that of its first point, or of a line before."""
         starts: list[OperatingPoint | None] = []
         for before, rows in lines:
             known = starts[before] if before >= 0 else None
             first = self._point(known, targets[rows[0]])
-            starts.append(first if isinstance(first, OperatingPoint) else known)
-        return starts
+            starts.append(known if isinstance(first, Failure) else first)
+        return [None if start is None else bare(start) for start in starts]
 
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
         """Return the equilibrium at some values, from one at others or from the guess."""
@@ -244,10 +275,10 @@ class Family:
             raise
 
     @cached_property
-    def _unknowns(self) -> tuple[Unknown, ...]:
+    def _unknowns(self) -> tuple[TrimUnknown, ...]:
         """What is searched for."""
-        varied = Unknowns(self.guess, self.recipe.names)
-        return with_dependents(self.guess, Unknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
+        varied = TrimUnknowns(self.guess, self.recipe.names)
+        return with_dependents(self.guess, TrimUnknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
 
     def values(self, values: Array) -> str:
         """Return values of the parameters in words."""
@@ -258,25 +289,30 @@ class Family:
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
-    def _results(self, tasks: list[Task], workers: int) -> Iterator[Any]:
-        """Return what comes of tasks, done here or in several processes."""
-        if workers == 1:
-            return (task.run(self) for task in tasks)
-        made = type(self.guess.model.engine), self.guess.model.assembly, bare(self.guess), self.recipe
-        return spread(tasks, _worker, made, workers, _died, "spawn")
+    def _run(self, tasks: list[Task], unit: str, workers: int, progress: bool) -> Iterator[tuple[Task, Any]]:
+        """Yield tasks and what comes of them, done here or in several processes, with a bar that counts their points."""
+        results: Iterator[Any] = (task.run(self) for task in tasks)
+        if workers > 1:
+            made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
+            results = spread(tasks, _worker, made, workers, _refuse_death, "spawn")
+        with progress_bar(progress=progress, total=sum(len(task.rows) for task in tasks), unit=f" {unit}") as bar:
+            for task, result in zip(tasks, results, strict=True):
+                yield task, result
+                bar.update(len(task.rows))
 
 
 class Task(NamedTuple):
-    """Points to be worked on together: where they are, in words, a function of the family, and its argument."""
+    """Points to be worked on together: their rows, where they are in words, a method of the family and its arguments."""
 
+    rows: Array
     where: str
-    function: Callable[[Family, Any], Any]
-    argument: Any
+    method: str
+    arguments: tuple[Any, ...]
 
-    def run(self, family: Family) -> Any:
-        """Return what the function returns; its errors say where."""
+    def run(self, family: FamilyMembers) -> Any:
+        """Return what the method returns; its errors say where."""
         try:
-            return self.function(family, self.argument)
+            return getattr(family, self.method)(*self.arguments)
         except Exception as error:
             if not hasattr(error, "__notes__"):
                 error.add_note(f"at {self.where}")
@@ -285,24 +321,13 @@ class Task(NamedTuple):
 
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
     """Return what a process does with its tasks."""
-    family = Family(guess.on(Model(assembly, engine)), recipe)
+    family = FamilyMembers(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
 
 
-def _died(task: Task, how: str) -> Any:
-    found, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
-    raise ModelError(Finding("worker-died", "workers", found, "processes that come to their end", advice))
-
-
-def _linearised(family: Family, job: tuple[list[AnyPoint], Any]) -> Results:
-    points, independent = job
-    return family.linearised([point.on(family.guess.model) for point in points], independent)
-
-
-def _followed(family: Family, job: tuple[BarePoint | None, Array]) -> list[BarePoint | Failure]:
-    start, targets = job
-    found = family.followed(None if start is None else start.on(family.guess.model), targets)
-    return [bare(point) if isinstance(point, OperatingPoint) else point for point in found]
+def _refuse_death(task: Task, how: str) -> Any:
+    got, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
+    raise ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
 
 
 def _neighbours(rows: Array, lines: Lines) -> list[int]:
@@ -310,31 +335,17 @@ def _neighbours(rows: Array, lines: Lines) -> list[int]:
     places = {int(row): place for place, row in enumerate(rows)}
     before, firsts = [0] * len(rows), [0] * len(lines)
     for k, (line_before, line) in enumerate(lines):
-        own = [places[row] for row in line.tolist() if row in places]
-        firsts[k] = own[0] if own else firsts[max(line_before, 0)]
-        for place, previous in zip(own, [firsts[max(line_before, 0)], *own[:-1]], strict=True):
+        there = [places[row] for row in line.tolist() if row in places]
+        firsts[k] = there[0] if there else firsts[max(line_before, 0)]
+        for place, previous in zip(there, [firsts[max(line_before, 0)], *there[:-1]], strict=True):
             before[place] = previous
     return before
 
 
-def _shown(parts: Iterable[Any], sizes: Sequence[int], unit: str, progress: bool) -> Iterator[Any]:
-    """Give the parts one after the other, with a bar that counts their sizes."""
-    with progress_bar(progress=progress, total=sum(sizes), unit=f" {unit}") as bar:
-        for size, part in zip(sizes, parts, strict=True):
-            yield part
-            bar.update(size)
-
-
-def _inputs(model: Model, points: Sequence[OperatingPoint]) -> Array | None:
-    given = [point.u for point in points]
-    if all(u is None for u in given) and not model.nx:
-        return None
-    u = np.array([np.zeros(model.nu) if u is None else u for u in given])
-    return model.inputs.joined(u, np.array([point.x for point in points])) if model.nx else u
-
-
-def _wrenches(points: Sequence[OperatingPoint]) -> dict[str, Array] | None:
-    ports = {port for point in points for port in point.wrenches or ()}
-    if not ports:
-        return None
-    return {port: np.array([(point.wrenches or {}).get(port, np.zeros(6)) for point in points]) for port in sorted(ports)}
+def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
+    """Return a point's numbers; with a model, also the parameters in which the point's own model differs from it."""
+    parameters = dict(point.parameters)
+    if model is not None and point.model is not model:
+        known = model.parameters()
+        parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
+    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters, point.x)

@@ -15,8 +15,16 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import Spherical
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.lpv_interpolation import GridInterpolation, Interpolation, ListInterpolation
+from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
+from titop.solvers.linear.lpv_plots import (
+    Colours,
+    draw_bode,
+    draw_poles,
+    frequencies_around,
+    frequency_responses,
+    read_frequencies,
+)
+from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal, exported
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
@@ -119,7 +127,7 @@ class LPVModel:
         ModelError
             For unknown or missing parameters, outside the points, and where a neighbouring point has no equilibrium.
         """
-        numbers = self._interpolated(rho, values)
+        numbers = self._interpolate(rho, values)
         return named_system([numbers[name] for name in _MATRICES], self.states, self.inputs, self.outputs, self.name)
 
     def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
@@ -135,7 +143,7 @@ class LPVModel:
         ModelError
             As `at`.
         """
-        numbers = self._interpolated(rho, values)
+        numbers = self._interpolate(rho, values)
         return {name: numbers[name] for name in (*_TRIMS, *(["x"] if self.own_states else []))}
 
     @property
@@ -145,7 +153,7 @@ class LPVModel:
         found = [k for k, name in enumerate(names) if name.endswith(f".{own[0]}")]
         return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in own)]
 
-    def _interpolated(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
+    def _interpolate(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
         around, result, over = self._between(point), {}, len(self.shape)
         if around is not None:
@@ -160,7 +168,7 @@ class LPVModel:
         return result
 
     @cached_property
-    def _between(self) -> Interpolation:
+    def _between(self) -> GridInterpolation | ListInterpolation:
         if self.is_grid:
             return GridInterpolation(list(self.parameters.values()))
         points = np.stack(list(self.parameters.values()), axis=1)
@@ -201,9 +209,7 @@ class LPVModel:
         -------
         matplotlib.figure.Figure
         """
-        from titop.solvers.linear.lpv_plots import draw_poles
-
-        return draw_poles(self)
+        return draw_poles(self.eigenvalues, self.name, self._colours)
 
     def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
         """Draw gain and phase of all members, coloured by the last parameter.
@@ -224,9 +230,18 @@ class LPVModel:
         ModelError
             For unknown signals.
         """
-        from titop.solvers.linear.lpv_plots import draw_bode
+        column, row = _position("input", input, self.inputs), _position("output", output, self.outputs)
+        frequencies = frequencies_around(self.eigenvalues[self.valid]) if omega is None else read_frequencies(omega)
+        A, B, C, D = (getattr(self, name).reshape(self.valid.size, *getattr(self, name).shape[-2:]) for name in _MATRICES)
+        one_channel = A, B[:, :, column, None], C[:, row, None], D[:, row, column, None, None]
+        responses = frequency_responses(*one_channel, frequencies)
+        return draw_bode(responses, frequencies, self.inputs[column], self.outputs[row], self._colours)
 
-        return draw_bode(self, _position("input", input, self.inputs), _position("output", output, self.outputs), omega)
+    @property
+    def _colours(self) -> Colours:
+        """Values of the last parameter at all members."""
+        name, unit = list(self.units.items())[-1]
+        return Colours(np.broadcast_to(list(self.parameters.values())[-1], self.shape), f"{name} [{unit}]")
 
     # -- exchange ------------------------------------------------------------------------------------------------------
 

@@ -2,142 +2,103 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 
-_COLOURS = "viridis"
+class Colours(NamedTuple):
+    """What members are coloured by: a parameter's values at all of them, and its name with its unit."""
+
+    values: Array
+    label: str
+
+    def scale(self) -> ScalarMappable:
+        """Return what makes colours of values."""
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        return ScalarMappable(Normalize(float(self.values.min()), float(self.values.max())), "viridis")
+
+    def bar(self, figure: Figure, axes: list[Axes]) -> None:
+        """Draw the scale beside axes."""
+        figure.colorbar(self.scale(), ax=axes, label=self.label)
 
 
-class Family(Protocol):
-    """What pictures show of a family; see `titop.solvers.linear.lpv_model`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def parameters(self) -> dict[str, Array]: ...
-    @property
-    def units(self) -> dict[str, str]: ...
-    @property
-    def states(self) -> tuple[Signal, ...]: ...
-    @property
-    def inputs(self) -> tuple[Signal, ...]: ...
-    @property
-    def outputs(self) -> tuple[Signal, ...]: ...
-    @property
-    def A(self) -> Array: ...
-    @property
-    def B(self) -> Array: ...
-    @property
-    def C(self) -> Array: ...
-    @property
-    def D(self) -> Array: ...
-    @property
-    def valid(self) -> Array: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def eigenvalues(self) -> Array: ...
-
-
-def draw_poles(family: Family) -> Figure:
-    """Return the poles in the complex plane, coloured by the last parameter."""
+def draw_poles(poles: Array, name: str, colours: Colours) -> Figure:
+    """Return the poles (..., n; rad/s) of a family in the complex plane."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 5.5), layout="constrained")
+    figure, scale = Figure(figsize=(7, 5.5), layout="constrained"), colours.scale()
     axis = figure.subplots()
-    poles, values = family.eigenvalues, _last_values(family)
-    spread = np.broadcast_to(values[..., None], poles.shape)
+    spread = np.broadcast_to(colours.values[..., None], poles.shape)
     axis.axhline(0, color="0.8", linewidth=0.8)
     axis.axvline(0, color="0.5", linewidth=0.8)
-    axis.scatter(poles.real, poles.imag, c=spread, cmap=_COLOURS, s=9, linewidths=0, zorder=3)
+    axis.scatter(poles.real, poles.imag, c=spread, cmap=scale.cmap, norm=scale.norm, s=9, linewidths=0, zorder=3)
     axis.set_xlabel("real part [rad/s]")
     axis.set_ylabel("imaginary part [rad/s]")
-    axis.set_title(f"poles of {family.name}", fontsize=10)
+    axis.set_title(f"poles of {name}", fontsize=10)
     axis.grid(alpha=0.3)
-    _colour_bar(figure, [axis], family)
+    colours.bar(figure, [axis])
     return figure
 
 
-def draw_bode(family: Family, column: int, row: int, omega: Any) -> Figure:
-    """Return gain and phase of all members from one input to one output, coloured by the last parameter."""
-    from matplotlib import colormaps
+def draw_bode(responses: Array, frequencies: Array, source: Signal, target: Signal, colours: Colours) -> Figure:
+    """Return gain and phase of responses (members, frequencies; rad/s) from one input to one output."""
     from matplotlib.figure import Figure
 
-    frequencies = _frequencies(family) if omega is None else _read_frequencies(omega)
-    responses = _responses(family, column, row, frequencies)
-    colours, norm = colormaps[_COLOURS], _norm(family)
-    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure, scale = Figure(figsize=(7, 6), layout="constrained"), colours.scale()
     gain, phase = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
-    for response, value in zip(responses, _last_values(family).ravel(), strict=True):
+    for response, colour in zip(responses, scale.to_rgba(colours.values.ravel()), strict=True):
         if np.isfinite(response).all():
-            gain.loglog(frequencies, np.abs(response), color=colours(norm(value)), linewidth=1)
-            phase.semilogx(frequencies, np.rad2deg(np.unwrap(np.angle(response))), color=colours(norm(value)), linewidth=1)
-    source, target = family.inputs[column], family.outputs[row]
+            gain.loglog(frequencies, np.abs(response), color=colour, linewidth=1)
+            phase.semilogx(frequencies, np.rad2deg(np.unwrap(np.angle(response))), color=colour, linewidth=1)
     gain.set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
     gain.set_ylabel(f"gain [{target.unit} / ({source.unit})]")
     phase.set_ylabel("phase [deg]")
     phase.set_xlabel("frequency [rad/s]")
     for axis in (gain, phase):
         axis.grid(alpha=0.3, which="both")
-    _colour_bar(figure, [gain, phase], family)
+    colours.bar(figure, [gain, phase])
     return figure
 
 
-def _responses(family: Family, column: int, row: int, frequencies: Array) -> Array:
-    """Return the frequency responses (points, frequencies)."""
-    n, size = int(np.prod(family.shape)), len(family.states)
-    A, B = family.A.reshape(n, size, size), family.B.reshape(n, size, -1)[:, :, column, None]
-    C, D = family.C.reshape(n, -1, size)[:, row, None, :], family.D.reshape(n, -1, family.D.shape[-1])[:, row, column]
-    responses = np.empty((n, len(frequencies)), dtype=complex)
-    for k, frequency in enumerate(frequencies):
-        responses[:, k] = (C @ np.linalg.solve(1j * frequency * np.eye(size) - A, B))[:, 0, 0] + D
-    return responses
+def frequency_responses(A: Array, B: Array, C: Array, D: Array, frequencies: Array) -> Array:
+    """Return the responses (members, frequencies) of stacked models with one input and one output."""
+    one = np.eye(A.shape[-1])
+    at = [(C @ np.linalg.solve(1j * frequency * one - A, B) + D)[:, 0, 0] for frequency in frequencies]
+    return np.stack(at, axis=1)
 
 
-def _frequencies(family: Family) -> Array:
-    """Return frequencies from a tenth of the slowest to ten times the fastest pole."""
-    sizes = np.abs(family.eigenvalues[family.valid])
-    sizes = sizes[sizes > 1e-3 * sizes.max(initial=0.0)]
+def frequencies_around(poles: Array) -> Array:
+    """Return frequencies from a tenth of the slowest to ten times the fastest pole (rad/s)."""
+    sizes = np.abs(poles)
+    sizes = sizes[sizes > NEGLIGIBLE * sizes.max(initial=0.0)]
     low, high = (sizes.min(), sizes.max()) if sizes.size else (1.0, 1.0)
     return np.geomspace(0.1 * low, 10 * high, 400)
 
 
-def _read_frequencies(omega: Any) -> Array:
+def read_frequencies(omega: Any) -> Array:
+    """Return frequencies (rad/s) that users give.
+
+    Raises
+    ------
+    ModelError
+        Unless all are positive.
+    """
     numbers = real_array(omega)
     if numbers is None or numbers.ndim != 1 or not numbers.size or not (np.isfinite(numbers) & (numbers > 0)).all():
-        raise ModelError(
-            Finding("wrong-type", "omega", omega, "positive frequencies (rad/s)", "such as np.geomspace(0.1, 100, 200)")
-        )
+        expected, advice = "positive frequencies (rad/s)", "such as np.geomspace(0.1, 100, 200)"
+        raise ModelError(Finding("wrong-type", "omega", omega, expected, advice))
     return numbers
-
-
-def _last_values(family: Family) -> Array:
-    values = list(family.parameters.values())[-1]
-    return np.broadcast_to(values, family.shape)
-
-
-def _norm(family: Family) -> Normalize:
-    from matplotlib.colors import Normalize
-
-    values = list(family.parameters.values())[-1]
-    return Normalize(float(values.min()), float(values.max()))
-
-
-def _colour_bar(figure: Figure, axes: list[Axes], family: Family) -> None:
-    from matplotlib.cm import ScalarMappable
-
-    name, unit = list(family.units.items())[-1]
-    figure.colorbar(ScalarMappable(_norm(family), _COLOURS), ax=axes, label=f"{name} [{unit}]")

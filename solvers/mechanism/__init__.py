@@ -3,8 +3,8 @@
 - `coordinates`: names and configurations; `plain_coordinates`: which of them are numbers; `configuration_series`: along a
   motion, with time derivatives;
 - `shared`: what is found once for all models of a structure;
-- `fast_path`: from a user's call straight into a kernel;
-- `coordinate_sizes`: what counts as one of each coordinate;
+- `kernel_calls`: what all calls of kernels share;
+- `scale`: what counts as one of lengths, coordinates, constraints, and in any unit;
 - `inputs`: of actuators, blocks and interactions; `port_motion`: the motion of a port;
   `euler_angles`: of rotations;
 - `parameters`: the numbers of a system by dotted name; `movable_ports`: systems whose ports can be moved, and what holds them;

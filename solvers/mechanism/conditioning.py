@@ -20,15 +20,13 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, EXACT, FEW_ROUNDINGS
 
 #: A pivot below this part of what it is computed from is rounding: the coordinate moves no inertia.
-NO_INERTIA = 1e-14
+NO_INERTIA = CANCELLED
 
 #: Estimated errors of a coordinate's inertia above this are worth a warning: other engines are met to 1e-10.
-_MUCH = 1e-10
-
-#: Six entries of a row, or components of a motion, are each rounded a few times on the way to the next block.
-_ROUNDING = 32.0 * float(np.finfo(float).eps)
+_MUCH = 100 * EXACT
 
 
 class Conditioning(NamedTuple):
@@ -119,7 +117,7 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
         return Conditioning(pivots.ratios, 0.0, "")
     worst = int(np.argmin(pivots.ratios))
     with np.errstate(divide="ignore", over="ignore"):
-        error = float(_ROUNDING * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum())
+        error = float(2 * FEW_ROUNDINGS * (1.0 / np.maximum(pivots.ratios, 0.0) + pivots.spreads).sum())
     return Conditioning(pivots.ratios, error, names[worst])
 
 
@@ -134,7 +132,7 @@ def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = 
     """
     usable = [each for each in found if np.isfinite(each.error)]
     worst = min(usable, key=lambda each: each.ratios.min(initial=1.0), default=None)
-    error = 0.0 if worst is None else _ROUNDING / worst.ratios.min(initial=1.0)
+    error = 0.0 if worst is None else 2 * FEW_ROUNDINGS / worst.ratios.min(initial=1.0)
     if worst is None or not error > _MUCH:
         return []
     value = f"an inertia whose relative error may be {error:.1g}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
@@ -13,23 +12,21 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block, PortRef, overrides_method
 from titop.blocks.contract.coordinates import random_steps
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
-from titop.solvers.mechanism.fast_path import DONE, NO_CALLS, Shapes, between_configurations, derivatives_between, real_only
+from titop.solvers.arguments.reading import check_quaternions, read_state
+from titop.solvers.mechanism.kernel_calls import DONE, NO_CALLS, Shapes, real_only
 from titop.solvers.mechanism.plain_coordinates import PlainCoordinates, plain_coordinates
 from titop.solvers.mechanism.shared import structural
 
 
 class Configurations:
-    """The coordinates of a model by name, and moving between configurations.
+    """The coordinates of a system by name, and moving between configurations.
 
-    Arguments of the methods: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint
-    or coordinate; `rng` a NumPy random generator.
+    Arguments of the methods: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `rng` a NumPy random generator.
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -120,54 +117,6 @@ class Configurations:
                 draws.append(partial(random_steps, np.concatenate([block.steps for block in blocks])))
         return draws
 
-    def configuration(self, values: Mapping[str, Any] | None = None) -> Array:
-        """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral, all of it without values.
-
-        Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
-
-        Raises
-        ------
-        ModelError
-            If a name is unknown or a value does not fit.
-        """
-        q = self.neutral()
-        for name, value in read_mapping("configuration", {} if values is None else values).items():
-            if name in self._assembly.q_slices:
-                q[self._assembly.q_slices[name]] = self._read_block_value(name, value)
-            elif name in self.configuration_names:
-                q[self.configuration_names.index(name)] = _read_array(f"configuration[{name!r}]", value, ())
-            else:
-                raise self._unknown_coordinate(name, self.configuration_names)
-        q = read_state("configuration", q, self.configuration_names)
-        check_quaternions(q, self.quaternions, self.configuration_names)
-        return q
-
-    def velocity(self, values: Mapping[str, Any] | None = None) -> Array:
-        """Return a velocity (nv) from values by joint or coordinate name; the rest is zero, all of it without values.
-
-        Raises
-        ------
-        ModelError
-            If a name is unknown or a value does not fit.
-        """
-        v = np.zeros(self.nv)
-        for name, value in read_mapping("velocity", {} if values is None else values).items():
-            if name in self._assembly.v_slices:
-                where = self._assembly.v_slices[name]
-                v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))
-            elif name in self.coordinate_names:
-                v[self.coordinate_names.index(name)] = _read_array(f"velocity[{name!r}]", value, ())
-            else:
-                raise self._unknown_coordinate(name, self.coordinate_names)
-        return read_state("velocity", v, self.coordinate_names)
-
-    @between_configurations("nq")
-    def integrate(self, q: Any, dq: Any) -> Array:
-        """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); of stacked ones, stacked."""
-        q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
-        check_stacks({"q": q, "dq": dq})
-        return self.moved(q, dq)
-
     def moved(self, q: Array, dq: Array) -> Array:
         """Return what `integrate` does (nq, rad and m) of arguments `q` and `dq` that need no check, stacked if these are."""
         plain = self.plain_coordinates
@@ -184,51 +133,6 @@ class Configurations:
                 result[row][in_q] = block.integrate(q[row][in_q], dq[row][in_v])
         return result
 
-    @derivatives_between
-    def integrate_derivatives(self, q: Any, dq: Any) -> tuple[Array, Array]:
-        """Return how the configuration that `integrate` reaches moves with `q`, and with the step `dq`.
-
-        Parameters
-        ----------
-        q : array_like (nq,)
-        dq : array_like (nv,)
-            Both, or both stacked along a leading axis; the results are then stacked too.
-
-        Returns
-        -------
-        by_q, by_step : (nv, nv) arrays
-            Columns are displacements in the tangent space of the configuration that is reached, by displacements in that of
-            `q` and by changes of `dq`. Identities for plain coordinates; closed forms for spherical and free joints.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments.
-
-        Examples
-        --------
-        >>> import titop as tt
-        >>> s = tt.System("body in space")
-        >>> s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=[1, 1, 1]), joint=tt.Spherical("ball"))
-        >>> by_q, by_step = s.resolve().integrate_derivatives([0, 0, 0, 1], [0, 0, 0.2])
-        >>> by_step.round(3).tolist()
-        [[0.993, 0.1, 0.0], [-0.1, 0.993, 0.0], [0.0, 0.0, 1.0]]
-        """
-        q, dq = self._read_q(q, stacked=True), self._read_v("dq", dq, stacked=True)
-        check_stacks({"q": q, "dq": dq})
-        by_q, by_step = self._identities(dq, 1.0), self._identities(dq, 1.0)
-        for block, in_q, in_v in self.plain_coordinates.others:
-            for row in np.ndindex(q.shape[:-1]):
-                by_q[row][in_v, in_v], by_step[row][in_v, in_v] = block.integrate_derivatives(q[row][in_q], dq[row][in_v])
-        return by_q, by_step
-
-    @between_configurations("nv")
-    def difference(self, q0: Any, q1: Any) -> Array:
-        """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
-        q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
-        check_stacks({"q0": q0, "q1": q1})
-        return self.apart(q0, q1)
-
     def apart(self, q0: Array, q1: Array) -> Array:
         """Return what `difference` does (nv, rad and m) of arguments `q0` and `q1` that need no check, stacked if these are."""
         plain = self.plain_coordinates
@@ -240,40 +144,6 @@ class Configurations:
             for row in np.ndindex(q0.shape[:-1]):
                 result[row][in_v] = block.difference(q0[row][in_q], q1[row][in_q])
         return result
-
-    @derivatives_between
-    def difference_derivatives(self, q0: Any, q1: Any) -> tuple[Array, Array]:
-        """Return the derivatives of `difference` by `q0` and by `q1`.
-
-        Parameters
-        ----------
-        q0, q1 : array_like (nq,)
-            Both, or both stacked along a leading axis; the results are then stacked too.
-
-        Returns
-        -------
-        by_q0, by_q1 : (nv, nv) arrays
-            Columns are changes of the tangent vector by displacements in the tangent spaces of `q0` and of `q1`.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments.
-        """
-        q0, q1 = self._read_q(q0, "q0", stacked=True), self._read_q(q1, "q1", stacked=True)
-        check_stacks({"q0": q0, "q1": q1})
-        by_q0, by_q1 = self._identities(q1, -1.0), self._identities(q1, 1.0)
-        for block, in_q, in_v in self.plain_coordinates.others:
-            for row in np.ndindex(q0.shape[:-1]):
-                derivatives = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
-                by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = derivatives
-        return by_q0, by_q1
-
-    def _identities(self, like: Array, scale: float) -> Array:
-        """Return a multiple of the identity (nv, nv), for each row of `like`."""
-        matrices = np.zeros((*like.shape[:-1], self.nv, self.nv), like.dtype)
-        matrices[..., range(self.nv), range(self.nv)] = scale
-        return matrices
 
     def unit_configuration(self, q: Array) -> Array:
         """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
@@ -289,45 +159,21 @@ class Configurations:
                 quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
         return q
 
-    def configuration_rate(self, q: Any, v: Any) -> Array:
-        """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
-        q, v = self._read_q(q, stacked=True), self._read_v("v", v, stacked=True)
-        check_stacks({"q": q, "v": v})
-        rate, plain = np.empty(q.shape, np.result_type(q, v)), self.plain_coordinates
+    def rates(self, q: Array, v: Array) -> Array:
+        """Return dq/dt (nq) at a state that was read, stacked if that is."""
+        rates, plain = np.empty(q.shape, np.result_type(q, v)), self.plain_coordinates
         if plain.others and self._calls.write_rates is not None:
             for row in np.ndindex(q.shape[:-1]):
-                self._calls.write_rates(real_only(q, "q")[row], real_only(v, "v")[row], rate[row])
-            return rate
-        rate[..., plain.in_q] = v[..., plain.in_v]
+                self._calls.write_rates(real_only(q, "q")[row], real_only(v, "v")[row], rates[row])
+            return rates
+        rates[..., plain.in_q] = v[..., plain.in_v]
         for block, in_q, in_v in plain.others:
             for row in np.ndindex(q.shape[:-1]):
-                rate[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
-        return rate
-
-    def configuration_derivatives(self, q: Any) -> Array:
-        """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
-        q = self._read_q(q, stacked=True)
-        derivatives, plain = np.zeros((*q.shape, self.nv)), self.plain_coordinates
-        derivatives[..., plain.in_q, plain.in_v] = 1.0
-        if plain.others and self._calls.write_rates is not None:
-            self._write_slopes(real_only(q, "q"), derivatives)
-            return derivatives
-        for block, in_q, in_v in plain.others:
-            for row in np.ndindex(q.shape[:-1]):
-                derivatives[row][in_q, in_v] = block.slopes(lambda x: x, q[row][in_q])
-        return derivatives
-
-    def _write_slopes(self, q: Array, derivatives: Array) -> None:
-        """Write the derivatives (nq, nv, or stacked) of what is no coordinate: rates at unit velocities, by a kernel."""
-        write, rate = self._calls.write_rates, np.empty(self.nq)
-        for row, own in zip(q.reshape(-1, self.nq), derivatives.reshape(-1, self.nq, self.nv), strict=True):
-            for unit, moving in self._unit_velocities:
-                write(row, unit, rate)
-                for in_q, k in moving:
-                    own[in_q, k] = rate[in_q]
+                rates[row][in_q] = block.along(lambda x: x, q[row][in_q], v[row][in_v])
+        return rates
 
     @structural
-    def _unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
+    def unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
         """Velocities (nv) of one coordinate of each block whose numbers are no coordinates, and where these and it stand."""
         others, units = self.plain_coordinates.others, []
         for k in range(max((in_v.stop - in_v.start for _, _, in_v in others), default=0)):
@@ -433,34 +279,7 @@ class Configurations:
             raise ModelError(Finding("unknown-port", "port", port, "a port of the model", did_you_mean(port, self.ports)))
         return port
 
-    def _read_block_value(self, name: str, value: Any) -> Array:
-        block = self._assembly.blocks[name]
-        where = f"configuration[{name!r}]"
-        if not isinstance(block, Joint):
-            return _read_array(where, np.atleast_1d(value), (block.nq,))
-        before = len(block.reader.findings)
-        numbers = block.read_configuration(value)
-        findings = [replace(finding, where=where) for finding in block.reader.findings[before:]]
-        del block.reader.findings[before:]
-        if findings:
-            raise ModelError(findings)
-        return numbers
-
-    def _unknown_coordinate(self, name: str, names: tuple[str, ...]) -> ModelError:
-        known = [*self._assembly.v_slices, *names]
-        return ModelError(
-            Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
-        )
-
 
 def _draws_otherwise(block: Block) -> bool:
     """Tell whether a block says itself something of its random configurations."""
     return any(overrides_method(block, name) for name in ("random_configuration", "neutral", "integrate"))
-
-
-def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
-    reader = FieldReader(where)
-    array = reader.array("", value, shape)
-    if reader.findings:
-        raise ModelError([replace(finding, where=where) for finding in reader.findings])
-    return array

@@ -8,10 +8,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import sequence_findings
 
 #: How near to a gimbal lock Euler angles are said to be undetermined (as a sine), and in it (rad).
-_NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), 1e-7
+_NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), CANCELLED**0.5
 
 
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:

@@ -1,229 +1,330 @@
-"""Forward, inverse and hybrid dynamics of a model."""
+"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix.
+
+Arguments: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on bodies by port name,
+in the port's frame; `out` where to put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` states of the
+first order likewise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import made_ready, store
-from titop.solvers.arguments.stacked_loads import are_stacked, by_row, read_stack, read_states
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, driven_by, names_key
+from titop.solvers.mechanism.kernel_calls import DONE, names_key
+from titop.solvers.model.calls import Call
 from titop.solvers.model.resolved import Resolved
 
+_FORWARD = Call(
+    "forward",
+    ("q", "v", "tau"),
+    ("nv",),
+    computed=lambda engine, q, v, tau, on: engine.dynamics.forward(q, v, tau + on.motors, on.pushes),
+    stacked=True,
+)
+_INVERSE = Call(
+    "inverse",
+    ("q", "v", "a"),
+    ("nv",),
+    computed=lambda engine, q, v, a, on: engine.dynamics.inverse(q, v, a, on.pushes, on.motors, on.mask),
+    chosen="actuated",
+    inputs="leave",
+    stacked=True,
+)
+_HYBRID = Call(
+    "hybrid",
+    ("q", "v", "tau", "a"),
+    ("nv",),
+    ("nv",),
+    computed=lambda engine, q, v, tau, a, on: engine.dynamics.hybrid(q, v, tau, a, on.mask, on.motors, on.pushes),
+    chosen="prescribed",
+    inputs="both",
+    stacked=True,
+)
+_MASS_INVERSE = Call(
+    "mass_inverse",
+    ("q", "v", "a"),
+    ("nv",),
+    ("nv", "nv"),
+    computed=lambda engine, q, v, a, on: engine.dynamics.mass_inverse(q, v, a, on.pushes, on.motors, on.mask),
+    chosen="actuated",
+    inputs="leave",
+    stacked=True,
+)
+_MASS_INERTIAL_INVERSE = Call(
+    "mass_inertial_inverse_dynamics",
+    ("q", "v", "a"),
+    ("nv",),
+    ("nv", "nv"),
+    computed=lambda engine, q, v, a, on: engine.dynamics.mass_inertial_inverse(q, v, a),
+)
 
-class Dynamics(Resolved):
-    """The dynamics of a model.
 
-    Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv); `port` ``"body.port"``, or
-    ``"body"`` for the reference frame; `wrenches` external wrenches (6) on bodies by port name, in the port's frame; `out`
-    where to put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` states of the first order likewise.
+def forward_dynamics(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    tau: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    out: Array | None = None,
+    u: Any = None,
+    x: Any = None,
+) -> Array:
+    """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
+
+    With rigid closures or gears, together with the least multipliers that keep them closed; the cost then grows with the
+    coordinates on the paths between them and with the square of the number of constraints.
+
+    Parameters
+    ----------
+    q, v, tau : array_like (nq,), (nv,), (nv,)
+        Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
+    wrenches : mapping of port name to (6,), optional
+        External wrenches on bodies, in the port's frame; of stacked states also (batch, 6), each state its own.
+    out : (nv,) float array, optional
+        Where to put the result, for callers in a loop.
+    u : array_like (nu,) or mapping of input name to number, optional
+        Inputs of actuators and blocks, beside `tau`; zero by default. Of stacked states also (batch, nu).
+    x : array_like (nx,) or mapping of state name to number, optional
+        States of the first order, of blocks and interactions; zero by default. Of stacked states also (batch, nx).
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, for a joint that moves no inertia at `q`, and where the closures are singular.
+
+    Notes
+    -----
+    Elimination from the leaves inwards, of rigid bodies the articulated-body algorithm (Featherstone, Rigid Body Dynamics
+    Algorithms, chapter 7); rigid closures add multipliers (key M, section 5.2).
+
+    With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
+    they do, this function does not.
     """
-
-    def forward_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any = None,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-        x: Any = None,
-    ) -> Array:
-        """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
-
-        With rigid closures or gears, together with the least multipliers that keep them closed; the cost then grows with the
-        coordinates on the paths between them and with the square of the number of constraints.
-
-        Parameters
-        ----------
-        q, v, tau : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
-        wrenches : mapping of port name to (6,), optional
-            External wrenches on bodies, in the port's frame; of stacked states also (batch, 6), each state its own.
-        out : (nv,) float array, optional
-            Where to put the result, for callers in a loop.
-        u : array_like (nu,) or mapping of input name to number, optional
-            Inputs of actuators and blocks, beside `tau`; zero by default. Of stacked states also (batch, nu).
-        x : array_like (nx,) or mapping of state name to number, optional
-            States of the first order, of blocks and interactions; zero by default. Of stacked states also (batch, nx).
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments, for a joint that moves no inertia at `q`, and where the closures are singular.
-
-        Notes
-        -----
-        Elimination from the leaves inwards, of rigid bodies the articulated-body algorithm (Featherstone, Rigid Body Dynamics
-        Algorithms, chapter 7); rigid closures add multipliers (key M, section 5.2).
-
-        With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
-        they do, this function does not.
-        """
-        if x is not None:
-            u = self.inputs.whole(u, x)
-        result = np.empty(self.nv) if out is None else out
+    if wrenches is None and u is None and x is None:
         try:
-            efforts = self._stills[1][0] if tau is None else tau
-            if wrenches is None and u is None:
-                status = self._calls.forward(q, v, efforts, result)
-            else:
-                acting, given, driven = self._calls.acted_on(wrenches, u, q)
-                status = acting.run(self._calls.forward, wrenches, given, q, v, driven_by(efforts, driven), result)
-            if status == DONE:
+            result = np.empty(model.nv) if out is None else out
+            if model._calls.forward(q, v, model._stills[1][0] if tau is None else tau, result) == DONE:
                 return result
-        except UNREADY:
+        except TypeError:
             pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v, tau, u):
-            q, v, tau, u = ready
-            return self.forward_dynamics(q, v, tau, wrenches, out, u)
-        if are_stacked(q, wrenches, u):
-            loads, together = {"wrenches": wrenches, "u": u, "out": out}, self._calls.forward_stacked
-            return by_row(self, self.forward_dynamics, together, "tau", (q, v, tau), loads)
-        states = {"q": q, "v": v, "tau": np.zeros(shape_of(v)) if tau is None else tau}
-        (q, v, tau), pushes = read_states(self, states, stacked=True), self.external_pushes(wrenches, u)
-        return store(self.engine.dynamics.forward(q, v, tau + self.motor_efforts(u), pushes), out)
+    a: Array = _FORWARD(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
+    return a
 
-    def inverse_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-        actuated: Sequence[str] | None = None,
-        x: Any = None,
-    ) -> Array:
-        """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
 
-        Parameters
-        ----------
-        q, v, a : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three.
-        wrenches, out, u, x
-            As `forward_dynamics`.
-        actuated : sequence of str, optional
-            Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
-            Where rigid closures or gears leave a choice, the efforts are those of least norm.
+def inverse_dynamics(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    a: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    out: Array | None = None,
+    u: Any = None,
+    actuated: Sequence[str] | None = None,
+    x: Any = None,
+) -> Array:
+    """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
 
-        Raises
-        ------
-        ModelError
-            For unusable arguments; for accelerations that would open the loops, or that need efforts on coordinates that are
-            not actuated.
+    Parameters
+    ----------
+    q, v, a : array_like (nq,), (nv,), (nv,)
+        Or stacked along a leading axis, all three.
+    wrenches, out, u, x
+        As `forward_dynamics`.
+    actuated : sequence of str, optional
+        Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
+        Where rigid closures or gears leave a choice, the efforts are those of least norm.
 
-        Notes
-        -----
-        Motions outwards, wrenches inwards: the recursion of Newton and Euler (Featherstone, Rigid Body Dynamics Algorithms,
-        chapter 5; with soft bodies key P).
-        """
-        if x is not None:
-            u = self.inputs.whole(u, x)
-        result = np.empty(self.nv) if out is None else out
+    Raises
+    ------
+    ModelError
+        For unusable arguments; for accelerations that would open the loops, or that need efforts on coordinates that are
+        not actuated.
+
+    Notes
+    -----
+    Motions outwards, wrenches inwards: the recursion of Newton and Euler (Featherstone, Rigid Body Dynamics Algorithms,
+    chapter 5; with soft bodies key P).
+    """
+    if wrenches is None and u is None and x is None:
         try:
-            inverse, shared = self._calls.inverse if actuated is None else self._calls.inverse_on[names_key(actuated)]
-            driven, often = None, True
-            if wrenches is None and u is None:
-                status = inverse(q, v, a, result)
-            else:
-                acting, given, driven = self._calls.acted_on(wrenches, u, q)
-                if shared and driven is not None:  # what is shared is what is left to do beside the inputs
-                    inverse, driven, often = self._calls.beside(inverse, driven), None, False
-                status = acting.run(inverse, wrenches, given, q, v, a, result, often=often)
-            if status == DONE:
-                return result if driven is None else np.subtract(result, driven, out=result)
-        except UNREADY:
+            result = np.empty(model.nv) if out is None else out
+            kernel = model._calls.inverse if actuated is None else model._calls.inverse_on[names_key(actuated)]
+            if kernel(q, v, a, result) == DONE:
+                return result
+        except TypeError:
             pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v, a, u):
-            q, v, a, u = ready
-            return self.inverse_dynamics(q, v, a, wrenches, out, u, actuated)
-        if are_stacked(q, wrenches, u):
-            one = partial(self.inverse_dynamics, actuated=actuated)
-            together = None if actuated is not None else self._calls.inverse_stacked
-            return by_row(self, one, together, "a", (q, v, a), {"wrenches": wrenches, "u": u, "out": out})
-        (q, v, a), mask = read_states(self, {"q": q, "v": v, "a": a}, stacked=True), self._actuated(actuated)
-        pushes, motors = self.external_pushes(wrenches, u), self.motor_efforts(u)
-        return store(self.engine.dynamics.inverse(q, v, a, pushes, motors, mask), out)
+    tau: Array = _INVERSE(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]
+    return tau
 
-    def hybrid_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        a: Any,
-        prescribed: Sequence[str],
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-        x: Any = None,
-    ) -> tuple[Array, Array]:
-        """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
 
-        Rigid closures and gears carry what keeps them closed; where they leave a choice, the efforts are those of least norm.
+def hybrid_dynamics(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    tau: Any,
+    a: Any,
+    prescribed: Sequence[str],
+    wrenches: Mapping[str, Any] | None = None,
+    u: Any = None,
+    x: Any = None,
+) -> tuple[Array, Array]:
+    """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
 
-        Parameters
-        ----------
-        q, v : array_like (nq,), (nv,)
-            Or stacked along a leading axis, all four; the results are then stacked too.
-        tau : array_like (nv,)
-            Read where the motion is free.
-        a : array_like (nv,)
-            Read where the motion is prescribed.
-        prescribed : sequence of str
-            Names of joints, of blocks with own coordinates, or of single coordinates.
-        wrenches, u, x
-            As `forward_dynamics`.
+    Rigid closures and gears carry what keeps them closed; where they leave a choice, the efforts are those of least norm.
 
-        Returns
-        -------
-        a, tau : (nv,) arrays
+    Parameters
+    ----------
+    q, v : array_like (nq,), (nv,)
+        Or stacked along a leading axis, all four; the results are then stacked too.
+    tau : array_like (nv,)
+        Read where the motion is free.
+    a : array_like (nv,)
+        Read where the motion is prescribed.
+    prescribed : sequence of str
+        Names of joints, of blocks with own coordinates, or of single coordinates.
+    wrenches, u, x
+        As `forward_dynamics`.
 
-        Raises
-        ------
-        ModelError
-            For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
-            the loops.
+    Returns
+    -------
+    a, tau : (nv,) arrays
 
-        Notes
-        -----
-        One elimination of mixed causality (Featherstone, Rigid Body Dynamics Algorithms, chapter 9).
-        """
-        if x is not None:
-            u = self.inputs.whole(u, x)
+    Raises
+    ------
+    ModelError
+        For unusable arguments, unknown names, a coordinate prescribed twice, and prescribed accelerations that would open
+        the loops.
+
+    Notes
+    -----
+    One elimination of mixed causality (Featherstone, Rigid Body Dynamics Algorithms, chapter 9).
+    """
+    if wrenches is None and u is None and x is None:
         try:
-            kernels, driven = self._calls.hybrid(prescribed), None
-            accelerations, efforts = np.empty(self.nv), np.empty(self.nv)
-            if wrenches is None and u is None:
-                status = kernels.dynamics(q, v, tau, a, accelerations, efforts)
-            else:
-                acting, given, driven = self._calls.acted_on(wrenches, u, q)
-                state = q, v, driven_by(tau, driven), a
-                status = acting.run(kernels.dynamics, wrenches, given, *state, accelerations, efforts)
-            if status == DONE:
-                return accelerations, efforts if driven is None else np.where(kernels.imposed, efforts - driven, tau)
-        except UNREADY:
+            accelerations, efforts = np.empty(model.nv), np.empty(model.nv)
+            if model._calls.hybrid_on[names_key(prescribed)](q, v, tau, a, accelerations, efforts) == DONE:
+                return accelerations, efforts
+        except TypeError:
             pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v, tau, a, u):
-            q, v, tau, a, u = ready
-            return self.hybrid_dynamics(q, v, tau, a, prescribed, wrenches, u)
-        mask, states = self._prescribed(prescribed), {"q": q, "v": v, "tau": tau, "a": a}
-        if axes_of(q) == 2:
-            stack, together = read_stack(self, states, wrenches, u), self._calls.hybrid_stacked
-            found: tuple[Array, Array] | None = None if together is None else together(mask, stack)
-            if found is not None:
-                return found
-            one = partial(self.hybrid_dynamics, prescribed=prescribed)
-            rows = [one(*row, wrenches=own, u=inputs) for row, own, inputs in stack.rows()]
-            stacked: Array = np.array(rows).reshape(-1, 2, self.nv)
-            return stacked[:, 0].copy(), stacked[:, 1].copy()
-        motors, pushes = self.motor_efforts(u), self.external_pushes(wrenches, u)
-        q, v, tau, a = read_states(self, states)
-        return self.engine.dynamics.hybrid(q, v, tau, a, mask, motors, pushes)
+    accelerations, efforts = _HYBRID(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
+    return accelerations, efforts
+
+
+def mass_inverse_dynamics(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    a: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    out: tuple[Array, Array] | None = None,
+    u: Any = None,
+    actuated: Sequence[str] | None = None,
+    x: Any = None,
+) -> tuple[Array, Array]:
+    """Return the applied efforts that cause the accelerations `a`, as `inverse_dynamics`, and the mass matrix.
+
+    From one pass, in which every block is asked for its law once: for less than `inverse_dynamics` and `mass_matrix`.
+
+    Parameters
+    ----------
+    q, v, a : array_like (nq,), (nv,), (nv,)
+        Or stacked along a leading axis, all three.
+    wrenches, u, x
+        As `forward_dynamics`.
+    out : (nv,) and (nv, nv) float arrays, optional
+        Where to put the results, for callers in a loop.
+    actuated : sequence of str, optional
+        As `inverse_dynamics`.
+
+    Returns
+    -------
+    tau : (nv,) array
+        With rigid closures or gears, what `inverse_dynamics` gives: the least efforts on the `actuated` coordinates.
+    M : (nv, nv) array
+        The `mass_matrix`, of the tree: as if no loop were closed.
+
+    Raises
+    ------
+    ModelError
+        As `inverse_dynamics`.
+
+    Notes
+    -----
+    Mass inverse dynamics, MID (key P, section 5.2: its algorithm 2 with the mass matrix of algorithm 3). Wrenches and
+    composite inertias go inwards together; the matrix's columns are projections along paths, one for each coordinate.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("pendulum", gravity=[0, 0, -10])
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+    >>> tau, M = s.resolve(engine="reference").mass_inverse_dynamics([0.0], [0.0], [3.0])
+    >>> tau.tolist(), M.tolist()
+    ([6.0], [[2.0]])
+    """
+    tau, mass = (np.empty(model.nv), np.empty(model._shapes["nv", "nv"])) if out is None else _pair(out)
+    if wrenches is None and u is None and x is None:
+        try:
+            kernel = model._calls.mass_inverse if actuated is None else model._calls.mass_inverse_on[names_key(actuated)]
+            if kernel(q, v, a, tau, mass) == DONE:
+                return tau, mass
+        except TypeError:
+            pass
+    tau, mass = _MASS_INVERSE(model, (q, v, a), wrenches, u, x, None if out is None else (tau, mass), actuated)
+    return tau, mass
+
+
+def mass_inertial_inverse_dynamics(
+    model: Resolved, q: Any, v: Any, a: Any, out: tuple[Array, Array] | None = None
+) -> tuple[Array, Array]:
+    """Return the efforts (nv) of inertia alone, ``M a + C v``, as `inertial_inverse_dynamics`, and the mass matrix.
+
+    Both of the tree, as if no loop were closed, from one pass: mass inertial inverse dynamics, MIID (key P, algorithm 3).
+
+    Parameters
+    ----------
+    q, v, a : array_like (nq,), (nv,), (nv,)
+        Or stacked along a leading axis, all three.
+    out : (nv,) and (nv, nv) float arrays, optional
+        Where to put the results, for callers in a loop.
+
+    Returns
+    -------
+    tau : (nv,) array
+    M : (nv, nv) array
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+    """
+    tau, mass = (np.empty(model.nv), np.empty(model._shapes["nv", "nv"])) if out is None else _pair(out)
+    try:
+        if model._calls.mass_inertial_inverse_dynamics(q, v, a, tau, mass) == DONE:
+            return tau, mass
+    except TypeError:
+        pass
+    tau, mass = _MASS_INERTIAL_INVERSE(model, (q, v, a), out=None if out is None else (tau, mass))
+    return tau, mass
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    """Return two arrays to write into.
+
+    Raises
+    ------
+    ModelError
+        If there are not two, or one lies in the other.
+    """
+    advice = "make both with np.empty"
+    if not isinstance(out, tuple | list) or len(out) != 2:
+        raise ModelError(Finding("wrong-type", "out", out, "two arrays, (nv,) and (nv, nv)", advice))
+    tau, mass = out
+    both = isinstance(tau, np.ndarray) and isinstance(mass, np.ndarray)
+    if both and np.may_share_memory(tau, mass) and np.shares_memory(tau, mass):
+        raise ModelError(Finding("overlapping-out", "out", "arrays that share memory", "two arrays apart", advice))
+    return tau, mass

@@ -1,8 +1,11 @@
-"""Poses, twists, accelerations and Jacobians of a model's ports, and derivatives of their motion."""
+"""How the ports of a model stand and move: poses, twists, accelerations and Jacobians, and derivatives of these.
+
+Arguments: `port` ``"body.port"``, or ``"body"`` for the reference frame; `q` a configuration (nq); `v` and `a` vectors (nv), or
+stacked ones for stacked results; `frame` ``"port"`` or ``"world"``, the axes of dual vectors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +13,12 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import is_world
+from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.arguments.stacked_loads import read_states
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, with_care
-from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
+from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.mechanism.port_motion import PortMotion, motion_of_port, turning_motion
+from titop.solvers.model.calls import with_care
 from titop.solvers.model.resolved import Resolved
 
 #: The kernels of accelerations, by whether in inertial axes, and whether classical.
@@ -36,168 +42,225 @@ class MotionDerivatives(NamedTuple):
     dA_dv: Array
 
 
-class PortKinematics(Resolved):
-    """How the ports of a model stand and move.
+def pose(model: Resolved, port: str, q: Any, frame: str = "world") -> tuple[Array, Array]:
+    """Return rotation (3x3, port to inertial) and position (3, m, from the inertial origin) of a port.
 
-    Arguments of the methods: `port` ``"body.port"``, or ``"body"`` for the reference frame; `q` a configuration (nq); `v` and
-    `a` vectors (nv), or stacked ones for stacked results; `frame` ``"port"`` or ``"world"``, the axes of dual vectors.
+    `frame` says in whose axes the position comes: in those of the port it is that of the motion vector.
     """
+    if not ((type(frame) is str and frame == "world") or is_world(frame)):
+        rotation, position = pose(model, port, q)
+        return rotation, turned(rotation.swapaxes(-1, -2), position)
+    try:
+        numbers = np.empty((1, 12))
+        if model._calls.at_ports[port].pose(q, numbers) == DONE:
+            return numbers[0, :9].reshape(3, 3), numbers[0, 9:]
+    except TypeError:
+        pass
 
-    def pose(self, port: str, q: Any, frame: str = "world") -> tuple[Array, Array]:
-        """Return rotation (3x3, port to inertial) and position (3, m, from the inertial origin) of a port.
+    def one(motion: PortMotion) -> Array:
+        return np.concatenate([motion.rotation.ravel(), motion.position])
 
-        `frame` says in whose axes the position comes: in those of the port it is that of the motion vector.
-        """
-        if not ((type(frame) is str and frame == "world") or is_world(frame)):
-            rotation, position = self.pose(port, q)
-            return rotation, turned(rotation.swapaxes(-1, -2), position)
-        try:
-            numbers = np.empty((1, 12))
-            if self._calls.at_ports[port].pose(q, numbers) == DONE:
-                return numbers[0, :9].reshape(3, 3), numbers[0, 9:]
-        except UNREADY:
-            pass
+    numbers = _at_port(model, port, "pose", one, (q,), (12,))
+    return numbers[..., :9].reshape(*numbers.shape[:-1], 3, 3), numbers[..., 9:]
 
-        def one(motion: PortMotion) -> Array:
-            return np.concatenate([motion.rotation.ravel(), motion.position])
 
-        numbers = self._at_port(port, "pose", one, (q,), (12,))
-        return numbers[..., :9].reshape(*numbers.shape[:-1], 3, 3), numbers[..., 9:]
+def twist(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Array:
+    """Return the twist (6, m/s and rad/s) of a port, velocity of its origin first, in the axes that `jacobian` knows."""
+    in_port = type(frame) is str and frame == "port"
+    name = "twist_in_world" if not in_port and is_world(frame) else "twist"
+    try:
+        twist = np.empty((1, 6))
+        if getattr(model._calls.at_ports[port], name)(q, v, twist) == DONE:
+            return twist[0]
+    except TypeError:
+        pass
 
-    def twist(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-        """Return the twist (6, m/s and rad/s) of a port, velocity of its origin first, in the axes that `jacobian` knows."""
-        in_port = type(frame) is str and frame == "port"
-        name = "twist_in_world" if not in_port and is_world(frame) else "twist"
-        try:
-            twist = np.empty((1, 6))
-            if getattr(self._calls.at_ports[port], name)(q, v, twist) == DONE:
-                return twist[0]
-        except UNREADY:
-            pass
+    def one(motion: PortMotion) -> Array:
+        return turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
 
-        def one(motion: PortMotion) -> Array:
-            return turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
+    return _at_port(model, port, name, one, (q, v), (6,))
 
-        return self._at_port(port, name, one, (q, v), (6,))
 
-    def acceleration(self, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
-        """Return the acceleration (6, m/s^2 and rad/s^2) of a port, without gravity's.
+def acceleration(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
+    """Return the acceleration (6, m/s^2 and rad/s^2) of a port, without gravity's.
 
-        Parameters
-        ----------
-        port : str
-        q, v, a : array_like (nq,), (nv,), (nv,)
-        frame : {"port", "world"}
-            The axes, as for `jacobian`.
-        classical : bool
-            Whether the linear part is the acceleration of the port's origin; or else that of the spatial acceleration, the
-            derivative of the twist in the port's frame.
+    Parameters
+    ----------
+    port : str
+    q, v, a : array_like (nq,), (nv,), (nv,)
+    frame : {"port", "world"}
+        The axes, as for `jacobian`.
+    classical : bool
+        Whether the linear part is the acceleration of the port's origin; or else that of the spatial acceleration, the
+        derivative of the twist in the port's frame.
 
-        Raises
-        ------
-        ModelError
-            For unusable states, unknown ports and other frames.
-        """
-        in_port = type(frame) is str and frame == "port"
-        name = _ACCELERATIONS[not in_port and is_world(frame), bool(classical)]
-        try:
-            acceleration = np.empty((1, 6))
-            if getattr(self._calls.at_ports[port], name)(q, v, a, acceleration) == DONE:
-                return acceleration[0]
-        except UNREADY:
-            pass
+    Raises
+    ------
+    ModelError
+        For unusable states, unknown ports and other frames.
+    """
+    in_port = type(frame) is str and frame == "port"
+    name = _ACCELERATIONS[not in_port and is_world(frame), bool(classical)]
+    try:
+        acceleration = np.empty((1, 6))
+        if getattr(model._calls.at_ports[port], name)(q, v, a, acceleration) == DONE:
+            return acceleration[0]
+    except TypeError:
+        pass
 
-        def one(motion: PortMotion) -> Array:
-            acceleration = motion.acceleration.copy()
-            acceleration[:3] += motion.rotation.T @ self.gravity
-            if classical:
-                acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
-            return turned(motion.rotation, acceleration) if is_world(frame) else acceleration
+    def one(motion: PortMotion) -> Array:
+        acceleration = motion.acceleration.copy()
+        acceleration[:3] += motion.rotation.T @ model.mechanism.gravity
+        if classical:
+            acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
+        return turned(motion.rotation, acceleration) if is_world(frame) else acceleration
 
-        return self._at_port(port, name, one, (q, v, a), (6,))
+    return _at_port(model, port, name, one, (q, v, a), (6,))
 
-    def jacobian_bias(self, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-        """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, derived in axes that move with the port or do not."""
-        still = self._stills[1][0] if axes_of(v) == 1 else np.zeros(shape_of(v))
-        return self.acceleration(port, q, v, still, frame, classical=is_world(frame))
 
-    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array:
-        """Return the 6 x nv matrix that maps v to the twist (m/s and rad/s) of a port, linear part first.
+def jacobian_bias(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Array:
+    """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, derived in axes that move with the port or do not."""
+    still = model._stills[1][0] if axes_of(v) == 1 else np.zeros(shape_of(v))
+    return acceleration(model, port, q, v, still, frame, classical=is_world(frame))
 
-        Parameters
-        ----------
-        port : str
-        q : array_like (nq,)
-        frame : {"port", "world"}
-            Whether velocity and angular velocity of the port's origin come in the axes of the port or of the inertial frame.
 
-        Raises
-        ------
-        ModelError
-            For unusable states, unknown ports and other frames.
-        """
-        in_port = type(frame) is str and frame == "port"
-        name = "jacobian_in_world" if not in_port and is_world(frame) else "jacobian"
-        try:
-            jacobian = np.empty((6, self.nv))
-            if getattr(self._calls.at_ports[port], name)(q, jacobian) == DONE:
-                return jacobian
-        except UNREADY:
-            pass
-        port = self.read_port(port)
-        kernel = getattr(self._calls.at_ports[port], name)
+def jacobian(model: Resolved, port: str, q: Any, frame: str = "port") -> Array:
+    """Return the 6 x nv matrix that maps v to the twist (m/s and rad/s) of a port, linear part first.
 
-        def one(q: Array) -> Array:
-            jacobian = self.engine.observations.jacobian(port, q)
-            return jacobian if name == "jacobian" else np.kron(np.eye(2), self.pose(port, q)[0]) @ jacobian
+    Parameters
+    ----------
+    port : str
+    q : array_like (nq,)
+    frame : {"port", "world"}
+        Whether velocity and angular velocity of the port's origin come in the axes of the port or of the inertial frame.
 
-        return with_care(self, kernel, one, (q,), (6, self.nv))
+    Raises
+    ------
+    ModelError
+        For unusable states, unknown ports and other frames.
+    """
+    in_port = type(frame) is str and frame == "port"
+    name = "jacobian_in_world" if not in_port and is_world(frame) else "jacobian"
+    try:
+        jacobian = np.empty((6, model.nv))
+        if getattr(model._calls.at_ports[port], name)(q, jacobian) == DONE:
+            return jacobian
+    except TypeError:
+        pass
+    mechanism = model.mechanism
+    port = mechanism.read_port(port)
+    kernel = getattr(model._calls.at_ports[port], name)
 
-    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> MotionDerivatives:
-        """Return how a port's twist and spatial acceleration change with q, v and a.
+    def one(q: Array) -> Array:
+        jacobian = mechanism.engine.observations.jacobian(port, q)
+        return jacobian if name == "jacobian" else np.kron(np.eye(2), pose(model, port, q)[0]) @ jacobian
 
-        Parameters
-        ----------
-        port : str
-        q, v, a : array_like (nq,), (nv,), (nv,)
-            Or stacked along a leading axis, all three; the results are then stacked too.
-        frame : {"port", "world"}
-            Whether both come in the axes of the port or of the inertial frame, as from `twist` and `acceleration`.
+    return with_care(mechanism, kernel, one, (q,), (6, model.nv))
 
-        Returns
-        -------
-        MotionDerivatives
 
-        Raises
-        ------
-        ModelError
-            For unusable states, unknown ports and other frames.
-        """
-        in_world, port = is_world(frame), self.read_port(port)
-        q, v, a = read_states(self, {"q": q, "v": v, "a": a}, stacked=True)
-        if q.ndim == 1:
-            found = self.motion_derivatives_of([port], q, v, a)[0]
-        else:
-            rows = [self.engine.derivatives.motion([port], *row, weightless=True) for row in zip(q, v, a, strict=True)]
-            found = MotionDerivatives(*np.array(rows).reshape(len(q), 4, 6, self.nv).transpose(1, 0, 2, 3).copy())
-        if not in_world:
-            return found
-        return _in_inertial_axes(found, self.pose(port, q)[0], self.twist(port, q, v), self.acceleration(port, q, v, a))
+def motion_derivatives(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> MotionDerivatives:
+    """Return how a port's twist and spatial acceleration change with q, v and a.
 
-    def motion_derivatives_of(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[MotionDerivatives]:
-        """Return the `motion_derivatives` of several `ports`."""
-        return [MotionDerivatives(*each) for each in self.engine.derivatives.motion(ports, q, v, a, weightless=True)]
+    Parameters
+    ----------
+    port : str
+    q, v, a : array_like (nq,), (nv,), (nv,)
+        Or stacked along a leading axis, all three; the results are then stacked too.
+    frame : {"port", "world"}
+        Whether both come in the axes of the port or of the inertial frame, as from `twist` and `acceleration`.
 
-    def _at_port(self, port: str, name: str, one: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
-        """Return what a kernel of a port, or without it `one` of the port's motion, says of arguments to be read with care."""
-        port = self.read_port(port)
-        kernel, still = getattr(self._calls.at_ports[port], name), self._stills[1][0]
+    Returns
+    -------
+    MotionDerivatives
 
-        def at(q: Array, v: Array = still, a: Array = still) -> Array:
-            result: Array = one(self.engine.observations.port_motion(port, q, v, a))
-            return result[None]
+    Raises
+    ------
+    ModelError
+        For unusable states, unknown ports and other frames.
+    """
+    mechanism = model.mechanism
+    in_world, port = is_world(frame), mechanism.read_port(port)
+    q, v, a = read_states(mechanism, {"q": q, "v": v, "a": a}, stacked=True)
+    rows = [
+        mechanism.engine.derivatives.motion([port], *state, weightless=True)[0]
+        for state in zip(np.atleast_2d(q), np.atleast_2d(v), np.atleast_2d(a), strict=True)
+    ]
+    stacked = np.array(rows).reshape(-1, 4, 6, model.nv).transpose(1, 0, 2, 3).copy()
+    derivatives = MotionDerivatives(*(stacked if q.ndim == 2 else stacked[:, 0]))
+    if not in_world:
+        return derivatives
+    return _in_inertial_axes(derivatives, pose(model, port, q)[0], twist(model, port, q, v), acceleration(model, port, q, v, a))
 
-        return with_care(self, kernel, at, given, (1, *shape))[..., 0, :]
+
+def motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ", frame: str = "port") -> Array:
+    """Return a port's motion vector (18) of key A: ``[dV; V; r; Theta]``.
+
+    Parameters
+    ----------
+    port : str
+        ``"body.port"``, or ``"body"`` for the reference frame.
+    q, v, a : array_like (nq,), (nv,), (nv,)
+    sequence : str
+        Axes of the intrinsic Euler angles, such as ``"XYZ"`` or ``"ZXZ"``.
+    frame : {"port", "world"}
+        Whether all but the angles come in the axes of the port or of the inertial frame.
+
+    Returns
+    -------
+    (18,) array
+        Spatial acceleration (6, m/s^2 and rad/s^2), twist (6, m/s and rad/s) and position from the inertial origin (3, m),
+        in these axes; Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and
+        third angle are all but undetermined; in the lock the third is zero.
+    """
+    if not (type(frame) is str and frame == "port") and is_world(frame):
+        found = motion(model, port, q, v, a, sequence)
+        return np.concatenate([turned(pose(model, port, q)[0], found[..., :15]), found[..., 15:]], axis=-1)
+    readings = model._calls.readings
+    if readings is not None:
+        result: Array = readings.motions[str(port), str(sequence)].read(q, v, a)
+        return result
+    return _motion(model, port, q, v, a, sequence)
+
+
+@rowwise
+def _motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str) -> Array:
+    motion, rotation = turning_motion(model.mechanism, port, q, v, a)
+    angles = euler_angles(rotation, sequence)
+    warn_of_gimbal_lock(port, angles, sequence)
+    return np.concatenate([motion, angles])
+
+
+def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> Array:
+    """Return the specific force (3, m/s^2) that an accelerometer at a `port` reads.
+
+    In the port's axes, or with `frame` ``"world"`` in inertial ones.
+    """
+    if not (type(frame) is str and frame == "port") and is_world(frame):
+        return turned(pose(model, port, q)[0], accelerometer(model, port, q, v, a))
+    readings = model._calls.readings
+    if readings is not None:
+        result: Array = readings.accelerometers[str(port)].read(q, v, a)
+        return result
+    return _specific_force(model, port, q, v, a)
+
+
+@rowwise
+def _specific_force(model: Resolved, port: str, q: Any, v: Any, a: Any) -> Array:
+    motion = motion_of_port(model.mechanism, port, q, v, a)
+    return motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
+
+
+def _at_port(model: Resolved, port: str, name: str, one: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
+    """Return what a kernel of a port, or without it `one` of the port's motion, says of arguments to be read with care."""
+    mechanism = model.mechanism
+    port = mechanism.read_port(port)
+    kernel, still = getattr(model._calls.at_ports[port], name), model._stills[1][0]
+
+    def at(q: Array, v: Array = still, a: Array = still) -> Array:
+        result: Array = one(mechanism.engine.observations.port_motion(port, q, v, a))
+        return result[None]
+
+    return with_care(mechanism, kernel, at, given, (1, *shape))[..., 0, :]
 
 
 def turned(rotation: Array, x: Array) -> Array:

@@ -1,21 +1,26 @@
-"""The frozen model that users compute with: coordinates and constraints, an engine, and what users ask of these."""
+"""What users compute with: a resolved system, and all that can be asked of it.
+
+This is the table of a model's functions; each stands, with what it takes and gives, in the module of its subject.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.model.outputs import Outputs
-from titop.solvers.model.parameter_derivatives import ParameterDerivatives
+from titop.blocks.basics.spatial import Array
+from titop.solvers.model import closures, configurations, derivatives, dynamics, kinematics, readings, sections, series, terms
+from titop.solvers.model import parameters as of_parameters
+from titop.solvers.model.resolved import Resolved
+from titop.solvers.signals.units import units_of
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
 
-    from titop.solvers.equilibrium.operating_point import OperatingPoint
 
-
-class Model(Outputs, ParameterDerivatives):
+class Model(Resolved):
     """A resolved system: frozen, usable from several threads.
 
     States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls, and ``x`` (nx). Functions of a
@@ -29,13 +34,185 @@ class Model(Outputs, ParameterDerivatives):
 
     Units: coordinates rad or m, or what their blocks say (`signal_table` tells), rates and accelerations those by s and s^2,
     efforts N m or N, inputs their own; derivatives and matrices those of what they give, a unit of what they are taken by.
+
+    Attributes
+    ----------
+    name : str
+    nq, nv : int
+        How many numbers a configuration has, and how many coordinates there are.
+    coordinate_names, configuration_names : tuple of str
+        Of the entries of v and of q.
+    mechanism : Mechanism
+        What solvers know beside this: constraints, inputs, blocks, the engine. No fixed interface.
     """
+
+    # configurations
+    neutral = configurations.neutral
+    random_configuration = configurations.random_configuration
+    configuration = configurations.configuration
+    velocity = configurations.velocity
+    integrate = configurations.integrate
+    difference = configurations.difference
+    integrate_derivatives = configurations.integrate_derivatives
+    difference_derivatives = configurations.difference_derivatives
+    configuration_rate = configurations.configuration_rate
+    configuration_derivatives = configurations.configuration_derivatives
+
+    # dynamics
+    forward_dynamics = dynamics.forward_dynamics
+    inverse_dynamics = dynamics.inverse_dynamics
+    hybrid_dynamics = dynamics.hybrid_dynamics
+    mass_inverse_dynamics = dynamics.mass_inverse_dynamics
+    mass_inertial_inverse_dynamics = dynamics.mass_inertial_inverse_dynamics
+
+    # terms of the equations of motion, balances, states of the first order
+    mass_matrix = terms.mass_matrix
+    inverse_mass_matrix = terms.inverse_mass_matrix
+    inertial_inverse_dynamics = terms.inertial_inverse_dynamics
+    nonlinear_effects = terms.nonlinear_effects
+    gravity_effects = terms.gravity_effects
+    coriolis_matrix = terms.coriolis_matrix
+    passive_efforts = terms.passive_efforts
+    actuation_matrix = terms.actuation_matrix
+    actuation_rows = terms.actuation_rows
+    conditioning = terms.conditioning
+    energy = terms.energy
+    dissipated_power = terms.dissipated_power
+    momentum = terms.momentum
+    momentum_matrix = terms.momentum_matrix
+    center_of_mass = terms.center_of_mass
+    state_rates = terms.state_rates
+    state_rates_derivatives = terms.state_rates_derivatives
+    state_efforts = terms.state_efforts
+
+    # derivatives by the state, and by time
+    inverse_dynamics_derivatives = derivatives.inverse_dynamics_derivatives
+    forward_dynamics_derivatives = derivatives.forward_dynamics_derivatives
+    hybrid_dynamics_derivatives = derivatives.hybrid_dynamics_derivatives
+    forward_dynamics_tangent = derivatives.forward_dynamics_tangent
+    forward_dynamics_adjoint = derivatives.forward_dynamics_adjoint
+    inverse_dynamics_series = series.inverse_dynamics_series
+    forward_dynamics_series = series.forward_dynamics_series
+    hybrid_dynamics_series = series.hybrid_dynamics_series
+    equation_series = series.equation_series
+    motion_series = series.motion_series
+
+    # ports, joints, contacts, sensors, sections of rods
+    pose = kinematics.pose
+    twist = kinematics.twist
+    acceleration = kinematics.acceleration
+    jacobian = kinematics.jacobian
+    jacobian_bias = kinematics.jacobian_bias
+    motion = kinematics.motion
+    motion_derivatives = kinematics.motion_derivatives
+    accelerometer = kinematics.accelerometer
+    reaction = readings.reaction
+    gear_effort = readings.gear_effort
+    contacts = readings.contacts
+    outputs = readings.outputs
+    section_poses = sections.section_poses
+    section_strains = sections.section_strains
+    section_stresses = sections.section_stresses
+    section_wrenches = sections.section_wrenches
+
+    # rigid closures and gears
+    closure_error = closures.closure_error
+    closure_jacobian = closures.closure_jacobian
+    closure_bias = closures.closure_bias
+    closure_rank = closures.closure_rank
+    assemble = closures.assemble
+    assemble_velocity = closures.assemble_velocity
+    assemble_acceleration = closures.assemble_acceleration
+    independent_coordinates = closures.independent_coordinates
+
+    # parameters, derivatives by these
+    parameters = of_parameters.parameters
+    with_parameters = of_parameters.with_parameters
+    inertial_parameters = of_parameters.inertial_parameters
+    with_inertial_parameters = of_parameters.with_inertial_parameters
+    regressor = of_parameters.regressor
+    inverse_dynamics_sensitivities = of_parameters.inverse_dynamics_sensitivities
+    forward_dynamics_sensitivities = of_parameters.forward_dynamics_sensitivities
+
+    # names
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, parents first."""
+        return self.mechanism.body_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of their bodies."""
+        return self.mechanism.joint_names
+
+    @property
+    def port_names(self) -> tuple[str, ...]:
+        """Names of all ports, the bodies' reference frames among them."""
+        return self.mechanism.port_names
+
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return self.mechanism.nu
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs ``u``."""
+        return self.mechanism.input_names
+
+    @property
+    def nx(self) -> int:
+        """Number of states of the first order."""
+        return self.mechanism.nx
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states ``x`` of the first order, of blocks and interactions."""
+        return self.mechanism.inputs.state_names
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the sensors' outputs."""
+        return self.mechanism.output_names
+
+    @property
+    def output_units(self) -> tuple[str, ...]:
+        """Units of the sensors' outputs."""
+        return tuple(unit for of in self.mechanism.sensed for unit in units_of(self, of))
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
+        return self.mechanism.constraint_names
+
+    @property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Units of the constraints' errors: of a gear, its driven coordinate's."""
+        return self.mechanism.constraint_units
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether there are rigid closures or gears."""
+        return self.mechanism.is_constrained
+
+    @property
+    def inertial_parameter_names(self) -> tuple[str, ...]:
+        """Names of the `inertial_parameters`."""
+        return self.mechanism.inertial.names
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity (3, m/s^2) in inertial components; a copy."""
+        return self.mechanism.gravity
+
+    # for other tools
 
     def to_nlsys(
         self,
         inputs: Any,
         outputs: Any = None,
-        point: OperatingPoint | None = None,
+        point: Any = None,
         independent: Sequence[str] | None = None,
     ) -> NonlinearIOSystem:
         """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
@@ -67,9 +244,8 @@ class Model(Outputs, ParameterDerivatives):
         ModelError
             For unknown names, coordinates that are not independent, some alone of a free or spherical joint's, and open loops.
         """
-        from titop.solvers.linear.nlsys import nonlinear_system
-
-        return nonlinear_system(self, inputs, outputs, point, independent)
+        system: NonlinearIOSystem = above("nonlinear_system")(self, inputs, outputs, point, independent)
+        return system
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.body_names)} bodies, nq={self.nq}, nv={self.nv})"

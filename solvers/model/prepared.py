@@ -74,7 +74,7 @@ class PreparedDynamics:
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return ``[dq/dt; dv/dt; dx/dt]`` (nq + nv + nx), with states x that `drive_interactions` was told."""
-        moving, given = (self.model.configuration_rate(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
+        moving, given = (self.model.rates(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
         stated = [loop for loop in self.model.interactions if loop.closure.state_names]
         motions = [target_motion(self.model, loop, q, v, given.get(loop.closure.name)) for loop in stated]
         return np.concatenate([*moving, *(read_rates(loop.closure, at) for loop, at in zip(stated, motions, strict=True))])
@@ -126,7 +126,7 @@ class PreparedDynamics:
         model, rank = self.model, self.rank
         q = project_configuration(model, q, self.imposed, rank, precision)
         v = project_velocity(model, q, v, self.imposed, rank)
-        comparable = model.comparable(model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
+        comparable = model.scale.comparable(model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
         independent = independent_rows(comparable, gears=model.gear_count)
         return Closed(q, v, independence(comparable, rank, model.gear_count), len(independent))
 

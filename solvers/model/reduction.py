@@ -76,7 +76,7 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
     T, R = null_space(jacobian, derivatives, free, chosen)
     if T is None:
         raise _not_independent(model, independent, independent_columns(jacobian, free))
-    sizes = model.coordinate_weights
+    sizes = model.mechanism.scale.coordinates
     T, R = (sizes[:, None] * part / sizes[chosen] for part in (T, R))
     basis = np.block([[T, np.zeros_like(T)], [R, T]])
     return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
@@ -86,7 +86,9 @@ def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array]
     """Return the constraints' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv), comparable; None for a tree."""
     if not model.is_constrained:
         return None
-    return model.comparable(model.closure_jacobian(q)), model.comparable(model.engine.derivatives.closure_rate(q, v))
+    return model.mechanism.scale.comparable(model.closure_jacobian(q)), model.mechanism.scale.comparable(
+        model.mechanism.engine.derivatives.closure_rate(q, v)
+    )
 
 
 def independent_columns(jacobian: Array, free: Array) -> Array:
@@ -108,8 +110,10 @@ def free_motions(jacobian: Array) -> Array:
 def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
     """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
     others = np.setdiff1d(free, chosen)
-    rank = np.linalg.matrix_rank(jacobian[:, free], rtol=_RANK)
-    if not np.isin(chosen, free).all() or len(others) != rank or np.linalg.matrix_rank(jacobian[:, others], rtol=_RANK) < rank:
+    rank, rank_of_others = (
+        np.linalg.matrix_rank(J, rtol=_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
+    )
+    if not np.isin(chosen, free).all() or not len(others) == rank == rank_of_others:
         return None, None
     T, R = np.zeros((2, jacobian.shape[1], len(chosen)))
     T[chosen, range(len(chosen))] = 1.0

@@ -1,172 +1,181 @@
-"""What is read of the sections of rods: how they stand, how they are strained, and what they transmit."""
+"""What is read of the sections of rods: how they stand, how they are strained, what they transmit, and where they overlap.
+
+Arguments: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as those of `reaction`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.blocks.joints.joint import CHILD_PORT
-from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.stacked_loads import each_row, read_states
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.mechanism.movable_ports import Place, with_movable
-from titop.solvers.mechanism.shared import structural
-from titop.solvers.model.contacts import ContactReadings
-from titop.solvers.signals.section_opening import cut, is_rod, section_of
+from titop.solvers.model.kinematics import pose
+from titop.solvers.model.mechanism import Mechanism
+from titop.solvers.model.resolved import Resolved
+from titop.solvers.signals.section_opening import is_rod
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
-    from titop.blocks.bodies.rods.rod_sections import Fibres
 
-#: So many cut models, some 40 kB each and 30 kB more for each rod in it, are kept by a model, for the sections asked for last.
-_KEPT = 512
+#: Configurations whose volumes are computed together.
+_TOGETHER = 64
 
 
-class Sections(ContactReadings):
-    """What is read of the sections of rods.
+def section_poses(model: Resolved, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
+    """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
+    section, (base, origin) = _rod(model, rod), pose(model, rod, q)
+    rotations, positions = section.section_poses(_own(model, rod, q), abscissas)
+    return base[..., None, :, :] @ rotations, origin[..., None, :] + positions @ np.swapaxes(base, -1, -2)
 
-    Arguments of the methods: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as
-    in `Readings`.
+
+def section_strains(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
+    """Return the strains (k, 6; rad/m and no unit) of sections beyond the reference strain: zero where nothing is stressed.
+
+    Twist and the two bendings, then elongation and the two shears, as in `Rod.strain`.
     """
+    return _rod(model, rod).stressing_strain(_own(model, rod, q), abscissas)
 
-    def section_poses(self, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
-        """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
-        section, (base, origin) = self._rod(rod), self.pose(rod, q)
-        rotations, positions = section.section_poses(self._own(rod, q), abscissas)
-        return base[..., None, :, :] @ rotations, origin[..., None, :] + positions @ np.swapaxes(base, -1, -2)
 
-    def section_strains(self, rod: str, abscissas: Any, q: Any) -> Array:
-        """Return the strains (k, 6; rad/m and no unit) of sections beyond the reference strain: zero where nothing is stressed.
+def section_stresses(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
+    """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`."""
+    return _rod(model, rod).stress(_own(model, rod, q), abscissas)
 
-        Twist and the two bendings, then elongation and the two shears, as in `Rod.strain`.
-        """
-        return self._rod(rod).stressing_strain(self._own(rod, q), abscissas)
 
-    def section_stresses(self, rod: str, abscissas: Any, q: Any) -> Array:
-        """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`."""
-        return self._rod(rod).stress(self._own(rod, q), abscissas)
+def section_wrenches(
+    model: Resolved,
+    rod: str,
+    abscissas: Any,
+    q: Any,
+    v: Any,
+    a: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    u: Any = None,
+    tau: Any = None,
+    x: Any = None,
+) -> Array:
+    """Return the wrenches (k, 6; N, N m) that sections transmit to all beyond them, at their centres, in their frames.
 
-    def section_wrenches(
-        self,
-        rod: str,
-        abscissas: Any,
-        q: Any,
-        v: Any,
-        a: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-        tau: Any = None,
-        x: Any = None,
-    ) -> Array:
-        """Return the wrenches (k, 6; N, N m) that sections transmit to all beyond them, at their centres, in their frames.
+    From the tip inwards: what all that lies at or beyond the section needs, its inertia and weight, loads, and what hangs
+    there. So it knows also forces against which the rod is stiff, as the axial force in an inextensible rod; at the base it
+    is the wrench of the joint there, less what acts on the base itself. What the section and the tendons and chambers
+    through it transmit is counted together. Without these, `Rod.elastic_wrench`, from the strain, approaches it as the
+    orders of the bases rise.
 
-        From the tip inwards: what all that lies at or beyond the section needs, its inertia and weight, loads, and what hangs
-        there. So it knows also forces against which the rod is stiff, as the axial force in an inextensible rod; at the base it
-        is the wrench of the joint there, less what acts on the base itself. What the section and the tendons and chambers
-        through it transmit is counted together. Without these, `Rod.elastic_wrench`, from the strain, approaches it as the
-        orders of the bases rise.
+    Parameters
+    ----------
+    rod : str
+    abscissas : array_like (k,), m
+    q, v, a : array_like (nq,), (nv,), (nv,)
+    wrenches, u, tau, x
+        As in `reaction`.
 
-        Parameters
-        ----------
-        rod : str
-        abscissas : array_like (k,), m
-        q, v, a : array_like (nq,), (nv,), (nv,)
-        wrenches, u, tau, x
-            As in `reaction`.
+    Raises
+    ------
+    ModelError
+        If there is no such rod, or abscissas are not on it.
+    """
+    mechanism = model.mechanism
+    if x is not None:
+        u = mechanism.inputs.whole(u, x)
+    fractions = _rod(model, rod).fractions(abscissas)
+    states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
+    is_stacked = axes_of(q) == 2
+    rows = each_row(mechanism, states, wrenches, u) if is_stacked else [((*read_states(mechanism, states),), wrenches, u)]
+    closing = [_closing_pushes(model, *row) for row in rows]
+    found = [
+        [_wrench_at(model, opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]
+        for opened in (mechanism.cut_at(rod, fraction) for fraction in fractions.tolist())
+    ]
+    stacked: Array = np.array(found).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
+    return stacked if is_stacked else stacked[0]
 
-        Raises
-        ------
-        ModelError
-            If there is no such rod, or abscissas are not on it.
-        """
-        if x is not None:
-            u = self.inputs.whole(u, x)
-        fractions, states = (
-            self._rod(rod).fractions(abscissas),
-            {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau}),
-        )
-        is_stacked = axes_of(q) == 2
-        rows = each_row(self, states, wrenches, u) if is_stacked else [((*read_states(self, states),), wrenches, u)]
-        closing = [self._closing_pushes(*row) for row in rows]
-        found = [
-            [self._wrench_at(opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]
-            for opened in (self._cut_at(rod, fraction) for fraction in fractions.tolist())
-        ]
-        stacked: Array = np.array(found).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
-        return stacked if is_stacked else stacked[0]
 
-    def _closing_pushes(self, state: tuple[Array, ...], wrenches: Any, u: Any) -> list[Any]:
-        """Return what keeps loops closed at a state q, v, a, and tau where it is given."""
-        if not self.is_constrained:
-            return []
-        q, v, a, *tau = state
-        carried = self.carried(q, v, a, self.external_pushes(wrenches, u), u, tau[0] if tau else None)
-        return closed_dynamics.closure_pushes(self, q, carried)
+def _closing_pushes(model: Resolved, state: tuple[Array, ...], wrenches: Any, u: Any) -> list[Any]:
+    """Return what keeps loops closed at a state q, v, a, and tau where it is given."""
+    mechanism = model.mechanism
+    if not mechanism.is_constrained:
+        return []
+    q, v, a, *tau = state
+    carried = mechanism.multipliers(q, v, a, mechanism.external_pushes(wrenches, u), u, tau[0] if tau else None)
+    return closed_dynamics.closure_pushes(mechanism, q, carried)
 
-    def _wrench_at(
-        self, opened: Self, rod: str, state: tuple[Array, ...], wrenches: Any, u: Any, pushes: Sequence[Any]
-    ) -> Array:
-        """Return the wrench (6) of the section at which the model is `opened`."""
-        stop = self.assembly.v_slices[rod].stop
-        stops, held = (self.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - self.nv)
-        q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip(state[:3], stops, strict=True))
-        outer = opened.external_pushes(wrenches, u)
-        result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[stop : stop + len(held)]
-        return result
 
-    def _cut_at(self, rod: str, fraction: float) -> Self:
-        """Return the model cut at a section; kept, for sections asked for again."""
-        kept, key = self._cuts, (rod, fraction)
-        if key not in kept:
-            if len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)), None)
-            kept[key] = self.of(cut(self.assembly, self._rod(rod), fraction))
-        return kept[key]
+def _wrench_at(
+    model: Resolved, opened: Mechanism, rod: str, state: tuple[Array, ...], wrenches: Any, u: Any, pushes: Sequence[Any]
+) -> Array:
+    """Return the wrench (6) of the section at which the model is `opened`."""
+    mechanism = model.mechanism
+    stop = mechanism.assembly.v_slices[rod].stop
+    stops, held = (mechanism.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - model.nv)
+    q, v, a = (np.insert(x, k, held, axis=0) for x, k in zip(state[:3], stops, strict=True))
+    outer = opened.external_pushes(wrenches, u)
+    result: Array = opened.engine.dynamics.tree_inverse(q, v, a, [*outer, *pushes])[stop : stop + len(held)]
+    return result
 
-    def opened(self, name: str) -> Self:
-        """Return the model with six coordinates more where a joint, or a rod at a port, is opened.
 
-        Of models of one structure, the last one's is kept for each joint.
-        """
-        if name not in self.joint_names:
-            rod, fraction = section_of(self.assembly, name)
-            return self._cut_at(rod.name, fraction)
-        kept = self._openings.get(name)
-        if kept is None or kept[0] is not self.assembly:
-            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [Place(name, CHILD_PORT)]))
-        return kept[1]
+def _own(model: Resolved, rod: str, q: Any) -> Array:
+    """Return the coordinates (n) of a rod, or stacked ones."""
+    mechanism = model.mechanism
+    return mechanism._read_q(q, stacked=True)[..., mechanism.assembly.q_slices[rod]]
 
-    @structural
-    def _openings(self) -> dict[str, tuple[Assembly, Self]]:
-        """The models with a joint opened by its name, and the assemblies of which they are."""
-        return {}
 
-    @cached_property
-    def _cuts(self) -> dict[tuple[str, float], Self]:
-        """The cut models by rod and place."""
-        return {}
+def _rod(model: Resolved, name: str) -> Rod:
+    blocks = model.mechanism.assembly.blocks
+    rod = blocks.get(name) if isinstance(name, str) else None
+    if not is_rod(rod):
+        known = [block.name for block in blocks.values() if is_rod(block)]
+        raise ModelError(Finding("unknown-rod", "rod", name, "a rod of the model", did_you_mean(str(name), known)))
+    return rod
 
-    @cached_property
-    def fibres(self) -> dict[str, tuple[Array, Fibres]]:
-        """The fibres of all rods by name, at the abscissas (m) of the rods' points."""
-        rods = [block for block in self.assembly.blocks.values() if is_rod(block)]
-        places = [rod.numbers.fractions * rod.length for rod in rods]
-        return {rod.name: (abscissas, rod.fibres(abscissas)) for rod, abscissas in zip(rods, places, strict=True)}
 
-    def _own(self, rod: str, q: Any) -> Array:
-        """Return the coordinates (n) of a rod, or stacked ones."""
-        return self._read_q(q, stacked=True)[..., self.assembly.q_slices[rod]]
+def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Finding]:
+    """Yield a finding for each rod whose neighbouring sections overlap, and each folded body: the worst place, of all states.
 
-    def _rod(self, name: str) -> Rod:
-        blocks = self.assembly.blocks
-        rod = blocks.get(name) if isinstance(name, str) else None
-        if not is_rod(rod):
-            known = [block.name for block in blocks.values() if is_rod(block)]
-            raise ModelError(Finding("unknown-rod", "rod", name, "a rod of the model", did_you_mean(str(name), known)))
-        return rod
+    Parameters
+    ----------
+    model : Model
+    q : (n, nq) array
+    t : (n,) array, s, optional
+        When they are; nothing is said of times by default.
+    """
+    if len(q):
+        yield from _overlapping_rods(model, q, t)
+        yield from _folded_bodies(model, q, t)
+
+
+def _overlapping_rods(model: Resolved, q: Array, t: Array | None) -> Iterator[Finding]:
+    mechanism = model.mechanism
+    for rod, (abscissas, fibres) in mechanism.fibres.items():
+        stretch = fibres.stretch(q[:, mechanism.assembly.q_slices[rod]])
+        row, place = np.unravel_index(stretch.argmin(), stretch.shape)
+        if stretch[row, place] < 0:
+            found = f"a stretch of {stretch[row, place]:.3g} on its inner side, at X = {abscissas[place]:.4g} m{_when(t, row)}"
+            advice = "the rod is bent more sharply than its thickness allows: load it less, or make it thinner or stiffer"
+            yield Finding("overlapping-sections", rod, found, "sections that do not run through each other", advice)
+
+
+def _folded_bodies(model: Resolved, q: Array, t: Array | None) -> Iterator[Finding]:
+    mechanism = model.mechanism
+    blocks: dict[str, Any] = mechanism.assembly.blocks
+    for name, block in blocks.items():
+        if not block.can_fold:
+            continue
+        parts = np.array_split(q[:, mechanism.assembly.q_slices[name]], -(-len(q) // _TOGETHER))
+        with np.errstate(invalid="ignore"):
+            ratios = np.concatenate([block.volume_ratios(part) for part in parts])
+        row, place = np.unravel_index(ratios.argmin(), ratios.shape)
+        if not ratios[row, place] > 0:
+            x = np.array2string(block.domain.points[place], precision=4)
+            found = f"det F = {ratios[row, place]:.3g} at x = {x} m{_when(t, row)}"
+            advice = "it is deformed further than its kinematics can tell: load it less, or make it thinner or stiffer"
+            yield Finding("folded", name, found, "det F > 0: no part turned inside out", advice)
+
+
+def _when(t: Array | None, row: Any) -> str:
+    return "" if t is None else f" and t = {t[row]:.6g} s"

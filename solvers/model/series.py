@@ -1,4 +1,11 @@
-"""Time derivatives of a model's dynamics, of any order and for any causality."""
+"""Time derivatives of a model's dynamics, of any order and for any causality.
+
+A motion is given by a configuration `q` (nq) and a stack ``v, a, ..., v^(r+1)`` (r + 2, nv), efforts by
+``tau, ..., tau^(r)`` (r + 1, nv): rows are derivatives by time, not divided by factorials.
+
+Rigid bodies and joints are compiled, and cost O(N) and O(r^2) (key L); all other blocks take part with the functions that
+they define in Python, evaluated on truncated power series.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +22,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import made_ready, store
 from titop.solvers.constraints.mechanism import EquationSeries
-from titop.solvers.mechanism.fast_path import DONE, UNREADY, names_key
+from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.series import causality
 from titop.solvers.series.acting_series import acting_series, read_numbers, read_stack
@@ -41,286 +48,288 @@ class MotionSeries(NamedTuple):
     twist: Array
 
 
-class DynamicsSeries(Resolved):
-    """Time derivatives of a model's dynamics.
+def inverse_dynamics_series(
+    model: Resolved,
+    q: Any,
+    v_series: Any,
+    order: int | None = None,
+    wrenches: Mapping[str, Any] | None = None,
+    out: Array | None = None,
+    u: Any = None,
+    actuated: Sequence[str] | None = None,
+    twists: str = "body",
+) -> Array:
+    """Return the applied efforts and their time derivatives (r + 1, nv) that cause a motion: tau and on.
 
-    A motion is given by a configuration `q` (nq) and a stack ``v, a, ..., v^(r+1)`` (r + 2, nv), efforts by
-    ``tau, ..., tau^(r)`` (r + 1, nv): rows are derivatives by time, not divided by factorials.
+    Parameters
+    ----------
+    q : (nq,) array_like
+    v_series : (r + 2, nv) array_like
+        Velocity, acceleration, jerk and so on. Stacked states: q (n, nq) and (n, r + 2, nv).
+    order : int, optional
+        The last derivative r; by default as many as `v_series` allows.
+    wrenches : mapping of port name to (6,) or (r + 1, 6), optional
+        External wrenches on bodies, in the port's frame: constant, or with their derivatives.
+    out : (r + 1, nv) float array, optional
+        Where to put the result.
+    u : (nu,) or (r + 1, nu) array_like, or mapping of input name to number or (r + 1,), optional
+        Inputs: constant, or with their derivatives.
+    actuated : sequence of str, optional
+        As `inverse_dynamics`: in systems with closures and gears, coordinates on which efforts act.
+    twists : {"body", "spatial"}
+        Twists of free joints on the world, and the wrenches that are their efforts: in the joint's own frame, as everywhere
+        in titop, or in the inertial frame about its origin, as in key L.
 
-    Rigid bodies and joints are compiled, and cost O(N) and O(r^2) (key L); all other blocks take part with the functions that
-    they define in Python, evaluated on truncated power series.
+    Raises
+    ------
+    ModelError
+        For unusable arguments, motions that open loops (at which order), and blocks that give no derivatives.
+
+    Notes
+    -----
+    Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm. So are the efforts of
+    each order where more coordinates are actuated than closures and gears leave free: they cause the motion, but are the
+    derivatives of the first ones only where these are determined, as with as many `actuated`.
     """
-
-    def inverse_dynamics_series(
-        self,
-        q: Any,
-        v_series: Any,
-        order: int | None = None,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-        actuated: Sequence[str] | None = None,
-        twists: str = "body",
-    ) -> Array:
-        """Return the applied efforts and their time derivatives (r + 1, nv) that cause a motion: tau and on.
-
-        Parameters
-        ----------
-        q : (nq,) array_like
-        v_series : (r + 2, nv) array_like
-            Velocity, acceleration, jerk and so on. Stacked states: q (n, nq) and (n, r + 2, nv).
-        order : int, optional
-            The last derivative r; by default as many as `v_series` allows.
-        wrenches : mapping of port name to (6,) or (r + 1, 6), optional
-            External wrenches on bodies, in the port's frame: constant, or with their derivatives.
-        out : (r + 1, nv) float array, optional
-            Where to put the result.
-        u : (nu,) or (r + 1, nu) array_like, or mapping of input name to number or (r + 1,), optional
-            Inputs: constant, or with their derivatives.
-        actuated : sequence of str, optional
-            As `inverse_dynamics`: in systems with closures and gears, coordinates on which efforts act.
-        twists : {"body", "spatial"}
-            Twists of free joints on the world, and the wrenches that are their efforts: in the joint's own frame, as everywhere
-            in titop, or in the inertial frame about its origin, as in key L.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments, motions that open loops (at which order), and blocks that give no derivatives.
-
-        Notes
-        -----
-        Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm. So are the efforts of
-        each order where more coordinates are actuated than closures and gears leave free: they cause the motion, but are the
-        derivatives of the first ones only where these are determined, as with as many `actuated`.
-        """
+    plain = wrenches is None and u is None and actuated is None and twists == "body"
+    if plain and type(v_series) is np.ndarray and v_series.ndim == 2:
         try:
-            if wrenches is None and u is None and actuated is None and twists == "body":
-                rows = v_series.shape[0] - 1 if order is None else order + 1
-                result = np.empty((rows, self.nv)) if out is None else out
-                if len(result) == rows and self._calls.inverse_dynamics_series(q, v_series[: rows + 1], result) == DONE:
-                    return result
-        except UNREADY:
+            rows = len(v_series) - 1 if order is None else order + 1
+            result = np.empty((rows, model.nv)) if out is None else out
+            if len(result) == rows and model._calls.inverse_dynamics_series(q, v_series[: rows + 1], result) == DONE:
+                return result
+        except TypeError:
             pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v_series):
-            q, v_series = ready
-            return self.inverse_dynamics_series(q, v_series, order, wrenches, out, u, actuated, twists)
-        if axes_of(q) == 2:
-            one = partial(self.inverse_dynamics_series, order=order, actuated=actuated, twists=twists)
-            return store(at_states(self, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u}), out)
-        motion = _read_rows(self, "v_series", v_series, None if order is None else _read_order(order) + 2, 2)
-        q, bases, mask = self._read_q(q), BaseTwists(self, twists), self._actuated(actuated)
-        pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
-        motion = bases.to_body(q, motion)
-        efforts = causality.inverse(self, q, motion, pushes, driven, mask)
-        return store(bases.wrenches_to_spatial(q, motion, efforts), out)
+    mechanism = model.mechanism
+    mechanism.engine.raise_pending()
+    if ready := made_ready(q, v_series):
+        q, v_series = ready
+        return inverse_dynamics_series(model, q, v_series, order, wrenches, out, u, actuated, twists)
+    if axes_of(q) == 2:
+        one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
+        return store(at_states(mechanism, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u}), out)
+    motion = _read_rows(model, "v_series", v_series, None if order is None else _read_order(order) + 2, 2)
+    q, bases, mask = mechanism._read_q(q), BaseTwists(mechanism, twists), mechanism.actuated(actuated)
+    pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(motion) - 1)
+    motion = bases.to_body(q, motion)
+    efforts = causality.inverse(mechanism, q, motion, pushes, driven, mask)
+    return store(bases.wrenches_to_spatial(q, motion, efforts), out)
 
-    def forward_dynamics_series(
-        self,
-        q: Any,
-        v: Any,
-        tau_series: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        out: Array | None = None,
-        u: Any = None,
-        twists: str = "body",
-    ) -> Array:
-        """Return the accelerations and their time derivatives (r + 1, nv) that efforts cause: a and on.
 
-        Parameters
-        ----------
-        q, v : (nq,), (nv,) array_like
-            Or stacked along a leading axis, all three; the result is then stacked too.
-        tau_series : (r + 1, nv) array_like
-            Efforts and their time derivatives ``tau, ..., tau^(r)``.
-        wrenches, out, u, twists
-            As `inverse_dynamics_series`.
+def forward_dynamics_series(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    tau_series: Any,
+    wrenches: Mapping[str, Any] | None = None,
+    out: Array | None = None,
+    u: Any = None,
+    twists: str = "body",
+) -> Array:
+    """Return the accelerations and their time derivatives (r + 1, nv) that efforts cause: a and on.
 
-        Raises
-        ------
-        ModelError
-            For unusable arguments, blocks that give no derivatives, and where `forward_dynamics` raises it.
+    Parameters
+    ----------
+    q, v : (nq,), (nv,) array_like
+        Or stacked along a leading axis, all three; the result is then stacked too.
+    tau_series : (r + 1, nv) array_like
+        Efforts and their time derivatives ``tau, ..., tau^(r)``.
+    wrenches, out, u, twists
+        As `inverse_dynamics_series`.
 
-        Notes
-        -----
-        Key L, Algorithm 3: the articulated inertias of the accelerations serve all orders (Lemma 2). With redundant closures
-        the motion is exact; reactions are not the derivatives of the least ones.
-        """
+    Raises
+    ------
+    ModelError
+        For unusable arguments, blocks that give no derivatives, and where `forward_dynamics` raises it.
+
+    Notes
+    -----
+    Key L, Algorithm 3: the articulated inertias of the accelerations serve all orders (Lemma 2). With redundant closures
+    the motion is exact; reactions are not the derivatives of the least ones.
+    """
+    if wrenches is None and u is None and twists == "body" and type(tau_series) is np.ndarray:
         try:
-            if wrenches is None and u is None and twists == "body":
-                result = np.empty(tau_series.shape) if out is None else out
-                if len(result) == len(tau_series) and self._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
-                    return result
-        except UNREADY:
+            result = np.empty(tau_series.shape) if out is None else out
+            if len(result) == len(tau_series) and model._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
+                return result
+        except TypeError:
             pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v, tau_series):
-            q, v, tau_series = ready
-            return self.forward_dynamics_series(q, v, tau_series, wrenches, out, u, twists)
-        if axes_of(q) == 2:
-            one = partial(self.forward_dynamics_series, twists=twists)
-            states = {"q": q, "v": v, "tau_series": tau_series}
-            return store(at_states(self, one, states, {"wrenches": wrenches, "u": u}), out)
-        efforts = _read_rows(self, "tau_series", tau_series, None, 1)
-        state = q, v, efforts, np.zeros(efforts.shape), np.zeros(self.nv, dtype=bool)
-        return store(self._hybrid_series(*state, wrenches, u, twists)[0], out)
+    mechanism = model.mechanism
+    mechanism.engine.raise_pending()
+    if ready := made_ready(q, v, tau_series):
+        q, v, tau_series = ready
+        return forward_dynamics_series(model, q, v, tau_series, wrenches, out, u, twists)
+    if axes_of(q) == 2:
+        one = partial(forward_dynamics_series, model, twists=twists)
+        states = {"q": q, "v": v, "tau_series": tau_series}
+        return store(at_states(mechanism, one, states, {"wrenches": wrenches, "u": u}), out)
+    efforts = _read_rows(model, "tau_series", tau_series, None, 1)
+    state = q, v, efforts, np.zeros(efforts.shape), np.zeros(model.nv, dtype=bool)
+    return store(_hybrid_series(model, *state, wrenches, u, twists)[0], out)
 
-    def hybrid_dynamics_series(
-        self,
-        q: Any,
-        v: Any,
-        tau_series: Any,
-        a_series: Any,
-        prescribed: Sequence[str],
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-        twists: str = "body",
-    ) -> tuple[Array, Array]:
-        """Return all accelerations and all efforts with their derivatives, the motion of some joints being prescribed.
 
-        Parameters
-        ----------
-        q, v : (nq,), (nv,) array_like
-            Or stacked along a leading axis, all four; the results are then stacked too.
-        tau_series : (r + 1, nv) array_like
-            Efforts and their derivatives, read where the motion is free.
-        a_series : (r + 1, nv) array_like
-            ``a, ..., v^(r+1)``, read where the motion is prescribed.
-        prescribed : sequence of str
-            As `hybrid_dynamics`.
-        wrenches, u, twists
-            As `inverse_dynamics_series`; the motion of a base in inertial axes is prescribed as a whole.
+def hybrid_dynamics_series(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    tau_series: Any,
+    a_series: Any,
+    prescribed: Sequence[str],
+    wrenches: Mapping[str, Any] | None = None,
+    u: Any = None,
+    twists: str = "body",
+) -> tuple[Array, Array]:
+    """Return all accelerations and all efforts with their derivatives, the motion of some joints being prescribed.
 
-        Returns
-        -------
-        a_series, tau_series : (r + 1, nv) arrays
+    Parameters
+    ----------
+    q, v : (nq,), (nv,) array_like
+        Or stacked along a leading axis, all four; the results are then stacked too.
+    tau_series : (r + 1, nv) array_like
+        Efforts and their derivatives, read where the motion is free.
+    a_series : (r + 1, nv) array_like
+        ``a, ..., v^(r+1)``, read where the motion is prescribed.
+    prescribed : sequence of str
+        As `hybrid_dynamics`.
+    wrenches, u, twists
+        As `inverse_dynamics_series`; the motion of a base in inertial axes is prescribed as a whole.
 
-        Raises
-        ------
-        ModelError
-            For unusable arguments, blocks that give no derivatives, and where `hybrid_dynamics` raises it.
+    Returns
+    -------
+    a_series, tau_series : (r + 1, nv) arrays
 
-        Notes
-        -----
-        Key L, Algorithm 4.
-        """
+    Raises
+    ------
+    ModelError
+        For unusable arguments, blocks that give no derivatives, and where `hybrid_dynamics` raises it.
+
+    Notes
+    -----
+    Key L, Algorithm 4.
+    """
+    if wrenches is None and u is None and twists == "body" and type(tau_series) is type(a_series) is np.ndarray:
+        accelerations, efforts = np.empty(tau_series.shape), np.empty(tau_series.shape)
         try:
-            if wrenches is None and u is None and twists == "body":
-                accelerations, found = np.empty(tau_series.shape), np.empty(tau_series.shape)
-                kernel = self._calls.hybrid_dynamics_series[names_key(prescribed)]
-                if len(a_series) == len(tau_series) and kernel(q, v, tau_series, a_series, accelerations, found) == DONE:
-                    return accelerations, found
-        except UNREADY:
+            kernel = model._calls.hybrid_dynamics_series[names_key(prescribed)]
+            if len(a_series) == len(tau_series) and kernel(q, v, tau_series, a_series, accelerations, efforts) == DONE:
+                return accelerations, efforts
+        except TypeError:
             pass
-        self.engine.raise_pending()
-        if ready := made_ready(q, v, tau_series, a_series):
-            q, v, tau_series, a_series = ready
-            return self.hybrid_dynamics_series(q, v, tau_series, a_series, prescribed, wrenches, u, twists)
-        if axes_of(q) == 2:
-            one = partial(self.hybrid_dynamics_series, prescribed=prescribed, twists=twists)
-            states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
-            a, tau = at_states(self, one, states, {"wrenches": wrenches, "u": u})
-            return a, tau
-        efforts = _read_rows(self, "tau_series", tau_series, None, 1)
-        motion, mask = _read_rows(self, "a_series", a_series, len(efforts), 1), self._prescribed(prescribed)
-        return self._hybrid_series(q, v, efforts, motion, mask, wrenches, u, twists)
+    mechanism = model.mechanism
+    mechanism.engine.raise_pending()
+    if ready := made_ready(q, v, tau_series, a_series):
+        q, v, tau_series, a_series = ready
+        return hybrid_dynamics_series(model, q, v, tau_series, a_series, prescribed, wrenches, u, twists)
+    if axes_of(q) == 2:
+        one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
+        states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
+        a, tau = at_states(mechanism, one, states, {"wrenches": wrenches, "u": u})
+        return a, tau
+    efforts = _read_rows(model, "tau_series", tau_series, None, 1)
+    motion, mask = _read_rows(model, "a_series", a_series, len(efforts), 1), mechanism.prescribed(prescribed)
+    return _hybrid_series(model, q, v, efforts, motion, mask, wrenches, u, twists)
 
-    def _hybrid_series(
-        self,
-        q: Any,
-        v: Any,
-        efforts: Array,
-        motion: Array,
-        mask: Array,
-        wrenches: Mapping[str, Any] | None,
-        u: Any,
-        twists: str,
-    ) -> tuple[Array, Array]:
-        q, v, bases = self._read_q(q), self._read_v("v", v), BaseTwists(self, twists)
-        bases.check_whole(mask)
-        pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(efforts))
-        if not (bases or self.is_constrained):
-            found = self.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
-            if found is not None:
-                return found[0], found[1] - driven
-        stack = bases.to_body(q, np.vstack([v, np.where(mask, motion, 0.0)]))
-        a, tau = causality.hybrid(
-            self,
-            q,
-            stack[0],
-            lambda rates: bases.wrenches_to_body(q, rates, efforts[: len(rates)]) + driven[: len(rates)],
-            stack[1:],
-            mask,
-            pushes,
+
+def _hybrid_series(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    efforts: Array,
+    motion: Array,
+    mask: Array,
+    wrenches: Mapping[str, Any] | None,
+    u: Any,
+    twists: str,
+) -> tuple[Array, Array]:
+    mechanism = model.mechanism
+    q, v, bases = mechanism._read_q(q), mechanism._read_v("v", v), BaseTwists(mechanism, twists)
+    bases.check_whole(mask)
+    pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(efforts))
+    if not (bases or mechanism.is_constrained):
+        found = mechanism.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
+        if found is not None:
+            return found[0], found[1] - driven
+    stack = bases.to_body(q, np.vstack([v, np.where(mask, motion, 0.0)]))
+    a, tau = causality.hybrid(
+        mechanism,
+        q,
+        stack[0],
+        lambda rates: bases.wrenches_to_body(q, rates, efforts[: len(rates)]) + driven[: len(rates)],
+        stack[1:],
+        mask,
+        pushes,
+    )
+    whole = np.vstack([stack[:1], a])
+    return bases.to_spatial(q, whole)[1:], bases.wrenches_to_spatial(q, whole, tau - driven)
+
+
+def equation_series(
+    model: Resolved, q: Any, v_series: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
+) -> EquationSeries:
+    """Return the terms of the equations of motion of the tree, ``M a + h + g + e = tau``, with their time derivatives.
+
+    Parameters
+    ----------
+    q, v_series, wrenches, u
+        As `inverse_dynamics_series`. Stacked states: q (n, nq) and (n, r + 2, nv).
+
+    Returns
+    -------
+    EquationSeries
+        Mass matrix (r + 1, nv, nv; in units of efforts by accelerations), Coriolis and centrifugal, gravity's and external
+        efforts (r + 1, nv each). Derivatives of inverse dynamics follow by Leibniz' rule; ``M' - 2 C`` is skew with C of
+        `coriolis_matrix`.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and blocks that give no derivatives.
+
+    Notes
+    -----
+    Key L, Proposition 1 and Lemma 1, from Jacobians of all blocks: independent of the recursions, and O(N nv^2).
+    """
+    mechanism = model.mechanism
+    if axes_of(q) == 2:
+        loads = {"wrenches": wrenches, "u": u}
+        stacked: EquationSeries = at_states(mechanism, partial(equation_series, model), {"q": q, "v_series": v_series}, loads)
+        return stacked
+    motion, q = _read_rows(model, "v_series", v_series, None, 2), mechanism._read_q(q)
+    pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(motion) - 1)
+    terms = mechanism.engine.series.equation_series(q, motion, pushes)
+    return terms._replace(external=terms.external - driven)
+
+
+def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:
+    """Return how a port moves, with all time derivatives that a motion has: velocity, acceleration, jerk, snap, ...
+
+    Parameters
+    ----------
+    port : str
+        ``"body.port"``, or ``"body"`` for the reference frame.
+    q : (nq,) array_like
+    v_series : (r + 2, nv) array_like
+        Velocity and its derivatives. Stacked states: q (n, nq) and (n, r + 2, nv).
+    twists : {"body", "spatial"}
+        As `inverse_dynamics_series`.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and blocks that give no derivatives.
+    """
+    mechanism = model.mechanism
+    if axes_of(q) == 2:
+        stacked: MotionSeries = at_states(
+            mechanism, partial(motion_series, model, port, twists=twists), {"q": q, "v_series": v_series}
         )
-        whole = np.vstack([stack[:1], a])
-        return bases.to_spatial(q, whole)[1:], bases.wrenches_to_spatial(q, whole, tau - driven)
-
-    def equation_series(
-        self, q: Any, v_series: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
-    ) -> EquationSeries:
-        """Return the terms of the equations of motion of the tree, ``M a + h + g + e = tau``, with their time derivatives.
-
-        Parameters
-        ----------
-        q, v_series, wrenches, u
-            As `inverse_dynamics_series`. Stacked states: q (n, nq) and (n, r + 2, nv).
-
-        Returns
-        -------
-        EquationSeries
-            Mass matrix (r + 1, nv, nv; in units of efforts by accelerations), Coriolis and centrifugal, gravity's and external
-            efforts (r + 1, nv each). Derivatives of inverse dynamics follow by Leibniz' rule; ``M' - 2 C`` is skew with C of
-            `coriolis_matrix`.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments, and blocks that give no derivatives.
-
-        Notes
-        -----
-        Key L, Proposition 1 and Lemma 1, from Jacobians of all blocks: independent of the recursions, and O(N nv^2).
-        """
-        if axes_of(q) == 2:
-            loads = {"wrenches": wrenches, "u": u}
-            stacked: EquationSeries = at_states(self, self.equation_series, {"q": q, "v_series": v_series}, loads)
-            return stacked
-        motion, q = _read_rows(self, "v_series", v_series, None, 2), self._read_q(q)
-        pushes, driven = acting_series(self.inputs, self.ports, wrenches, u, len(motion) - 1)
-        terms = self.engine.series.equation_series(q, motion, pushes)
-        return terms._replace(external=terms.external - driven)
-
-    def motion_series(self, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:
-        """Return how a port moves, with all time derivatives that a motion has: velocity, acceleration, jerk, snap, ...
-
-        Parameters
-        ----------
-        port : str
-            ``"body.port"``, or ``"body"`` for the reference frame.
-        q : (nq,) array_like
-        v_series : (r + 2, nv) array_like
-            Velocity and its derivatives. Stacked states: q (n, nq) and (n, r + 2, nv).
-        twists : {"body", "spatial"}
-            As `inverse_dynamics_series`.
-
-        Raises
-        ------
-        ModelError
-            For unusable arguments, and blocks that give no derivatives.
-        """
-        if axes_of(q) == 2:
-            stacked: MotionSeries = at_states(
-                self, partial(self.motion_series, port, twists=twists), {"q": q, "v_series": v_series}
-            )
-            return stacked
-        motion, q = _read_rows(self, "v_series", v_series, None, 1), self._read_q(q)
-        motion = BaseTwists(self, twists).to_body(q, motion)
-        (series,) = self.engine.series.port_series([self.read_port(port)], q, motion)
-        rotation, twist = SeriesArray.of_derivatives(series.rotation), SeriesArray.of_derivatives(series.twist)
-        velocity = derivatives(rotation @ twist[:3], len(motion) - 1)
-        return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
+        return stacked
+    motion, q = _read_rows(model, "v_series", v_series, None, 1), mechanism._read_q(q)
+    motion = BaseTwists(mechanism, twists).to_body(q, motion)
+    (series,) = mechanism.engine.series.port_series([mechanism.read_port(port)], q, motion)
+    rotation, twist = SeriesArray.of_derivatives(series.rotation), SeriesArray.of_derivatives(series.twist)
+    velocity = derivatives(rotation @ twist[:3], len(motion) - 1)
+    return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
 
 
 def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:

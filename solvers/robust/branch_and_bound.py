@@ -14,15 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.robust.least_size import NONE, Singular
-from titop.solvers.robust.level_search import Known
-from titop.solvers.robust.lower_bound import smallest
-from titop.solvers.robust.power_iteration import worst_complex
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.lower_bound import smallest, worst_complex
+from titop.solvers.robust.member_search import EigenvalueSearch
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.robust.sweep import Sweep, sweep
+from titop.solvers.robust.upper_bound import Known
 from titop.solvers.support.progress import progress_bar
 
 #: Cells of a box that are looked at, at most.
@@ -105,7 +104,7 @@ def branch_and_bound(
             unproved, left = level, volume
         if unproved:
             level = max(level, unproved + _CLOSER * (min(upper, _FARTHER * unproved) - unproved))
-        wanted = (lower * (1 + gap) if lower else low) * (1 + 1e-9)
+        wanted = (lower * (1 + gap) if lower else low) * (1 + SAME)
         if upper <= max(wanted, unproved * (1 + gap)):
             break
     return Branched(upper, nearest, left if upper > wanted else 0.0)
@@ -176,11 +175,10 @@ class Box:
 
     def _proof(self, cell: _Cell) -> tuple[Sweep, Array]:
         """Return the proof of a cell, or a failed one, and the shares of the parameters in its bound."""
-        blocks = self.structure.blocks
-        middle = self.structure.only(dict(zip(self.structure.real, cell.middle.tolist(), strict=True)))
-        half = dict(zip(self.structure.real, cell.half.tolist(), strict=True))
-        scale = np.concatenate([np.full(b.columns, half.get(k, self.radius)) for k, b in enumerate(blocks)])
-        local = self.system.closed(middle).scaled(scale)
+        half = np.full(len(self.structure.blocks), self.radius)
+        half[list(self.structure.real)] = cell.half
+        scale = np.repeat(half, [block.columns for block in self.structure.blocks])
+        local = self.system.close_loop(self.structure.real_matrix(cell.middle)).scale(scale)
         proof = sweep(self.centres, local, 1.0, tolerance=0.02, progress=False, known=cell.known)
         shares = cell.half / self.radius
         if not proof.proved and proof.worst is not None:

@@ -15,22 +15,20 @@ from scipy.linalg import eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, NEGLIGIBLE, TYPED
 from titop.solvers.robust.structure import Structure
 
 #: Programmes, steps of Newton's method after each, and to the last digits.
 _PROGRAMMES, _NEWTON, _LAST = 30, 5, 20
 
 #: Longest step of a programme, relative to the largest number, the shortest, and what is left of one that was too long.
-_TRUST, _SHORTEST, _SHORTER = 0.5, 1e-3, 0.25
+_TRUST, _SHORTEST, _SHORTER = 0.5, NEGLIGIBLE, 0.25
 
-#: An eigenvalue of ``M Δ`` this near to one is there but for some steps of Newton's method.
-_NEAR = 1e-8
-
-#: A size that falls by less, relative, has not fallen.
-_LESS = 1e-6
+#: An eigenvalue of ``M Δ`` this near to one is there but for a step of Newton's method.
+_NEAR = float(np.sqrt(EPS))
 
 #: The smallest singular value of ``1 - M Δ`` that is rounding, in parts of what its terms are at most, a row.
-_ROUNDING = 100 * float(np.finfo(float).eps)
+_ROUNDING = 100 * EPS
 
 
 class Singular(NamedTuple):
@@ -82,21 +80,21 @@ class LeastSize:
     def run(self) -> Singular:
         """Return the smallest uncertainty met; of value zero if none was."""
         best, trust = NONE, _TRUST
-        at = new = self._solved(self.start, _NEWTON)
+        at = new = self._solve(self.start, _NEWTON)
         for _ in range(_PROGRAMMES):
             found = self._singular(new.x) if abs(new.value - 1) < _NEAR else NONE
-            if found.value > best.value * (1 + _LESS):
-                best, at, trust = found, self._aligned(new), min(2 * trust, _TRUST)
+            if found.value > best.value * (1 + TYPED):
+                best, at, trust = found, self._align(new), min(2 * trust, _TRUST)
             else:
                 trust *= _SHORTER
             if trust < _SHORTEST:
                 break
-            new = self._solved(self._step(at, trust), _NEWTON)
+            new = self._solve(self._step(at, trust), _NEWTON)
         return best
 
     def exact(self) -> Singular:
         """Return what makes the loop singular to the last digits next to what nearly does; of value zero if none."""
-        at = self._solved(self.start, _LAST)
+        at = self._solve(self.start, _LAST)
         found = self._singular(at.x)
         if abs(at.value - 1) > _NEAR or not found.value > _NEAR * np.linalg.norm(self.M, 2):
             return NONE  # where the terms are large, next to singular is not yet an eigenvalue at one
@@ -104,7 +102,7 @@ class LeastSize:
         least = np.linalg.norm(np.eye(len(through)) - through, -2)
         return found if least <= _ROUNDING * len(through) * (1 + np.linalg.norm(through, 2)) else NONE
 
-    def _solved(self, x: Array, steps: int) -> _Point:
+    def _solve(self, x: Array, steps: int) -> _Point:
         """Return the coordinates next to some with the eigenvalue at one, by Newton's method, or those that come nearest."""
         best = at = self._point(x)
         for _ in range(steps):
@@ -137,7 +135,7 @@ class LeastSize:
         step = np.linalg.lstsq(equal * reach, wanted, rcond=None)[0]
         return np.asarray(at.x + reach * step / max(np.abs(step).max(), 1.0))
 
-    def _aligned(self, at: _Point) -> _Point:
+    def _align(self, at: _Point) -> _Point:
         """Return the point next to one with full blocks along the eigenvalue's vectors; the others' phases stay."""
         x, n, turns = at.x.copy(), len(self.real), np.flatnonzero(~self.real)
         full = [k for k in turns if self.structure.blocks[k].kind == "full"]
@@ -147,7 +145,7 @@ class LeastSize:
             if size:
                 self.directions[k] = np.outer(left, right) / size
                 x[n + int(np.searchsorted(turns, k))] = 0.0
-        return self._solved(x, _NEWTON) if full else at
+        return self._solve(x, _NEWTON) if full else at
 
     def _units(self, x: Array) -> Array:
         """Return the size of coordinates: of the largest number, and one of phases."""
@@ -170,7 +168,7 @@ class LeastSize:
         k = int(np.argmin(np.abs(values - 1)))
         y, v = left[:, k].conj(), right[:, k]
         scale = y @ v
-        return _Point(x, complex(values[k]), y @ self.M / (scale if abs(scale) > np.finfo(float).eps else 1.0), v)
+        return _Point(x, complex(values[k]), y @ self.M / (scale if abs(scale) > EPS else 1.0), v)
 
     def _equations(self, at: _Point) -> tuple[Array, Array]:
         """Return real equations (2, n) and right-hand sides of steps that bring the eigenvalue to one."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.common_lyapunov import Certificate
-from titop.solvers.robust.lyapunov_tests import LyapunovTest, Request, read_test
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.robust.lyapunov_functions import Certificate
+from titop.solvers.robust.lyapunov_tests import Request, read_test
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.threads import one_thread
 
@@ -186,10 +186,25 @@ def lyapunov_stability(
         reached = _margin(search, isinstance(found, Certificate), tolerance) if margin else None
         if decay and isinstance(found, Certificate):
             found = _fastest(search, found, test.slowest(), tolerance)
+    stable: bool | None = True
+    member: dict[str, float] = {}
     if isinstance(found, str):
-        member = test.unstable(1.0)
-        return _result(test, _nothing(test, found), False if member else None, reached, member)
-    return _result(test, found, True, reached, {})
+        member, n = test.unstable(1.0), len(test.states)
+        stable, found = False if member else None, Certificate(np.zeros((0, n, n)), 0.0, np.inf, found, False)
+    return LyapunovStability(
+        stable,
+        found.proof,
+        np.nan if test.period and stable else found.decay,
+        reached,
+        test.names,
+        test.rates,
+        test.exponents[: len(found.P)],
+        found.P,
+        test.points() if stable else {},
+        found.residual,
+        member,
+        found.status,
+    )
 
 
 def _margin(search: Search, holds: bool, tolerance: float) -> float:
@@ -221,28 +236,3 @@ def _fastest(search: Search, found: Certificate, high: float, tolerance: float) 
         else:
             found = better
     return found
-
-
-def _nothing(test: LyapunovTest, status: str) -> Certificate:
-    n = len(test.states)
-    return Certificate(np.zeros((0, n, n)), 0.0, np.inf, status, False)
-
-
-def _result(
-    test: LyapunovTest, found: Certificate, stable: bool | None, margin: float | None, member: dict[str, float]
-) -> LyapunovStability:
-    """Return what is known."""
-    return LyapunovStability(
-        stable,
-        found.proof,
-        np.nan if test.is_sampled and stable else found.decay,
-        margin,
-        test.names,
-        test.rates,
-        test.exponents[: len(found.P)],
-        found.P,
-        test.points() if stable else {},
-        found.residual,
-        member,
-        found.status,
-    )

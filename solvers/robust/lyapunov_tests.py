@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -10,24 +10,27 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.lft.model.lft_model import LFTModel
+from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.robust.balancing import balanced
-from titop.solvers.robust.common_lyapunov import Certificate, common_lyapunov
-from titop.solvers.robust.marginal_poles import abscissa, marginal_poles, rounding_of_poles
-from titop.solvers.robust.one_parameter import poles, suspects
-from titop.solvers.robust.parameter_lyapunov import ParameterLyapunov, monomials
-from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
+from titop.solvers.robust.structure import balance
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, middle_rate, read_loop
-from titop.solvers.robust.varying_members import Family, FractionalFamily, Members, SampledFamily, slope_of
+from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
 _HIGHEST_DEGREE, _FEW, _MANY = 4, 5, 3
 
 #: Corners of so many parameters are looked at.
 _CORNERS = 8
+
+#: Errors of rounding of poles, relative to the largest, a state.
+_ROUNDING = 100 * EPS
+
+#: States that move by so much of the largest motion of a pole, each in its own unit, are named.
+_NAMED = 0.1
 
 
 class Request(NamedTuple):
@@ -50,10 +53,8 @@ class LyapunovTest:
 
     Attributes
     ----------
-    family : Family
-        Members in units of time and states in which they are well scaled.
-    loop : UncertainLoop or None
-        Of a linear fractional model, channels balanced.
+    family : VaryingFamily
+        Members in units of time and states in which they are well scaled; of a linear fractional model, channels balanced.
     rates : dict
         By name, in units per second.
     exponents : array (terms, p)
@@ -66,27 +67,24 @@ class LyapunovTest:
         Unit (rad/s) of the members' poles.
     scales : array (n,)
         Units of the members' states, in those of the model.
+    period : float
+        Sample time (s), zero in continuous time.
     """
 
-    family: Family
-    loop: UncertainLoop | None
+    family: VaryingFamily
     rates: dict[str, float]
     exponents: Array
     at_points: bool
     states: tuple[str, ...]
     rate: float
     scales: Array
+    period: float = 0.0
     _searches: dict[float, ParameterLyapunov] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the parameters."""
         return self.family.names
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether the loop is one in discrete time."""
-        return self.loop is not None and self.loop.period > 0
 
     def search(self, factor: float, decay: float = 0.0) -> Certificate | str:
         """Return what shows a decay (1/s) with all ranges so many times as large, or why nothing does."""
@@ -104,22 +102,23 @@ class LyapunovTest:
 
     def unstable(self, factor: float) -> dict[str, float]:
         """Return the parameters of the most unstable member, empty if none is known."""
-        members = self._members(factor)
+        members = self.family.with_ranges(factor).all_members()
         growth = abscissa(members.A)
         worst = int(growth.argmax())
         return self.family.values(members.s[worst]) if growth[worst] > rounding_of_poles(members.A[worst]) else {}
 
     def slowest(self) -> float:
         """Return the least decay (1/s) of known members, which a family's cannot exceed."""
-        return -float(abscissa(self._members(1.0).A).max()) * self.rate
+        return -float(abscissa(self.family.all_members().A).max()) * self.rate
 
     def _search(self, factor: float, decay: float) -> Certificate | str:
         """Search in the members' units."""
+        family = self.family.with_ranges(factor)
         if not self.at_points:
-            assert self.loop is not None
-            return common_lyapunov(_grown(self.loop.uncertain, factor), self.loop.structure, decay)
+            assert isinstance(family, FractionalFamily)
+            return common_lyapunov(family.grown, family.structure, decay)
         if factor not in self._searches:
-            members = self._members(factor)
+            members = family.all_members()
             growth = abscissa(members.A)
             worst = members.A[int(growth.argmax())]
             if growth.max() > rounding_of_poles(worst):
@@ -127,35 +126,8 @@ class LyapunovTest:
             if growth.max() >= -rounding_of_poles(worst):
                 return marginal_poles(worst, self.states, self.rate)
             bounds = np.array([self.rates.get(name, 0.0) / self.rate for name in self.names])
-            doubts = self._doubts(factor) if self.loop is not None and len(self.names) == 1 else None
-            self._searches[factor] = ParameterLyapunov(members, self.exponents, bounds, doubts)
+            self._searches[factor] = ParameterLyapunov(members, self.exponents, bounds, family.doubts(bounds[0]))
         return self._searches[factor].search(decay)
-
-    def _members(self, factor: float) -> Members:
-        family = self._of(factor)
-        members = family.grid().joined(family.between())
-        if isinstance(family, FractionalFamily):
-            middle = np.zeros((1, len(self.names)))
-            where = (
-                poles(_grown(family.system, factor))[:, None]
-                if len(self.names) == 1 == len(family.structure.blocks)
-                else middle
-            )
-            return family.members(np.vstack([middle, where])).joined(members)
-        order = np.argsort(np.linalg.norm(members.s, axis=1), kind="stable")
-        return Members(*(part[order] for part in members))
-
-    def _of(self, factor: float) -> Family:
-        return replace(self.family, factor=factor) if isinstance(self.family, FractionalFamily) else self.family
-
-    def _doubts(self, factor: float) -> Any:
-        """Return what looks for failures between the points of the only parameter."""
-        family = self._of(factor)
-        assert isinstance(family, FractionalFamily)
-        assert self.loop is not None
-        system, slope = _grown(self.loop.uncertain, factor), slope_of(family.parameters[0], factor)
-        rate = self.rates.get(self.names[0], 0.0) / self.rate
-        return lambda P, decay: family.members(suspects(system, P, slope, rate, decay)[:, None])
 
 
 def read_test(request: Request) -> LyapunovTest:
@@ -172,12 +144,12 @@ def read_test(request: Request) -> LyapunovTest:
     lft = request.family
     if request.controller is not None:
         if not isinstance(lft, LFTModel):
-            found, advice = type(lft).__name__, "close the loop first"
-            raise ModelError(Finding("wrong-type", "controller", found, "an LFTModel or an LPVModel to be closed", advice))
+            got, advice = type(lft).__name__, "close the loop first"
+            raise ModelError(Finding("wrong-type", "controller", got, "an LFTModel or an LPVModel to be closed", advice))
         lft = lft.close(request.controller)
     loop = read_loop(lft, request.blocks)
     check_stable(loop)
-    loop = replace(loop, system=balanced(loop.system, loop.structure))
+    loop = replace(loop, system=balance(loop.system, loop.structure))
     real = len(loop.structure.real)
     count = request.points or (_FEW if real <= 2 else _MANY)
     family = FractionalFamily(loop.uncertain, loop.structure, count)
@@ -192,7 +164,7 @@ def read_test(request: Request) -> LyapunovTest:
         advice = "leave it out: a common function holds for sampled loops too; or model the loop in continuous time"
         raise ModelError(Finding("sampled-loop", name, f"a step of {loop.period} s", "a loop in continuous time", advice))
     exponents = _exponents(rates, family.names, request.degree)
-    return LyapunovTest(family, loop, rates, exponents, at_points, loop.states, loop.rate, loop.scales)
+    return LyapunovTest(family, rates, exponents, at_points, loop.states, loop.rate, loop.scales, loop.period)
 
 
 def _read_samples(request: Request) -> LyapunovTest:
@@ -210,13 +182,13 @@ def _read_samples(request: Request) -> LyapunovTest:
         advice = "widen what tt.lpv may trim"
         raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
     if getattr(request.controller, "dt", None):
-        found, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
-        raise ModelError(Finding("sampled-controller", "controller", found, "a controller in continuous time", advice))
+        got, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
+        raise ModelError(Finding("sampled-controller", "controller", got, "a controller in continuous time", advice))
     family = SampledFamily(request.family, request.controller)
     family = replace(family, rate=middle_rate(family.grid().A[0]))
     rates = _read_rates(request.rates, family.names)
     exponents, states = _exponents(rates, family.names, request.degree), family.states
-    return LyapunovTest(family, None, rates, exponents, True, states, family.rate, np.ones(len(states)))
+    return LyapunovTest(family, rates, exponents, True, states, family.rate, np.ones(len(states)))
 
 
 def _exponents(rates: Mapping[str, float], names: tuple[str, ...], degree: int) -> Array:
@@ -269,6 +241,28 @@ def _is_count(value: Any, least: float, most: float) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _grown(system: Matrices, factor: float) -> Matrices:
-    """Return the channels of uncertainties that are so many times as large."""
-    return system.scaled(np.full(len(system.C), factor))
+def abscissa(A: Array) -> Array:
+    """Return the largest real part of the poles (k) of members (k, n, n), infinite where there is no response."""
+    result = np.full(len(A), np.inf)
+    finite = np.isfinite(A).all(axis=(1, 2))
+    result[finite] = np.linalg.eigvals(A[finite]).real.max(axis=1, initial=-np.inf)
+    return result
+
+
+def rounding_of_poles(A: Array) -> float:
+    """Return by what poles of a member (n, n) are uncertain, zero where there is no response."""
+    if not np.isfinite(A).all():
+        return 0.0
+    return float(_ROUNDING * len(A) * np.abs(np.linalg.eigvals(A)).max(initial=0.0))
+
+
+def marginal_poles(A: Array, states: Sequence[str], rate: float) -> str:
+    """Say which poles of a member (n, n; poles in parts of a rate in rad/s) neither decay nor grow, and of which states."""
+    values, vectors = np.linalg.eig(A)
+    rounding = rounding_of_poles(A)
+    at = np.abs(values.real) <= rounding
+    size, omega = np.abs(vectors[:, at]), np.abs(values[at].imag)
+    moving = (size >= _NAMED * size.max(axis=0)).any(axis=1)
+    names = ", ".join(name for name, moves in zip(states, moving, strict=True) if moves)
+    where = ", ".join(dict.fromkeys(f"{w * rate:.4g}" for w in np.sort(np.where(omega <= rounding, 0.0, omega)).tolist()))
+    return f"a member neither decays nor grows at {where} rad/s, in {names}: omit=, damp or control these states"

@@ -11,12 +11,13 @@ from scipy import sparse
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, NEGLIGIBLE
 
 #: To so much t is found, in parts of N, and relative residuals: roughly, and where t is then not clearly off zero.
-_TOLERANCES = ((1e-3, 1e-5), (1e-7, 1e-8))
+_TOLERANCES = ((NEGLIGIBLE, 0.1 * CLOSE), (10 * BALANCED, BALANCED))
 
 #: What is clearly off zero.
-_CLEAR = 1e-2
+_CLEAR = COARSE
 
 #: With so many more rows than entries, an order of elimination is enforced.
 _MANY_ROWS = 2
@@ -41,7 +42,7 @@ class Unknown(NamedTuple):
         result[rows, columns] = entries
         return result
 
-    def folded(self, full: Array) -> Array:
+    def fold(self, full: Array) -> Array:
         """Return derivatives (entries, ...) by the independent entries, from those (size, size, ...) by all."""
         rows, columns = self.pairs
         upper, lower = full[rows, columns], full[columns, rows]
@@ -101,7 +102,7 @@ def greatest_decrease(unknowns: Sequence[Unknown], inequalities: Sequence[Inequa
     """
     clarabel = _clarabel()
     A = sparse.vstack([_by_entries(own, unknowns) for own in inequalities], format="csc")
-    weights = np.concatenate([*(unknown.folded(own) for unknown, own in zip(unknowns, size, strict=True)), [0.0]])
+    weights = np.concatenate([*(unknown.fold(own) for unknown, own in zip(unknowns, size, strict=True)), [0.0]])
     total = sum(float(np.sum(own**2)) for own in size)
     # the size gives one entry: as an equation of its own it would be a pivot near zero
     given = int(np.abs(weights).argmax())
@@ -155,7 +156,7 @@ def _by_entries(inequality: Inequality, unknowns: Sequence[Unknown]) -> Any:
     parts = [np.zeros((len(unknown.pairs[0]), len(rows))) for unknown in unknowns]
     for place, L, R in inequality.terms:
         full = L[:, None, rows] * R[None, :, columns] + L[:, None, columns] * R[None, :, rows]
-        parts[place] += unknowns[place].folded(full * weights)
+        parts[place] += unknowns[place].fold(full * weights)
     by_t = inequality.N[None, rows, columns] * weights
     return sparse.hstack([sparse.csc_array(part.T) for part in (*parts, by_t)])
 

@@ -11,16 +11,20 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced_matrix
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
-from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.centring import as_given, centred, centred_system
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
-from titop.solvers.robust.uncertain_loop import check_branching, check_sizes, check_stable, read_blocks, read_loop
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Matrices, Structure, balance
+from titop.solvers.robust.uncertain_loop import (
+    centre_system,
+    check_branching,
+    check_sizes,
+    in_given_ranges,
+    read_blocks,
+    read_stable_loop,
+)
 from titop.solvers.robust.upper_bound import in_own_units, upper_bound
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.threads import one_thread
@@ -157,7 +161,7 @@ def mu(
     """
     given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
-    at = [_bounded(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
+    at = [_bound(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
     numbers = [[d / own.found.value for d in own.found.deltas] for own in at]
     nothing = np.zeros(structure.shape)
     return MuBounds(
@@ -166,7 +170,7 @@ def mu(
         np.array([own.found.value for own in at]),
         np.array([own.shares for own in at]),
         tuple(b.name for b in structure.blocks),
-        np.array([given.matrix(as_given(given, structure, deltas)) if deltas else nothing for deltas in numbers]),
+        np.array([given.matrix(in_given_ranges(given, structure, deltas)) if deltas else nothing for deltas in numbers]),
         tuple(structure.values(deltas) if deltas else {} for deltas in numbers),
         np.array([own.left for own in at]),
     )
@@ -181,9 +185,9 @@ class _Bounds(NamedTuple):
     left: float
 
 
-def _bounded(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
+def _bound(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
     """Return bounds of a matrix (columns of z, rows of w)."""
-    centres, M = Centres(structure), balanced_matrix(response, structure)
+    centres, M = Centres(structure), balance(Matrices.constant(response), structure).D
     bound = upper_bound(centres, M, tolerance)
     found = lower_bound(M, structure, bound.level)
     upper, scaled, better = bound.level, M, bound
@@ -211,14 +215,12 @@ def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Arra
         given = read_blocks(blocks)
         check_sizes(given, matrix)
         w, z = given.shape
-        system, structure = centred_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
+        system, structure = centre_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
         return given, structure, np.zeros(1), [system.D]
-    loop = read_loop(lft, blocks)
-    check_stable(loop)
-    loop = centred(loop)
+    loop = read_stable_loop(lft, blocks)
     frequencies = real_array(omega)
     if frequencies is None or frequencies.ndim != 1 or not frequencies.size or not (frequencies >= 0).all():
         raise ModelError(
             Finding("wrong-type", "omega", omega, "frequencies (rad/s), none negative", "such as np.geomspace(0.1, 100, 200)")
         )
-    return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warped(float(w))) for w in frequencies]
+    return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warp(float(w))) for w in frequencies]

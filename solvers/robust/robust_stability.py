@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
-from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.centring import as_given, centred
-from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
+from titop.solvers.robust.member_search import EigenvalueSearch
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import balance
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_branching, check_positive, check_stable, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, check_positive, in_given_ranges, read_stable_loop
 from titop.solvers.support.threads import one_thread
 
 #: How far beyond the ranges unstable members are looked for, in boxes each so many times as large as the last.
@@ -139,12 +138,9 @@ def robust_stability(
     --------
     lyapunov_stability : for parameters that change with time.
     """
-    loop = read_loop(lft, blocks)
     check_positive("1.0 stands for the given ranges", level=level)
-    check_branching(loop.structure, gap, cells)
-    check_stable(loop)
-    loop = centred(loop)
-    loop = replace(loop, system=balanced(loop.system, loop.structure))
+    loop = read_stable_loop(lft, blocks, gap, cells)
+    loop = replace(loop, system=balance(loop.system, loop.structure))
     lowest = margin or gap is not None
     found = _search(loop, 1 / level, _REACH if lowest else 1 / level)
     if not lowest and found.value >= level:
@@ -152,7 +148,8 @@ def robust_stability(
     centres = Centres(loop.structure)
     proof = sweep(centres, loop.uncertain, max(found.value, _LOWEST) if lowest else level, lowest, tolerance, progress)
     if lowest or not proof.proved or not loop.structure.is_real:
-        found = _nearer(found, _at_frequency(loop, proof))
+        at_peak = lower_bound(loop.uncertain.response(proof.omega), loop.structure)._replace(omega=proof.omega)
+        found = _nearer(found, at_peak)
     if margin and found.value < level < proof.bound:
         given = sweep(centres, loop.uncertain, level, False, tolerance, progress)
         proof = given if given.proved else proof
@@ -184,11 +181,6 @@ def _search(loop: UncertainLoop, reach: float, farthest: float) -> Singular:
         reach = min(_LARGER * reach, farthest)
 
 
-def _at_frequency(loop: UncertainLoop, proof: Sweep) -> Singular:
-    """Look for a singular loop where the bound is highest."""
-    return lower_bound(loop.uncertain.response(proof.omega), loop.structure)._replace(omega=proof.omega)
-
-
 def _result(loop: UncertainLoop, level: float, found: Singular, proof: Sweep | None, left: float = 0.0) -> RobustStability:
     """Return what is known."""
     upper = proof.bound if proof is not None else np.inf
@@ -211,7 +203,7 @@ def _result(loop: UncertainLoop, level: float, found: Singular, proof: Sweep | N
         found.value,
         kind,
         structure.values(deltas) if deltas else {},
-        as_given(loop.given, structure, deltas) if deltas else (),
+        in_given_ranges(loop.given, structure, deltas) if deltas else (),
         loop.frequency(omega),
         np.vectorize(loop.frequency, otypes=[float])(intervals) if intervals.size else intervals,
         shares,

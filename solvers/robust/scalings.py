@@ -1,23 +1,43 @@
-"""Scalings D and G that bound the structured singular value.
+"""Scalings D and G that bound the structured singular value, and their analytic centres.
 
 No Δ with ``|Δ| <= 1/β`` makes ``1 - M Δ`` singular if for some D, which commutes with Δ, and G = G^H at real blocks
 
     F = β² D - M^H D M - j (G M - M^H G) > 0,     D > 0
 
-(Fan, Tits, Doyle 1991, "Robustness in the presence of mixed parametric uncertainty and unmodeled dynamics").
+(Fan, Tits, Doyle 1991, "Robustness in the presence of mixed parametric uncertainty and unmodeled dynamics"). With G bounded by
+``-g D < G < g D`` what is sought is a set of positive matrices X, one a complex block, two a real one,
+
+    D = (X1 + X2) / 2,   G = g (X1 - X2) / 2,     F = Σ P^H X P - Q^H X Q,
+
+with P and Q combinations of M and 1. The barrier ``-log det F - Σ log det X + Σ tr X`` is self-concordant; its minimum, the
+analytic centre, is found by Newton's method. A step costs some N² n² operations, N the sum of squared repetitions, those of
+real blocks twice, n that of all.
+
+A hermitian matrix X has the real square matrix ``Y = Re X + Im X`` as coordinates, of the same norm, and
+``X = (Y + Y^T + j (Y - Y^T)) / 2``. The image ``U X U^H`` of the coordinate ab alone has the coordinates
+``Re(u_a u_b^H) - Im(u_a u_b^H)^T``, u_a a column of U. As images keep their norms, the derivatives of ``-log det F`` along
+``F = L L^H`` are sums and scalar products of those of the images under ``L^-1``: gradient ``-tr V_k``, Hessian ``<V_k, V_l>``,
+one product of matrices for all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS
+from titop.solvers.robust.structure import Matrices, Structure
 
-#: Errors of rounding of a quadratic form, relative to its terms, an entry.
-_ROUNDING = 10 * float(np.finfo(float).eps)
+#: Newton's decrement at which a centre is left. At 1 bounds come out several times too high.
+_CENTRED = 0.25
+
+#: Newton steps, and halvings of one.
+_STEPS, _HALVINGS = 60, 40
 
 
 class Scaling(NamedTuple):
@@ -41,7 +61,7 @@ class Scaling(NamedTuple):
         form, D = self.form(M), self.D_w
         gain = np.linalg.norm(M, 2)
         size = gain * (gain * np.linalg.norm(self.D_z, 2) + 2 * np.linalg.norm(self.G, 2))
-        form = form + _ROUNDING * len(D) * size * np.eye(len(D))
+        form = form + FEW_ROUNDINGS * len(D) * size * np.eye(len(D))
         kept = np.ones(len(D), dtype=bool)
         kept[varied] = False
         if kept.any():
@@ -54,3 +74,223 @@ class Scaling(NamedTuple):
             form = form[~kept][:, ~kept] + across.conj().T @ cho_solve(inner, across)
             D = D[~kept][:, ~kept]
         return float(np.sqrt(max(eigh(form, D, eigvals_only=True)[-1], 0.0)))
+
+    def normalise(self, system: Matrices) -> tuple[Matrices, Array]:
+        """Return a system, and G, for inputs and outputs in which D is one."""
+        w, z = (np.linalg.cholesky(D).conj().T for D in (self.D_w, self.D_z))
+        w_inverse, z_inverse = np.linalg.inv(w), np.linalg.inv(z)
+        scaled = Matrices(system.A, system.B @ w_inverse, z @ system.C, z @ system.D @ w_inverse)
+        return scaled, w_inverse.conj().T @ self.G @ z_inverse
+
+
+class Unknowns:
+    """Coordinates of several hermitian matrices.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Of the matrices.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = tuple(sizes)
+        self.places = tuple(slice(*ends) for ends in pairwise(accumulate((r * r for r in sizes), initial=0)))
+        self.identity = self.coordinates([np.eye(r) for r in sizes])
+
+    def matrices(self, x: Array) -> list[Array]:
+        """Return the matrices (n x n, no unit) of coordinates."""
+        squares = [x[place].reshape(r, r) for r, place in zip(self.sizes, self.places, strict=True)]
+        return [((Y + Y.T) + 1j * (Y - Y.T)) / 2 for Y in squares]
+
+    def coordinates(self, matrices: Sequence[Array]) -> Array:
+        """Return the coordinates (n, no unit) of matrices."""
+        return np.concatenate([(X.real + X.imag).ravel() for X in matrices])
+
+    def are_positive(self, x: Array) -> bool:
+        """Tell whether all matrices of coordinates are positive."""
+        try:
+            for X in self.matrices(x):
+                np.linalg.cholesky(X)
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    def own_slopes(self, factors: Sequence[Array]) -> tuple[Array, Array]:
+        """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the lower factors of all X."""
+        n = self.places[-1].stop
+        gradient, hessian = np.empty(n), np.zeros((n, n))
+        for r, place, L in zip(self.sizes, self.places, factors, strict=True):
+            V = _images(np.linalg.inv(L)).reshape(r * r, r * r)
+            gradient[place], hessian[place, place] = -_traces(V, r), V @ V.T
+        return gradient, hessian
+
+
+class _Factors(NamedTuple):
+    """P and Q of each X, and all of them stacked."""
+
+    pairs: list[tuple[Array, Array]]
+    all: Array
+
+
+class _Barrier(NamedTuple):
+    """The barrier at a point, and the lower factors of F and of all X there."""
+
+    value: float
+    F: Array
+    own: list[Array]
+
+
+class Centres:
+    """Analytic centres of the scalings of a structure.
+
+    Parameters
+    ----------
+    structure : Structure
+    performance : int, optional
+        Place of a block whose level alone is sought, that of all others being one (skew mu).
+    """
+
+    def __init__(self, structure: Structure, performance: int | None = None) -> None:
+        self.structure = structure
+        self.performance = performance
+        self.varied = slice(None) if performance is None else structure.w[performance]
+        blocks = structure.blocks
+        self.owners = [(k, s) for k, b in enumerate(blocks) for s in ((1, -1) if b.kind == "real" else (0,))]
+        self.unknowns = Unknowns([1 if blocks[k].kind == "full" else blocks[k].repetitions for k, _ in self.owners])
+
+    def levels(self, level: float) -> Array:
+        """Return the levels of all entries of w."""
+        levels = np.ones(self.structure.shape[0])
+        levels[self.varied] = level
+        return levels
+
+    def scaling(self, x: Array, g: float) -> Scaling:
+        """Return D and G of coordinates."""
+        blocks, (rows, columns) = self.structure.blocks, self.structure.shape
+        D_w, D_z = np.zeros((rows, rows), dtype=complex), np.zeros((columns, columns), dtype=complex)
+        G = np.zeros((rows, columns), dtype=complex)
+        for (k, sign), X in zip(self.owners, self.unknowns.matrices(x), strict=True):
+            w, z = self.structure.w[k], self.structure.z[k]
+            if blocks[k].kind == "full":
+                D_w[w, w], D_z[z, z] = X * np.eye(blocks[k].repetitions), X * np.eye(blocks[k].columns)
+                continue
+            half = 0.5 if sign else 1.0
+            D_w[w, w] += half * X
+            D_z[z, z] += half * X
+            G[w, z] += half * sign * g * X
+        return Scaling(D_w, D_z, G)
+
+    def widen(self, x: Array, g: float, wider: float) -> Array:
+        """Return the coordinates of the same scaling for a larger bound of G."""
+        X = self.unknowns.matrices(x)
+        kept, mixed = (1 + g / wider) / 2, (1 - g / wider) / 2
+        others = [i + sign for i, (_, sign) in enumerate(self.owners)]
+        return self.unknowns.coordinates([kept * own + mixed * X[other] for own, other in zip(X, others, strict=True)])
+
+    def bound(self, M: Array, x: Array, g: float) -> float:
+        """Return the level that coordinates prove; see `Scaling.bound`."""
+        return self.scaling(x, g).bound(M, self.varied)
+
+    def shares(self, M: Array, x: Array, g: float) -> Array:
+        """Return by block (n, no unit, of sum one) how the bound grows with the block's own range.
+
+        With level and scaling held, the bound's relative growth is ``tr(D F^-1)`` of a block over that of all.
+        """
+        scaling = self.scaling(x, g)
+        level = self.bound(M, x, g)
+        weights = self.levels(level * (1 + CLOSE))
+        F = weights[:, None] * scaling.D_w * weights - scaling.form(M)
+        held = (weights[:, None] * scaling.D_w * weights) @ np.linalg.pinv(F, hermitian=True)
+        shares = np.abs(np.array([np.trace(held[w, w]).real for w in self.structure.w]))
+        return shares / shares.sum() if shares.sum() else shares
+
+    def centre(self, M: Array, level: float, g: float, start: Array) -> Array | None:
+        """Return the coordinates of the centre at a level from coordinates that are feasible there; None where they are not."""
+        factors, x = self._factors(M, level, g), start
+        at = self._barrier(factors, x)
+        if at is None:
+            return None
+        for _ in range(_STEPS):
+            gradient, hessian = self._slopes(factors, at)
+            try:
+                step = -cho_solve(cho_factor(hessian, overwrite_a=True, check_finite=False), gradient, check_finite=False)
+            except LinAlgError:
+                return x
+            decrement = float(np.sqrt(max(-gradient @ step, 0.0)))
+            if decrement < _CENTRED:
+                return x
+            length = 1.0
+            for _ in range(_HALVINGS):
+                new = self._barrier(factors, x + length * step)
+                if new is not None and new.value <= at.value - 0.1 * length * decrement**2:
+                    break
+                length *= 0.5
+            else:
+                return x
+            x, at = x + length * step, new
+        return x
+
+    def _factors(self, M: Array, level: float, g: float) -> _Factors:
+        """Return all P and Q."""
+        pairs = []
+        unit = np.diag(self.levels(level))
+        for k, sign in self.owners:
+            own, response = unit[self.structure.w[k]], M[self.structure.z[k]]
+            if sign:
+                b = unit[self.structure.w[k].start].max()
+                values, vectors = np.linalg.eigh(np.array([[-1, 1j * sign * g / b], [-1j * sign * g / b, 1]]) / 2)
+                mixed = [
+                    np.sqrt(abs(value)) * (first * response + second * own)
+                    for value, (first, second) in zip(values, vectors.conj().T, strict=True)
+                ]
+                pairs.append((mixed[1], mixed[0]))
+            else:
+                pairs.append((own, response))
+        return _Factors(pairs, np.concatenate([part for pair in pairs for part in pair]))
+
+    def _barrier(self, factors: _Factors, x: Array) -> _Barrier | None:
+        """Return the barrier at a point, None outside its domain."""
+        X = self.unknowns.matrices(x)
+        try:
+            own = [np.linalg.cholesky(matrix) for matrix in X]
+            products = [part for S, (P, Q) in zip(X, factors.pairs, strict=True) for part in (_times(S, P), -_times(S, Q))]
+            F = np.linalg.cholesky(factors.all.conj().T @ np.concatenate(products))
+        except np.linalg.LinAlgError:
+            return None
+        logs = sum(float(np.log(L.diagonal().real).sum()) for L in (F, *own))
+        return _Barrier(float(self.unknowns.identity @ x) - 2 * logs, F, own)
+
+    def _slopes(self, factors: _Factors, at: _Barrier) -> tuple[Array, Array]:
+        """Return gradient and Hessian of the barrier."""
+        n = len(at.F)
+        inner = np.linalg.solve(at.F, factors.all.conj().T)  # LAPACK's for triangles wakes threads for two rows
+        rows, begin = [], 0
+        for r, (P, Q) in zip(self.unknowns.sizes, factors.pairs, strict=True):
+            middle, end = begin + len(P), begin + len(P) + len(Q)
+            U, W = inner[:, begin:middle], inner[:, middle:end]
+            if r == len(P) == len(Q):
+                rows.append(_images(U) - _images(W))
+            else:
+                Z = U @ U.conj().T - W @ W.conj().T
+                rows.append((Z.real + Z.imag)[None])
+            begin = end
+        V = np.concatenate(rows).reshape(-1, n * n)
+        gradient, hessian = self.unknowns.own_slopes(at.own)
+        return gradient - _traces(V, n) + self.unknowns.identity, hessian + V @ V.T
+
+
+def _images(U: Array) -> Array:
+    """Return the coordinates (r², m, m) of ``U X U^H`` for each coordinate of X (r x r) alone, without units."""
+    m, r = U.shape
+    outer = U.T[:, None, :, None] * U.conj().T[None, :, None, :]
+    return (outer.real - outer.imag.swapaxes(2, 3)).reshape(r * r, m, m)
+
+
+def _traces(V: Array, m: int) -> Array:
+    """Return the traces of hermitian matrices (m x m) whose coordinates are rows."""
+    return np.asarray(V[:, :: m + 1].sum(axis=1))
+
+
+def _times(X: Array, P: Array) -> Array:
+    """Return X P, X also a number for more rows."""
+    return np.asarray(X @ P if len(X) == len(P) else X[0, 0] * P)

@@ -1,30 +1,43 @@
 """One bound for all frequencies from zero to infinity, those between the ones looked at included.
 
-At a level, the centre of the scalings at one frequency stays valid between two others (`validity`). Intervals are laid side
-by side until none is left. Where no scaling is found the level is raised above the bound there, at which all earlier
-intervals hold as well. It is raised too where intervals are so short that the frequencies allowed would not close the gaps.
+At a level, the centre of the scalings at one frequency stays valid between two others. Intervals are laid side by side until
+none is left. Where no scaling is found the level is raised above the bound there, at which all earlier intervals hold as well.
+It is raised too where intervals are so short that the frequencies allowed would not close the gaps.
+
+With ``N = [M; 1]`` and ``Π = [-D_z, j G; -j G, L² D_w]``, L the levels, a scaling is valid where ``F = N^H Π N > 0``. F is a
+hermitian function of frequency; its sign changes only where it is singular, at the imaginary eigenvalues of a Hamiltonian
+matrix (Boyd, Balakrishnan, Kabamba 1989). About a frequency ω0 they are sought in the plane of ``p = 1 / (s - j ω0)``: what is
+next to ω0 is far away there and well conditioned, and infinity is the point p = 0.
+
+Rounding moves eigenvalues off the axis, the more the larger the scalings and the weaker the damping. So F itself is looked at
+too, where eigenvalues and poles are, on the axis or not, and halfway between: an interval ends before the first of these
+frequencies at which F is not positive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
-from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.level_search import Known, LevelSearch, Start
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.upper_bound import UpperBound
-from titop.solvers.robust.validity import valid_interval
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS, NEAR_AXIS, SAME, TINY
+from titop.solvers.robust.scalings import Centres, Scaling
+from titop.solvers.robust.structure import Matrices
+from titop.solvers.robust.upper_bound import Known, LevelSearch, Start, UpperBound
 from titop.solvers.support.progress import progress_bar
 
-#: Frequencies looked at, at most, and what is left of a gap that is not closed (relative).
-_FREQUENCIES, _SHORTEST = 2000, 1e-9
+#: Frequencies looked at, at most.
+_FREQUENCIES = 2000
 
 #: After so many frequencies it is asked whether those that are left can close the gaps, and how often a level may be raised
 #: because they cannot.
 _ASKED, _RAISES = 100, 40
+
+#: How far F is looked at beyond the last frequency that matters (factor).
+_BEYOND = 2.0
 
 
 @dataclass
@@ -115,7 +128,7 @@ def sweep(
             if not _cover(search, system, result, omega, pace):
                 result.omega = omega
                 return result
-            bar.update(_covered(result) - bar.n)
+            bar.update(_coverage(result) - bar.n)
     result.proved = not result.gaps()
     return result
 
@@ -196,7 +209,7 @@ def _width(gap: tuple[float, float]) -> float:
     return np.inf if np.isinf(high) or not low else float(np.log(high / low))
 
 
-def _covered(result: Sweep) -> float:
+def _coverage(result: Sweep) -> float:
     """Return how much is covered (%), on an axis that is logarithmic about the frequencies that were met."""
     ends = [w for pair in result.intervals for w in pair if 0 < w < np.inf]
     if not ends:
@@ -218,7 +231,7 @@ def _cover(search: LevelSearch, system: Matrices, result: Sweep, omega: float, p
     elif bound.level >= result.level:
         return False
     low, high = _interval(search, system, result, omega, bound)
-    while not high - low > _SHORTEST * omega and 0 < omega < np.inf:
+    while not high - low > SAME * omega and 0 < omega < np.inf:
         if pace is None or not pace.lift():
             return False
         low, high = _interval(search, system, result, omega, bound)
@@ -231,3 +244,63 @@ def _interval(search: LevelSearch, system: Matrices, result: Sweep, omega: float
     centres = search.centres
     x = search.centre(system.response(omega), omega, result.level, bound)
     return valid_interval(system, centres.scaling(x, bound.g), centres.levels(result.level), omega)
+
+
+def valid_interval(system: Matrices, scaling: Scaling, levels: Array, omega: float) -> tuple[float, float]:
+    """Return the frequencies (rad/s), from zero to infinity, between which ``F > 0`` holds, given that it does at `omega`."""
+    system, G = scaling.normalise(system)
+    crossings, places = _crossings(system, G, levels, omega)
+    if np.isinf(omega):
+        low, high = max(crossings, default=0.0) * (1 + CLOSE), np.inf
+    else:
+        above = min((w for w in crossings if w > omega), default=np.inf)
+        below = max((w for w in crossings if w < omega), default=-np.inf)
+        high = above if np.isinf(above) else above - CLOSE * (above - omega)
+        low = max(below + CLOSE * (omega - below) if np.isfinite(below) else 0.0, 0.0)
+    places = [*places, *system.poles.imag.tolist(), *np.abs(system.poles).tolist()]
+    return _confirm(system, G, levels, omega, (low, high), places)
+
+
+def _confirm(
+    system: Matrices, G: Array, levels: Array, omega: float, interval: tuple[float, float], places: Sequence[float]
+) -> tuple[float, float]:
+    """Return the part of an interval about a frequency in which F is positive wherever it is looked at."""
+    low, high = interval
+    inside = sorted({abs(w) for w in places if low < abs(w) < high and np.isfinite(w)})
+    ends = [low, *inside, high if np.isfinite(high) else _BEYOND * max([1.0, low, *inside])]
+    seen = np.array(sorted({*ends, high, omega, *((a + b) / 2 for a, b in pairwise(ends))}))
+    good = _is_positive(system, G, levels, seen) | (seen == omega)
+    at = int(np.searchsorted(seen, omega))
+    wrong = np.flatnonzero(~good)
+    before, after = wrong[wrong < at], wrong[wrong > at]
+    return float(seen[before[-1] + 1] if before.size else low), float(seen[after[0] - 1] if after.size else high)
+
+
+def _is_positive(system: Matrices, G: Array, levels: Array, frequencies: Array) -> Array:
+    """Tell whether F is positive, by more than errors of rounding, at each frequency."""
+    M = np.array([system.response(float(omega)) for omega in frequencies])
+    skew = 1j * G @ M
+    values = np.linalg.eigvalsh(np.diag(levels**2) - M.conj().swapaxes(1, 2) @ M - skew - skew.conj().swapaxes(1, 2))
+    return np.asarray(values[:, 0] > FEW_ROUNDINGS * len(levels) * np.abs(values).max(axis=1))
+
+
+def _crossings(system: Matrices, G: Array, levels: Array, omega: float) -> tuple[list[float], list[float]]:
+    """Return all frequencies, negative ones too, at which F may be singular, and those next to any eigenvalue."""
+    n, m = len(system.A), system.B.shape[1]
+    form = np.block([[-np.eye(len(system.C)), 1j * G.conj().T], [-1j * G, np.diag(levels**2)]])
+    if np.isinf(omega):
+        A, B, C, D = system.A.astype(complex), system.B, system.C, system.D
+    else:
+        A = np.linalg.inv(system.A - 1j * omega * np.eye(n))
+        B, C, D = A @ system.B, -system.C @ A, system.response(omega)
+    C, D = np.concatenate([C, np.zeros((m, n))]), np.concatenate([D, np.eye(m)])
+    R, S, Q = D.conj().T @ form @ D, C.conj().T @ form @ D, C.conj().T @ form @ C
+    solved = np.linalg.solve(R, np.concatenate([S.conj().T, B.conj().T], axis=1))
+    half = A - B @ solved[:, :n]
+    hamiltonian = np.block([[half, -B @ solved[:, n:]], [-Q + S @ solved[:, :n], -half.conj().T]])
+    values = np.linalg.eigvals(hamiltonian)
+    near = np.abs(values.real) <= NEAR_AXIS * np.abs(values) + SAME * np.abs(values).max(initial=0.0)
+    if np.isinf(omega):
+        return np.abs(values.imag[near]).tolist(), values.imag.tolist()
+    frequencies = [omega - 1 / p if abs(p) > TINY else np.inf for p in values.imag.tolist()]
+    return [w for w, on_axis in zip(frequencies, near, strict=True) if on_axis], frequencies

@@ -1,9 +1,19 @@
-"""What users give: a linear model with channels of an uncertainty, read and checked."""
+"""What users give: a linear model with channels of an uncertainty, read, checked, and its ranges centred.
+
+Uncertain numbers are counted from the middle of their range, so that bounds do not depend on nominal values. A parameter whose
+nominal value is off the middle is a fraction of its δ, ``value = nominal + a δ / (1 + b δ)``. It is infinite at ``δ = -1 / b``,
+the nearer the nominal value is to an end of the range, the nearer to zero: a loop may be singular there whatever it is. With d
+from the middle on, ``value = middle + half d``, the same values have
+
+    δ = (d - b) / (1 - b d) = -b + (1 - b²) d / (1 - b d),
+
+once more a fraction in d with as many repetitions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +21,11 @@ from scipy.linalg import matrix_balance
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.connections.labels import positions, signals_of
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.labels import positions, signals_of
+from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.signals.exported import Signal
 
 #: So many parameters can be branched over.
@@ -73,9 +83,23 @@ class UncertainLoop:
         omega = self.rate * omega
         return float(2 / self.period * np.arctan(omega * self.period / 2)) if self.period else omega
 
-    def warped(self, omega: float) -> float:
+    def warp(self, omega: float) -> float:
         """Return the frequency of the system, in its unit, for one in rad/s."""
         return float(2 / self.period * np.tan(omega * self.period / 2) if self.period else omega) / self.rate
+
+
+def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = None, cells: Any = 1) -> UncertainLoop:
+    """Return a stable loop as `read_loop` does, its ranges centred; `gap` and `cells` of branching are checked too.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and a nominal loop that is not stable.
+    """
+    loop = read_loop(lft, blocks)
+    check_branching(loop.structure, gap, cells)
+    check_stable(loop)
+    return centre_ranges(loop)
 
 
 def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
@@ -111,7 +135,7 @@ def read_blocks(blocks: Any) -> Structure:
 
 
 def check_sizes(structure: Structure, D: Array) -> None:
-    """Refuse a matrix without the channels of the blocks, or with numbers that are not finite."""
+    """Refuse a matrix without the channels of the blocks."""
     w, z = structure.shape
     if D.ndim != 2 or D.shape[0] < z or D.shape[1] < w:
         expected = f"at least {z} outputs and {w} inputs, those of the blocks"
@@ -168,6 +192,49 @@ def middle_rate(A: Array) -> float:
     return float(np.median(np.abs(np.linalg.eigvals(A)))) or 1.0 if len(A) else 1.0
 
 
+def centre_ranges(loop: UncertainLoop) -> UncertainLoop:
+    """Return a loop with its ranges centred, or as it is where that is unstable or ill-posed in their middle."""
+    system, structure = centre_system(loop.system, loop.structure)
+    if not (system.poles.real < 0).all():
+        return loop
+    return replace(loop, system=system, structure=structure)
+
+
+def centre_system(system: Matrices, structure: Structure) -> tuple[Matrices, Structure]:
+    """Return a system, the channels of the blocks first, and its blocks, with their ranges centred.
+
+    Both as they are where the loop is ill-posed in the middle.
+    """
+    offsets = [_offset(block) for block in structure.blocks]
+    if not any(offsets):
+        return system, structure
+    w = structure.shape[0]
+    try:
+        about_middles = system.close_loop(structure.real_matrix([-offsets[k] for k in structure.real]))
+    except np.linalg.LinAlgError:
+        return system, structure
+    narrow = np.ones(system.B.shape[1])
+    narrow[:w] = 1 - np.repeat(offsets, [b.repetitions for b in structure.blocks]) ** 2
+    scaled = about_middles.scale(np.ones(len(system.C)), narrow)
+    D = scaled.D.copy()
+    for place, rows, offset in zip(structure.w, structure.z, offsets, strict=True):
+        if offset:
+            D[rows, place] += offset * np.eye(rows.stop - rows.start)
+    blocks = [b._replace(nominal=(b.lower + b.upper) / 2) if k else b for b, k in zip(structure.blocks, offsets, strict=True)]
+    return replace(scaled, D=D), Structure.of(blocks)
+
+
+def in_given_ranges(given: Structure, structure: Structure, deltas: Sequence[Any]) -> tuple[Any, ...]:
+    """Return values normalised as the given blocks are from those of a centred structure, one of each block."""
+    pairs = zip(given.blocks, structure.blocks, deltas, strict=True)
+    return tuple(own.normalised(block.value(float(d))) if own != block else d for own, block, d in pairs)
+
+
+def _offset(block: DeltaBlock) -> float:
+    """Return b of a parameter, zero of other blocks."""
+    return block.fraction[1] if block.kind == "real" else 0.0
+
+
 def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
     """Return the system with frequencies in parts of a rate and states in units in which A is balanced, and these (n,)."""
     if not len(system.A):
@@ -179,7 +246,7 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
 def _continuous(A: Array, B: Array, C: Array, D: Array, period: float) -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
     one = np.eye(len(A))
-    if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < 1e-12 * (1 + np.linalg.norm(A, 2)):
+    if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < SINGULAR * (1 + np.linalg.norm(A, 2)):
         raise ModelError(Finding("bad-pole", "lft", "a pole at -1", "none there", "take another sample time"))
     inner = np.linalg.inv(A + one)
     root = 2 / np.sqrt(period)

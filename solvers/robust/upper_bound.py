@@ -1,19 +1,23 @@
-"""Upper bound of the structured singular value of a matrix, by the method of centres.
+"""Upper bounds of the structured singular value: of a matrix, and of responses at one frequency after another.
 
 At the centre of a level its scaling proves a lower one; the next level lies a tenth of the slack above that (Boyd, El Ghaoui
 1993, "Method of centers for minimizing generalized eigenvalues"). The line through the last two centres is followed as long as
-the bound falls: where scalings have to become very unequal, centres alone creep.
+the bound falls: where scalings have to become very unequal, centres alone creep. Searches begin with scalings that are known at
+frequencies nearby.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from heapq import nsmallest
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.scalings import Scaling
+from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, TYPED
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Matrices
 
 #: How much of the slack is left, how many centres are taken at most, and over how many the bound has to fall.
 _SLACK, _CENTRES, _PATIENCE = 0.1, 200, 4
@@ -27,8 +31,18 @@ _TIGHT = 1.1
 #: Bound of G relative to D and to the matrix' gain: a hundred costs 1e-4 of the bound or less, a thousand nothing that is seen.
 LARGEST_G = 1e3
 
-#: A level this far below the gain counts as zero.
-_ZERO = 1e-6
+#: Relative tolerances of bounds that begin nearby, of those begun afresh, and of those that are above the level all the same:
+#: where scalings have to become very unequal, bounds creep before they fall.
+_COARSE, _CONVERGED, _FINE = 3 * NEGLIGIBLE, 3 * CLOSE, 0.1 * CLOSE
+
+#: Bounds of G, relative to the gain, in the order in which they are tried: the smaller, the longer a scaling stays valid.
+_BOUNDS_OF_G = (1.0, 10.0, LARGEST_G)
+
+#: So many scalings, of the nearest frequencies, are tried.
+_NEAREST = 6
+
+#: Where infinity is put on an axis of logarithms.
+_BEHIND = 1e3
 
 
 class UpperBound(NamedTuple):
@@ -47,9 +61,9 @@ class UpperBound(NamedTuple):
     x: Array
     g: float
 
-    def scaling(self, centres: Centres) -> Scaling:
-        """Return the scaling."""
-        return centres.scaling(self.x, self.g)
+
+Start = Callable[[Array, float], UpperBound | None] | None
+Known = list[tuple[float, UpperBound]]
 
 
 def upper_bound(
@@ -80,13 +94,13 @@ def upper_bound(
     best = best._replace(level=centres.bound(M, best.x, best.g))
     level, x, before, met = 1.1 * best.level, best.x, None, [np.inf] * _PATIENCE
     for _ in range(_CENTRES):
-        if best.level <= max(enough, _ZERO * gain) or not np.isfinite(level):
+        if best.level <= max(enough, TYPED * gain) or not np.isfinite(level):
             break
         centre = centres.centre(M, level, best.g, x)
         if centre is None:
             break
         bound = centres.bound(M, centre, best.g)
-        x, lowest = (centre, bound) if before is None else _followed(centres, M, best.g, (centre, bound), centre - before)
+        x, lowest = (centre, bound) if before is None else _line_search(centres, M, best.g, (centre, bound), centre - before)
         if lowest < best.level:
             best = UpperBound(lowest, x, best.g)
         if best.level >= (1 - tolerance) * met[-_PATIENCE] and level < _TIGHT * bound:
@@ -101,10 +115,8 @@ def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, 
 
     From channels that differ by decades centres creep, as if nothing lower could be proved; in these they go on.
     """
-    D_w, D_z, G = bound.scaling(centres)
-    w, z = (np.linalg.cholesky(D).conj().T for D in (D_w, D_z))
-    w_inverse, z_inverse = np.linalg.inv(w), np.linalg.inv(z)
-    changed, G = z @ M @ w_inverse, w_inverse.conj().T @ G @ z_inverse
+    system, G = centres.scaling(bound.x, bound.g).normalise(Matrices.constant(M))
+    changed = system.D
     g = max(LARGEST_G * float(np.linalg.norm(changed, 2)), 2 * float(np.linalg.norm(G, 2)))
     structure, matrices = centres.structure, []
     for (k, sign), size in zip(centres.owners, centres.unknowns.sizes, strict=True):
@@ -114,7 +126,87 @@ def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, 
     return changed, UpperBound(centres.bound(changed, x, g), x, g)
 
 
-def _followed(centres: Centres, M: Array, g: float, start: tuple[Array, float], step: Array) -> tuple[Array, float]:
+class LevelSearch:
+    """Searches for scalings below a level.
+
+    Parameters
+    ----------
+    centres : Centres
+    tolerance : float
+        Relative: a bound is good enough where it lies half of it below the level.
+    start : callable or None
+        Function of a response and a bound of G that returns the scaling to begin with where nothing is known, or None.
+    known : list of (omega, UpperBound)
+        Scalings at frequencies (rad/s); it grows.
+    """
+
+    def __init__(self, centres: Centres, tolerance: float, start: Start, known: Known) -> None:
+        self.centres, self.tolerance, self.start, self.known = centres, tolerance, start, known
+        self.room = 1 - tolerance / 2
+        self.places = [_place(omega) for omega, _ in known]
+
+    def run(self, M: Array, omega: float, level: float) -> UpperBound | None:
+        """Return a bound below a level at a frequency, else the lowest found; None where there is none."""
+        enough = self.room * level
+        found = self._near(M, omega, enough)
+        if found is not None and found.level > enough:
+            found = upper_bound(self.centres, M, _COARSE, found, enough)
+        if found is None or found.level > enough:
+            both = [bound for bound in (found, self._afresh(M, enough)) if bound is not None]
+            found = min(both, key=lambda bound: bound.level, default=None)
+        if found is not None:
+            self._keep(omega, found)
+        return found
+
+    def centre(self, M: Array, omega: float, level: float, bound: UpperBound) -> Array:
+        """Return the coordinates of the centre at a level above a bound."""
+        x = self.centres.centre(M, level, bound.g, bound.x)
+        if x is None:
+            return bound.x
+        self._keep(omega, bound._replace(x=x))
+        return x
+
+    def _keep(self, omega: float, bound: UpperBound) -> None:
+        self.known.append((omega, bound))
+        self.places.append(_place(omega))
+
+    def _near(self, M: Array, omega: float, enough: float) -> UpperBound | None:
+        """Return the known scaling that proves enough with the smallest G, else the lowest level; None without a proof.
+
+        A level that the gain proves too is none.
+        """
+        here, gain = _place(omega), float(np.linalg.norm(M, 2))
+        nearest = nsmallest(_NEAREST, range(len(self.known)), key=lambda k: abs(self.places[k] - here))
+        bounds = [self.known[k][1] for k in nearest]
+        bounds = [bound._replace(level=self.centres.bound(M, bound.x, bound.g)) for bound in bounds]
+        below = [bound for bound in bounds if bound.level < gain]
+        enough = max(enough, min((bound.level for bound in below), default=enough))
+        return min((bound for bound in below if bound.level <= enough), key=lambda bound: bound.g, default=None)
+
+    def _afresh(self, M: Array, enough: float) -> UpperBound | None:
+        """Return a bound with a G as small as will do."""
+        found, before = None, 1.0
+        for largest in _BOUNDS_OF_G if self.centres.structure.real else _BOUNDS_OF_G[-1:]:
+            if found is None:
+                begin = None if self.start is None else self.start(M, largest)
+                if self.start is None or begin is not None:
+                    found = upper_bound(self.centres, M, _CONVERGED, begin, enough, largest)
+            else:
+                wider = found.g * largest / before
+                found = found._replace(x=self.centres.widen(found.x, found.g, wider), g=wider)
+                found = upper_bound(self.centres, M, _FINE if largest == LARGEST_G else _CONVERGED, found, enough)
+            if found is not None and found.level <= enough:
+                break
+            before = largest
+        return found
+
+
+def _place(omega: float) -> float:
+    """Return where a frequency lies, octaves above the loop's rate being alike, infinity behind all."""
+    return float(np.log1p(omega)) if np.isfinite(omega) else _BEHIND
+
+
+def _line_search(centres: Centres, M: Array, g: float, start: tuple[Array, float], step: Array) -> tuple[Array, float]:
     """Return coordinates along a line, and their bound: steps double while it falls, or are halved until it does."""
     best, length = start, 1.0
     for _ in range(_LENGTHS):

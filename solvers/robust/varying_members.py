@@ -1,21 +1,25 @@
-"""Members of families at points of their parameters, for tests of parameters that change with time."""
+"""Members of families at points of their parameters, for tests of parameters that change with time; and of one parameter, the
+values between the points at which a Lyapunov function may fail.
+"""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.polynomial import Polynomial
+from scipy.linalg import eigvals
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.connections.closing import read_closing
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
+from titop.blocks.basics.tolerances import NEAR_AXIS
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import read_closing
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.structure import Matrices, Structure
 
 #: Most members of a grid, and random ones between its points.
 _MOST, _BETWEEN = 4096, 200
@@ -42,21 +46,30 @@ class Members(NamedTuple):
     slopes: Array
     A: Array
 
-    def joined(self, other: Members) -> Members:
+    def join(self, other: Members) -> Members:
         """Return the members of both."""
         return Members(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
-class Family(Protocol):
-    """What tests read of a family: names of parameters, members, and what a point's values are."""
+#: What returns members at which P (terms, n, n) may fail to have a decay (1/s); none after a proof.
+Doubts = Callable[[Array, float], Members]
+
+
+class VaryingFamily(Protocol):
+    """What tests read of a family."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
-    def grid(self) -> Members:
-        """Return the members at the points of the test."""
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
 
-    def between(self) -> Members:
-        """Return members between these points."""
+    def with_ranges(self, factor: float) -> VaryingFamily:
+        """Return the family with all ranges so many times as large."""
+
+    def all_members(self) -> Members:
+        """Return the members at the points of the test and between them, the reference first."""
+
+    def doubts(self, rate: float) -> Doubts | None:
+        """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
 
     def values(self, s: Array) -> dict[str, float]:
         """Return the parameters in their units at a normalised point (p,)."""
@@ -92,12 +105,34 @@ class FractionalFamily:
         """Of the parameters."""
         return tuple(block.name for block in self.parameters)
 
+    @property
+    def grown(self) -> Matrices:
+        """The channels of the uncertainty with the factor."""
+        return self.system.scale(np.full(len(self.system.C), self.factor))
+
+    def with_ranges(self, factor: float) -> FractionalFamily:
+        """Return the family with all ranges so many times as large."""
+        return replace(self, factor=factor)
+
+    def all_members(self) -> Members:
+        """Return the members in the middle, where the only block leaves no response, on the grid, and random ones."""
+        middle = np.zeros((1, len(self.names)))
+        where = poles(self.grown)[:, None] if len(self.names) == len(self.structure.blocks) == 1 else middle
+        return self.members(np.vstack([middle, where])).join(self.grid()).join(self.between())
+
+    def doubts(self, rate: float) -> Doubts | None:
+        """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
+        if len(self.names) > 1:
+            return None
+        grown, slope = self.grown, slope_of(self.parameters[0], self.factor)
+        return lambda P, decay: self.members(suspects(grown, P, slope, rate, decay)[:, None])
+
     def grid(self) -> Members:
         """Return the members at all points of the grid."""
         points = self.count ** len(self.names)
         if points > _MOST:
-            found, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
-            raise ModelError(Finding("too-many-points", "points", found, f"a grid of {_MOST} points or fewer", advice))
+            got, advice = f"{points} points", "take fewer values of each parameter, or fewer parameters"
+            raise ModelError(Finding("too-many-points", "points", got, f"a grid of {_MOST} points or fewer", advice))
         axis = np.linspace(-1, 1, self.count)
         return self.members(np.array([*itertools.product(axis, repeat=len(self.names))]))
 
@@ -115,11 +150,11 @@ class FractionalFamily:
         return Members(s, slopes, np.array([self._member(row) for row in s]))
 
     def _member(self, s: Array) -> Array:
-        delta = self.structure.only(dict(zip(self.structure.real, (self.factor * s).tolist(), strict=True)))
+        delta = self.structure.real_matrix(self.factor * s)
         loop = np.eye(len(self.system.D)) - self.system.D @ delta
         if np.linalg.cond(loop) > _ILL_POSED:
             return np.full_like(self.system.A, np.nan)
-        return self.system.closed(delta).A
+        return self.system.close_loop(delta).A
 
 
 def slope_of(block: DeltaBlock, factor: float = 1.0) -> Polynomial:
@@ -160,6 +195,19 @@ class SampledFamily:
             *(state.path for state in self.model.states),
             *(self.controller.state_labels if self.controller is not None else ()),
         )
+
+    def with_ranges(self, factor: float) -> SampledFamily:
+        """Return the family itself: its ranges are those of its points."""
+        return self
+
+    def all_members(self) -> Members:
+        """Return the members at points with an equilibrium and half-way between them, that nearest to the middle first."""
+        members = self.grid().join(self.between())
+        order = np.argsort(np.linalg.norm(members.s, axis=1), kind="stable")
+        return Members(*(part[order] for part in members))
+
+    def doubts(self, rate: float) -> None:
+        """Return None: between its points a family of samples says nothing of the system."""
 
     def grid(self) -> Members:
         """Return the members at the points that have an equilibrium."""
@@ -204,21 +252,88 @@ class SampledFamily:
     def _members(self, points: Array) -> Members:
         middle, half = self._ranges()
         n = len(self.states)
-        A = np.array([self._closed(dict(zip(self.names, row, strict=True))) for row in points]).reshape(-1, n, n)
+        A = np.array([self._close(dict(zip(self.names, row, strict=True))) for row in points]).reshape(-1, n, n)
         return Members((points - middle) / half, np.broadcast_to(1 / half, points.shape), A / self.rate)
 
-    def _closed(self, values: dict[str, float]) -> Array:
+    def _close(self, values: dict[str, float]) -> Array:
         member = self.model.at(values)
         if self.controller is None:
             return np.asarray(member.A)
-        closing = read_closing(_Member(member), self.controller, 1, 0.0, 1)
+        closing = read_closing(_NominalModel(member), self.controller, 1, 0.0, 1)
         return np.asarray(closing.exact((member.A, member.B, member.C, member.D))[0])
 
 
 @dataclass(frozen=True)
-class _Member:
+class _NominalModel:
     """A member as a fractional model without uncertainty."""
 
     M: Any
     blocks: tuple[DeltaBlock, ...] = ()
     channels: tuple[int, int] = (0, 0)
+
+
+def suspects(system: Matrices, P: Array, slope: Polynomial, rate: float, decay: float) -> Array:
+    """Return values of δ (k, no unit) of which one fails if any in [-1, 1] does, given that one holds.
+
+    Where the largest eigenvalue of ``F = A'P + P A + dP/dt + 2 decay P`` crosses zero, F is singular. With
+    ``v = (1 - δ D)^-1 C x`` and ``u = (1 - δ D')^-1 B' P x`` this is an eigenvalue problem that is polynomial in δ. If no δ in
+    [-1, 1] is an eigenvalue, there are no suspects: F holds everywhere. Otherwise they are these values, those between them,
+    and the ends. All members need a response: see `poles`.
+
+    Parameters
+    ----------
+    system : Matrices
+        The channels of one real block.
+    P : array (terms, n, n)
+        Coefficients of the powers of δ (no unit).
+    slope : Polynomial
+        See `slope_of`.
+    rate : float
+        Highest rate of the parameter, in its unit per second.
+    decay : float
+        In 1/s.
+    """
+    found = np.concatenate([_singular(system, P, sign * rate * slope, decay) for sign in ((1, -1) if rate else (1,))])
+    near = found[(np.abs(found.imag) <= NEAR_AXIS * (1 + np.abs(found))) & (np.abs(found.real) <= 1 + NEAR_AXIS)].real
+    if not len(near):
+        return near
+    ends = np.unique(np.concatenate([[-1.0], np.clip(near, -1, 1), [1.0]]))
+    return np.unique(np.concatenate([ends, (ends[1:] + ends[:-1]) / 2]))
+
+
+def poles(system: Matrices) -> Array:
+    """Return the δ (k, no unit) in [-1, 1] at which members have no response."""
+    found = np.linalg.eigvals(system.D)
+    near = found[(np.abs(found) >= 1 - NEAR_AXIS) & (np.abs(found.imag) <= NEAR_AXIS * np.abs(found))].real
+    return np.clip(1 / near, -1, 1)
+
+
+def _singular(system: Matrices, P: Array, motion: Polynomial, decay: float) -> Array:
+    """Return all complex δ at which F is singular, δ changing as a polynomial says (1/s)."""
+    A, B, C, D = system.A, system.B, system.C, system.D
+    n, r = B.shape
+    shifted = A + decay * np.eye(n)
+    degree = max(len(P), len(P) - 2 + len(motion.coef))
+    K = np.zeros((degree + 1, n + 2 * r, n + 2 * r))
+    x, v, u = slice(0, n), slice(n, n + r), slice(n + r, n + 2 * r)
+    K[0, v, x], K[0, v, v], K[1, v, v] = -C, np.eye(r), -D
+    K[0, u, u], K[1, u, u] = np.eye(r), -D.T
+    K[1, x, u] = C.T
+    for k, term in enumerate(P):
+        K[k, u, x] -= B.T @ term
+        K[k, x, x] += shifted.T @ term + term @ shifted
+        K[k + 1, x, v] += term @ B
+        for j, coefficient in enumerate(motion.coef.tolist()):
+            if k:
+                K[k - 1 + j, x, x] += k * coefficient * term
+    return _polynomial_eigenvalues(K)
+
+
+def _polynomial_eigenvalues(K: Array) -> Array:
+    """Return the finite numbers at which ``K_0 + δ K_1 + δ² K_2 ...`` is singular, from its companion form."""
+    degree, size = len(K) - 1, K.shape[-1]
+    right = np.eye(degree * size)
+    left = np.vstack([-np.hstack([*K[-2::-1]]), right[:-size]])
+    right[:size, :size] = K[-1]
+    values = eigvals(left, right)
+    return values[np.isfinite(values)]

@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.fractions.delta_blocks import DeltaBlock
-from titop.solvers.robust.balancing import balanced
+from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.branch_and_bound import CELLS, Box
-from titop.solvers.robust.centres import Centres
-from titop.solvers.robust.centring import centred
-from titop.solvers.robust.eigenvalue_search import EigenvalueSearch
-from titop.solvers.robust.gain_search import GainSearch
-from titop.solvers.robust.state_space import Matrices
-from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Matrices, Structure, balance
 from titop.solvers.robust.sweep import sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, channels, check_branching, check_stable, read_loop
+from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 from titop.solvers.support.threads import one_thread
 
@@ -117,19 +113,16 @@ def worst_case_gain(
     --------
     lyapunov_stability : for parameters that change with time.
     """
-    loop = read_loop(lft, blocks)
-    check_branching(loop.structure, gap, cells)
-    check_stable(loop)
-    loop = centred(loop)
+    loop = read_stable_loop(lft, blocks, gap, cells)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
-    system = balanced(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
+    system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
     found = GainSearch(system, loop.structure)
     worst = found.run()
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     if 0 < worst.value < np.inf:
         whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
-        scaled = balanced(system.scaled(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
+        scaled = balance(system.scale(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
         search = _SkewStart(whole)
         proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
         upper = worst.value * proof.level if proof.proved else np.inf
@@ -137,11 +130,14 @@ def worst_case_gain(
         if np.isinf(upper):
             found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
         if gap is not None and upper > found.best.value * (1 + gap):
-            upper, left = _branched(scaled, whole, worst.value, upper, found, gap, cells, progress)
-    return _result(loop, upper, found.best, intervals, left)
+            upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress)
+    worst, frequency = found.best, np.vectorize(loop.frequency, otypes=[float])
+    member = loop.structure.values(loop.structure.deltas(worst.deltas))
+    intervals = frequency(intervals) if intervals.size else intervals
+    return WorstCaseGain(float(upper), worst.value, member, loop.frequency(worst.omega), intervals, left)
 
 
-def _branched(
+def _branch(
     system: Matrices,
     structure: Structure,
     unit: float,
@@ -170,7 +166,7 @@ def _branched(
     level, first = found.best.value * (1 + gap), 0.0
     for _ in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
-        proved, member, left = Box(system.scaled(outputs), structure, 1.0, found.look).prove(cells, progress)
+        proved, member, left = Box(system.scale(outputs), structure, 1.0, found.look).prove(cells, progress)
         first = first or left
         if member.value:
             found.keep_unstable(member)
@@ -205,13 +201,3 @@ class _SkewStart:
         x = found.x.copy()
         x[-1] /= _HIGHEST**2
         return UpperBound(_HIGHEST, x, found.g)
-
-
-def _result(loop: UncertainLoop, upper: float, worst: Any, intervals: Array, left: float) -> WorstCaseGain:
-    structure = loop.structure
-    deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in structure.blocks]
-    for k, delta in zip(structure.real, worst.deltas.tolist(), strict=True):
-        deltas[k] = delta
-    if intervals.size:
-        intervals = np.vectorize(loop.frequency, otypes=[float])(intervals)
-    return WorstCaseGain(float(upper), worst.value, structure.values(deltas), loop.frequency(worst.omega), intervals, left)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cache, cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.gear import Gear
@@ -24,40 +25,27 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
-from titop.solvers.sensitivities.changed_closures import ChangedClosure, ChangedGear
-from titop.solvers.sensitivities.changed_efforts import (
+from titop.solvers.sensitivities.changed_parts import (
+    ChangedClosure,
+    ChangedEfforts,
+    ChangedGear,
     ChangedGravity,
     ChangedInputs,
     ChangedInteraction,
-    ChangedLoad,
-    ChangedPassive,
-    ChangedStops,
+    ChangedLaw,
+    ChangedPart,
+    ChangedPlacement,
+    ChangedPorts,
+    attached_ports,
+    load_efforts,
+    passive_efforts,
+    stop_efforts,
 )
-from titop.solvers.sensitivities.changed_laws import ChangedLaw, ChangedPlacement, ChangedPorts, attached_ports
-from titop.solvers.sensitivities.effect import Effect
-from titop.solvers.sensitivities.state import State
-from titop.solvers.sensitivities.stepped import Stepped
+from titop.solvers.sensitivities.effects import Effect
+from titop.solvers.sensitivities.state import SensitivityState, Stepped
 
-_STEP = 1e-30
-#: Step over a parameter's value, for blocks whose parameters cannot be complex.
-_DIFFERENCE = 1e-3
-#: Values below may be rounding, of which no part is a step: a good one is sought.
-_SMALL = 1e-8
 #: Steps of which is kept what depends on them: as many as differences ask for.
 _MOST_STEPS = 32
-
-
-class Changed(Protocol):
-    """A part of a system that changes."""
-
-    def of(self, stepped: Stepped) -> Any:
-        """Return all of a system that the part depends on."""
-
-    def parts(self, part: Any, state: State) -> list[Array]:
-        """Return its numbers at a state."""
-
-    def add(self, effect: Effect, state: State, changes: list[Array]) -> None:
-        """Add what their derivatives do to an effect."""
 
 
 class ParameterChange:
@@ -77,7 +65,7 @@ class ParameterChange:
         self._assembly, self._name, self._value, self._pushed = assembly, name, value, pushed
         self._kept: dict[complex, list[Any]] = {}
 
-    def effect(self, state: State) -> Effect:
+    def effect(self, state: SensitivityState) -> Effect:
         """Return what a unit of the parameter does at a state."""
         effect = Effect(np.zeros(state.model.nv))
         for k, changed in enumerate(self._changed):
@@ -85,7 +73,7 @@ class ParameterChange:
         return effect
 
     @cached_property
-    def _changed(self) -> list[Changed]:
+    def _changed(self) -> list[ChangedPart]:
         """What changes: nothing for a sensor's."""
         name, entry, assembly = owner_of(self._name), entry_of(self._name), self._assembly
         if entry.startswith("placement."):
@@ -94,18 +82,18 @@ class ParameterChange:
             return [ChangedGravity(entry)]
         block = assembly.blocks[name]
         if isinstance(block, Motor):
-            return [ChangedLaw(owner_of(block.joint)), ChangedInputs()]
+            return [ChangedLaw(owner_of(block.joint)), ChangedInputs(name)]
         if isinstance(block, Actuator):
-            return [ChangedInputs()]
+            return [ChangedInputs(name)]
         for kind, changed in _BY_KIND.items():
             if isinstance(block, kind):
                 return [changed(name)]
         if isinstance(block, Sensor):
             return []
-        inputs = [ChangedInputs()] if block.inputs else []
+        inputs = [ChangedInputs(name)] if block.inputs else []
         return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]
 
-    def _of_block(self, block: Block, entry: str) -> list[Changed]:
+    def _of_block(self, block: Block, entry: str) -> list[ChangedPart]:
         """Return what changes of a body or a joint itself."""
         ports = ChangedPorts(block.name, attached_ports(self._assembly, block, self._pushed))
         if isinstance(block, Joint) and is_elementary(block):
@@ -118,40 +106,40 @@ class ParameterChange:
     def _beside(self) -> list[str]:
         """Names of the interactions that were made with the parameter's block."""
         closures = (loop.closure for loop in self._assembly.loops)
-        return [closure.name for closure in closures if owner_of(self._name) in (own.name for own in closure.own_blocks)]
+        return [closure.name for closure in closures if owner_of(self._name) in (block.name for block in closure.own_blocks)]
 
     @staticmethod
-    def _of_joint(joint: Joint, entry: str, ports: ChangedPorts) -> Changed:
+    def _of_joint(joint: Joint, entry: str, ports: ChangedPorts) -> ChangedPart:
         """Return what changes of an elementary joint: how it moves, what is accelerated with it, or what resists."""
         field, *_ = joint.parameter_fields()[entry]
         if field in joint.geometric_fields:
             return ports
-        return ChangedLaw(joint.name) if field == "armature" else ChangedPassive()
+        return ChangedLaw(joint.name) if field == "armature" else ChangedEfforts(joint.name, passive_efforts)
 
-    def _derivatives(self, k: int, state: State) -> list[Array]:
+    def _derivatives(self, k: int, state: SensitivityState) -> list[Array]:
         """Return the derivatives of the k-th part's numbers by the parameter: complex steps, or sixth-order differences."""
         changed = self._changed[k]
         if self._is_complex:
-            return [np.imag(number) / _STEP for number in changed.parts(self._at(1j * _STEP)[k], state)]
+            return [np.imag(number) / COMPLEX_STEP for number in changed.parts(self._at(1j * COMPLEX_STEP)[k], state)]
 
         @cache
         def at(step: float) -> list[Array]:
             return changed.parts(self._at(step)[k], state)
 
-        step = start = _DIFFERENCE * (abs(self._value) or 1.0)
-        if abs(self._value) < _SMALL:
-            step = settled_step(at, start) or settled_step(at, _DIFFERENCE) or start
+        step = start = DIFFERENCE_STEP * (abs(self._value) or 1.0)
+        if abs(self._value) < SAME:  # it may be rounding, of which no part is a step
+            step = settled_step(at, start) or settled_step(at, DIFFERENCE_STEP) or start
         return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
     def _at(self, step: complex) -> list[Any]:
         """Return what the changing parts depend on, the parameter larger by a step; kept, for states that follow."""
-        found = self._kept.get(step)
-        if found is None:
+        parts = self._kept.get(step)
+        if parts is None:
             stepped = Stepped(self._assembly, self._name, self._value + step)
-            found = [changed.of(stepped) for changed in self._changed]
+            parts = [changed.of(stepped) for changed in self._changed]
             if len(self._kept) < _MOST_STEPS:
-                self._kept[step] = found
-        return found
+                self._kept[step] = parts
+        return parts
 
     @cached_property
     def _is_complex(self) -> bool:
@@ -170,9 +158,9 @@ class ParameterChange:
 
 
 #: What changes of blocks that are neither bodies nor joints.
-_BY_KIND: dict[type, Callable[[str], Changed]] = {
-    Load: lambda _: ChangedLoad(),
-    CoordinateLimits: lambda _: ChangedStops(),
+_BY_KIND: dict[type, Callable[[str], ChangedPart]] = {
+    Load: lambda name: ChangedEfforts(name, load_efforts),
+    CoordinateLimits: lambda name: ChangedEfforts(name, stop_efforts),
     Interaction: ChangedInteraction,
     RigidClosure: ChangedClosure,
     Gear: ChangedGear,

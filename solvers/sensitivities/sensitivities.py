@@ -2,7 +2,7 @@
 
 Those by masses, centres of mass and inertias of rigid bodies come from the regressor of these bodies, all in one pass. Those
 by other parameters ask the parameter's block alone what changes (`parameter_changes`), and the derivatives of the system by its
-state what follows (`responses`). Exact to rounding, all of them; of blocks that lose imaginary parts as exact as differences
+state what follows (`effects`). Exact to rounding, all of them; of blocks that lose imaginary parts as exact as differences
 are.
 """
 
@@ -20,11 +20,10 @@ from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
 from titop.solvers.constraints.shares import Shares
 from titop.solvers.mechanism.movable_ports import Place
-from titop.solvers.sensitivities.effect import Effect
+from titop.solvers.sensitivities.effects import Effect, Movable
+from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
-from titop.solvers.sensitivities.responses import Movable
-from titop.solvers.sensitivities.sensitive_model import SensitiveModel
-from titop.solvers.sensitivities.state import State
+from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -69,16 +68,16 @@ class Sensitivities:
 
     @cached_property
     def _parameters(self) -> dict[str, ParameterChange]:
-        values, assembly = self.model.parameters(), self.model.assembly
+        values, assembly = self.model.parameters(), self.model.mechanism.assembly
         return {name: ParameterChange(assembly, name, values[name][0], self._pushed) for name in self.names if name in values}
 
     def of_efforts(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> dict[str, Array]:
         """Return the derivatives of the efforts ``tau`` (with constraints, of least norm) at accelerations `a` by name."""
-        model, state = self.model, State(self.model, q, v, a, wrenches, u)
+        model, state = self.model, SensitivityState(self.model, q, v, a, wrenches, u)
         if not model.is_constrained:
             return {name: change.needed for name, change in self._changes(state, None).items()}
-        needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u)
-        closed = self._closed(q, v, rank_near(model, q), needed, np.ones(model.nv, dtype=bool))
+        needed = model.mechanism.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.mechanism.motor_efforts(u)
+        closed = self._closed(q, v, rank_near(model.mechanism, q), needed, np.ones(model.nv, dtype=bool))
 
         def least(needed: Array, turned: Array, opening: Array) -> Array:
             return closed.shares.least(needed, turned)
@@ -89,41 +88,41 @@ class Sensitivities:
         """Return the derivatives of the accelerations under the efforts `tau` by name."""
         model = self.model
         a = model.forward_dynamics(q, v, tau, wrenches, u=u)
-        state = State(model, q, v, a, wrenches, u)
+        state = SensitivityState(model, q, v, a, wrenches, u)
         if not model.is_constrained:
             free = np.zeros(model.nv, dtype=bool)
 
             def caused(needed: Array, turned: Array, opening: Array) -> Array:
-                return model.engine.dynamics.tree_response(q, -needed, free)
+                return model.mechanism.engine.dynamics.tree_response(q, -needed, free)
 
             return _together(self._changes(state, None), caused)
-        needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u) - tau
-        closed = self._closed(q, v, closed_dynamics.acting(model, q, v)[1], needed, np.zeros(model.nv, dtype=bool))
+        needed = model.mechanism.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.mechanism.motor_efforts(u) - tau
+        closed = self._closed(q, v, closed_dynamics.acting(model.mechanism, q, v)[1], needed, np.zeros(model.nv, dtype=bool))
         mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
 
         def accelerated(needed: Array, turned: Array, opening: Array) -> Array:
             if not opening.any():
                 return -mobility @ needed
             closing = closed.shares.closing(opening)
-            return closing - mobility @ (needed + model.engine.dynamics.mass_matrix(q) @ closing)
+            return closing - mobility @ (needed + model.mechanism.engine.dynamics.mass_matrix(q) @ closing)
 
         return _together(self._changes(state, closed), accelerated)
 
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
         """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
         model = self.model
-        jacobian = model.engine.dynamics.constraints(q, v).jacobian
-        comparable = model.comparable(jacobian)
-        rows = independent_rows(comparable, rank, model.gear_count)
-        dependent = dependent_columns(comparable, rows, model.gear_count)
-        shares = Shares.of(jacobian, rows, dependent, unknown, model.coordinate_weights)
+        jacobian = model.mechanism.engine.dynamics.constraints(q, v).jacobian
+        comparable = model.mechanism.scale.comparable(jacobian)
+        rows = independent_rows(comparable, rank, model.mechanism.gear_count)
+        dependent = dependent_columns(comparable, rows, model.mechanism.gear_count)
+        shares = Shares.of(jacobian, rows, dependent, unknown, model.mechanism.scale.coordinates)
         shared, multipliers = shares.split(needed, len(jacobian))
         return _Closed(shares, multipliers, shared)
 
-    def _changes(self, state: State, closed: _Closed | None) -> dict[str, _Change]:
+    def _changes(self, state: SensitivityState, closed: _Closed | None) -> dict[str, _Change]:
         """Return what each cause changes at a state, by name, before the coordinates answer."""
         constraints = 0 if closed is None else len(closed.multipliers)
-        inertial = self.model.inertial_effort_derivatives(self.names, state.q, state.v, state.a)
+        inertial = inertial_effort_derivatives(self.model.mechanism, self.names, state.q, state.v, state.a)
         effects = {name: change.effect(state) for name, change in self._parameters.items() if name not in inertial}
         followed = self._followed(state, closed, effects)
 
@@ -136,7 +135,7 @@ class Sensitivities:
 
         return {name: change(name) for name in self.names}
 
-    def _followed(self, state: State, closed: _Closed | None, effects: Mapping[str, Effect]) -> dict[str, _Change]:
+    def _followed(self, state: SensitivityState, closed: _Closed | None, effects: Mapping[str, Effect]) -> dict[str, _Change]:
         """Return what effects change, with what follows where ports move and constraints turn."""
         nothing = np.zeros(0)
         multipliers, shared = (nothing, np.zeros(self.model.nv)) if closed is None else (closed.multipliers, closed.shared)
@@ -165,7 +164,7 @@ class Sensitivities:
             known = self._movable = Movable(self.model, places if known is None else places | known.places)
         return known
 
-    def _push(self, name: str, state: State) -> Array:
+    def _push(self, name: str, state: SensitivityState) -> Array:
         """Return the efforts a unit of an input (nv), or of a wrench on a port (nv, 6)."""
         cause = self._causes[name]
         if cause.kind == Kind.INPUT:
@@ -179,7 +178,7 @@ def _together(changes: Mapping[str, _Change], function: Callable[[Array, Array, 
         return {}
     columns = [[_columns(part) for part in change] for change in changes.values()]
     needed, turned, opening = (np.hstack(parts) for parts in zip(*columns, strict=True))
-    ends = np.cumsum([own.shape[1] for own, _, _ in columns])
+    ends = np.cumsum([part.shape[1] for part, _, _ in columns])
     parts = np.split(function(needed, turned, opening), ends[:-1], axis=1)
     return {name: part.reshape(changes[name].needed.shape) for name, part in zip(changes, parts, strict=True)}
 

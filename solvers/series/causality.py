@@ -14,16 +14,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.closed_dynamics import BALANCED, ROUNDED, acting, balancing_terms, counted
-from titop.solvers.constraints.consistency import ROUNDING, mobility, of_each_term
+from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
+from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted
+from titop.solvers.constraints.consistency import mobility, of_each_term
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.series.acting_series import at_start, up_to
 from titop.solvers.series.constraint_series import ConstraintSeries
-
-#: Derivatives of constraints below this part of what rates of their size make of them are rounding.
-_CONSISTENT = 1e-6
 
 
 def hybrid(
@@ -92,7 +90,7 @@ def inverse(
         _, closing = _closing(model, q, motion, multipliers[: k + 1])
         needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
         efforts[k], multipliers[k], unbalanced = share_efforts(
-            rows.jacobian, model.closure_weights, model.coordinate_weights, needed, actuated, rank, model.gear_count
+            rows.jacobian, model.scale.weights, model.scale.coordinates, needed, actuated, rank, model.gear_count
         )
         if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, model, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
@@ -112,16 +110,16 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
     """
     if not model.is_constrained:
         return
-    weights = model.closure_weights
+    weights = model.scale.weights
     jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(model, q, v_series).rates()[1:]
-    allowed = _CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
+    allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
     if (np.abs(openings * weights) > allowed[:, None]).any():  # what cancels at an equilibrium may explain it
         response = mobility(model, q)
         alone = of_each_term(model, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
         natural = np.sqrt((jacobian @ alone).max()) ** np.arange(2.0, len(allowed) + 2.0)
-        allowed += ROUNDING * (natural + (jacobian @ response @ np.abs(efforts).T).max(axis=0))
+        allowed += SAME * (natural + (jacobian @ response @ np.abs(efforts).T).max(axis=0))
     for k, (opening, size) in enumerate(zip(openings, allowed, strict=True), start=1):
         worst = int(np.abs(opening * weights).argmax())
         if abs(opening[worst] * weights[worst]) > size:
@@ -133,11 +131,11 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
 
 def _is_rounding(left: Array, model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
     """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
-    sizes, order = model.coordinate_weights, len(v_series) - 2
+    sizes, order = model.scale.coordinates, len(v_series) - 2
     terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
     terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order
     terms += (sizes * (np.abs(model.engine.dynamics.mass_matrix(q)) @ np.abs(v_series[-1]))).max()
-    return bool(np.abs(sizes * left).max() <= ROUNDED * terms)
+    return bool(np.abs(sizes * left).max() <= EXACT * terms)
 
 
 def _rate(sizes: Array) -> float:
@@ -183,7 +181,7 @@ class _ClosedEquations:
         self._model, self._imposed = model, imposed
         rows, self._rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
         self._jacobian, free = rows.jacobian, ~imposed
-        comparable, gears = model.comparable(rows.jacobian)[:, free], model.gear_count
+        comparable, gears = model.scale.comparable(rows.jacobian)[:, free], model.gear_count
         self._chosen = independent_rows(comparable, self._rank, gears)
         self._dependent = np.flatnonzero(free)[dependent_columns(comparable, self._chosen, gears)]
         others = np.setdiff1d(np.flatnonzero(free), self._dependent)
@@ -202,6 +200,6 @@ class _ClosedEquations:
 
     def shared(self, needed: Array) -> tuple[Array, Array]:
         """Return the share of `needed` efforts (nv) where motion is imposed, and the multipliers (k) that carry the rest."""
-        weights, gears = (self._model.closure_weights, self._model.coordinate_weights), self._model.gear_count
+        weights, gears = (self._model.scale.weights, self._model.scale.coordinates), self._model.gear_count
         own, carried, _ = share_efforts(self._jacobian, *weights, needed, self._imposed, self._rank, gears, by_passive=True)
         return own, carried

@@ -8,11 +8,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
+from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import turning_motion
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 #: Below this sine or cosine of the middle angle, Euler angles are said to have no derivative.
-_LOCK = 1e-6
+_LOCK = EXACT**0.5
 
 
 def acceleration_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
@@ -52,7 +54,7 @@ def pose_derivative(at: Snapshot, change: SnapshotChanges, port: str, sequence: 
 
 def specific_force_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (3, z) of ``dv - R^T g + w x v``."""
-    motion, rotation = at.model.turning_motion(port, at.q, at.v, at.a)
+    motion, rotation = turning_motion(at.model.mechanism, port, at.q, at.v, at.a)
     twist = motion[6:12]
     turned = change.along(at.model.jacobian(port, at.q)[3:])
     rates = twist_derivative(at, change, port)

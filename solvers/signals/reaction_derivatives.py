@@ -22,10 +22,10 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure; wrenches and actuators among the inputs enter it."""
-    acting = next((loop for loop in at.model.interactions if loop.closure.name == name), None)
+    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == name), None)
     if acting is not None:
         return _of_interaction(at, change, acting, inputs)
-    closing = next((loop for loop in at.model.rigid_loops if loop.closure.name == name), None)
+    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == name), None)
     if closing is not None:
         return closure_derivative(at, change, closing, inputs)[6:]
     return _of_joint(at, change, name, inputs)
@@ -34,10 +34,10 @@ def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change of what an interaction does to its second port, as its targets move and by its inputs."""
     model, interaction = at.model, loop.closure
-    own = np.arange(model.inputs.count)[dict(model.inputs.driving).get(interaction.name, slice(0))]
-    motion = target_motion(model, loop, at.q, at.v, np.asarray(model.inputs.whole(at.u))[own])
+    own = np.arange(model.mechanism.inputs.count)[dict(model.mechanism.inputs.driving).get(interaction.name, slice(0))]
+    motion = target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[own])
     by_motion = load_derivatives(interaction, motion, stepping(interaction))[6:12]
-    result: Array = by_motion @ target_derivatives(model, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
+    result: Array = by_motion @ target_derivatives(model.mechanism, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
     by_states = loads_by_states(interaction, motion)[6:12]
     for channel, by in zip(inputs.channels, change.inputs, strict=True):
         if channel.kind == Kind.INPUT and channel.entry in own:
@@ -53,7 +53,7 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
-    pair = port_pairs(at.model, [loop], at.q, at.v, at.a)[0]
+    pair = port_pairs(at.model.mechanism, [loop], at.q, at.v, at.a)[0]
     own = [owner_of(name) == loop.closure.name for name in at.model.constraint_names]
     multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
     turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)
@@ -91,7 +91,7 @@ class Opened(NamedTuple):
     @classmethod
     def at(cls, at: Snapshot, name: str) -> Opened:
         """Return a snapshot's model opened, the added coordinates at rest."""
-        opened = at.model.opened(name)
+        opened = at.model._on(at.model.mechanism.opened(name))
         own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
         q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q

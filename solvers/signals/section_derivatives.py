@@ -15,9 +15,9 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
     """Return the change (6, z) of the strain of the section at a port: the rod's shapes there."""
-    rod, fraction = section_of(at.model.assembly, port)
+    rod, fraction = section_of(at.model.mechanism.assembly, port)
     shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
-    return shapes @ change.q[at.model.assembly.v_slices[rod.name]]
+    return shapes @ change.q[at.model.mechanism.assembly.v_slices[rod.name]]
 
 
 def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
@@ -28,9 +28,9 @@ def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantit
     """
     opened, carried = Opened.at(at, of.owner), change.carried(at, inputs.loads)
     model, q, v, a = opened.motion
-    pushes = [*opened.pushes, *closure_pushes(at.model, at.q, carried.multipliers)]
-    result = opened.held(model.engine.derivatives.tree_inverse(q, v, a, pushes), change, inputs)
-    for loop in at.model.rigid_loops:
+    pushes = [*opened.pushes, *closure_pushes(at.model.mechanism, at.q, carried.multipliers)]
+    result = opened.held(model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), change, inputs)
+    for loop in at.model.mechanism.rigid_loops:
         both = np.vstack([model.jacobian(str(ref), q)[:, opened.added] for ref in loop.ports])
         result = result - both.T @ closure_derivative(at, change, loop, inputs)
     return result

@@ -57,6 +57,12 @@ class SystemInputs:
         Coordinates whose motion is imposed: the held ones, and those whose acceleration is an input.
     imposed_names : list of str
         Their names.
+    applied, motions : (nv, inputs) arrays
+        The efforts that are inputs themselves, and the accelerations imposed, a unit of each input.
+    signals : tuple of Signal
+        Paths and units of the named ones.
+    depend_on_attitude : bool
+        Whether the efforts a unit of the inputs change with the configuration.
 
     Raises
     ------
@@ -67,34 +73,27 @@ class SystemInputs:
     def __init__(self, model: NamedModel, names: Any, hold: Any = (), states: bool = False) -> None:
         self.named = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
         refuse_twice("input", (channel.signal for channel in self.named))
-        own = zip(model.inputs.state_names, model.inputs.state_units, strict=True) if states else ()
-        nu = len(model.inputs.names)
+        own = zip(model.mechanism.inputs.state_names, model.mechanism.inputs.state_units, strict=True) if states else ()
+        nu = len(model.mechanism.inputs.names)
         self.channels = (
             *self.named,
             *(SystemInput(Kind.INPUT, nu + k, "", Signal(*signal)) for k, signal in enumerate(own)),
         )
         self.held = np.zeros(model.nv, dtype=bool)
         self.held[read_entries(model, "hold", hold, "a joint or coordinate to hold")] = True
-        self.prescribed = self.held.copy()
-        for channel in self.channels:
-            if channel.kind == Kind.ACCELERATION:
-                self.prescribed[channel.entry] = True
+        self.applied, self.motions = np.zeros((2, model.nv, len(self.channels)))
+        for column, channel in enumerate(self.channels):
+            if channel.kind in (Kind.EFFORT, Kind.ACCELERATION):
+                (self.applied if channel.kind == Kind.EFFORT else self.motions)[channel.entry, column] = 1.0
+        self.prescribed = self.held | self.motions.any(axis=1)
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
-
-    @property
-    def signals(self) -> tuple[Signal, ...]:
-        """Paths and units."""
-        return tuple(channel.signal for channel in self.named)
-
-    @property
-    def depend_on_attitude(self) -> bool:
-        """Whether the efforts a unit of the inputs change with the configuration."""
-        return any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
+        self.signals = tuple(channel.signal for channel in self.named)
+        self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
 
     def efforts(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
-        return self.applied(model.nv) + self.loads(model, q, v, u)
+        return self.applied + self.loads(model, q, v, u)
 
     def loads(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
         """Return what actuators and wrenches do along the coordinates a unit of each input (nv, inputs).
@@ -113,14 +112,6 @@ class SystemInputs:
                 result[:, column] = actuation[:, channel.entry]
             elif channel.kind == Kind.WRENCH:
                 result[:, column] = jacobians[channel.port][channel.entry]
-        return result
-
-    def motions(self, nv: int) -> Array:
-        """Return the accelerations imposed a unit of each input (nv, inputs)."""
-        result = np.zeros((nv, len(self.channels)))
-        for column, channel in enumerate(self.channels):
-            if channel.kind == Kind.ACCELERATION:
-                result[channel.entry, column] = 1.0
         return result
 
     def accelerations(self, model: NamedModel, q: Array, v: Array, tau: Array, wrenches: Any, u: Any) -> Array:
@@ -142,14 +133,6 @@ class SystemInputs:
         """
         resting = [model.coordinate_names[k] for k in np.flatnonzero(self.held)]
         return model.hybrid_dynamics(q, v, tau, np.zeros(model.nv), resting, wrenches, u)[0]
-
-    def applied(self, nv: int) -> Array:
-        """Return the efforts that are inputs themselves (nv, inputs)."""
-        result = np.zeros((nv, len(self.channels)))
-        for column, channel in enumerate(self.channels):
-            if channel.kind == Kind.EFFORT:
-                result[channel.entry, column] = 1.0
-        return result
 
     def _refuse_conflicts(self, model: NamedModel) -> None:
         imposed_twice = [channel for channel in self.channels if channel.kind == Kind.EFFORT and self.prescribed[channel.entry]]

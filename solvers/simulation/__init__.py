@@ -1,22 +1,13 @@
 """Simulations and what comes out of them.
 
-- `simulate`: a model with everything that acts on it (`driven_model`, `acting`), integrated in time (`integration`: in compiled
-  code, `stepping`: step by step in Python) while `events` and `half_turns` of springs are watched for; `gaps`, `switching`:
-  what switches by position, where steps end (with `cubics`); `prescribed`, `motions`: what moves as functions of time say;
-- `runge_kutta` (with `tableaus`, `compiled_stages`): explicit methods, whose steps compiled code makes where it can;
-  `scipy_steps`: the implicit ones;
-- `stiffness_watch`: tells when explicit steps are bounded by stiffness; `pace`: when a simulation is made endless by bounds, or
-  by what switches;
-- `contact_findings`: what is suspicious about contacts;
-- `trial_states`: what steps that go too far may find there;
-- `interruption`: what is left of a simulation after Ctrl-C;
-- `constrained_integration` (with `plant`, `projected`, `closed_states`): steps that keep loops closed;
-- `rate_jacobian`, `feedback_derivatives`, `newton_factors`: what implicit integrators need;
-- `generalized_alpha`, `alpha_solver`, `alpha_step`, `alpha_states`, `implicit_dynamics`: the generalised-alpha scheme for stiff
-  systems;
-- `trajectory_series`: motions as the stacks of derivatives that series of dynamics take, from `function_series` and
-  `rotation_series`;
-- `reached`: solutions in the making; `acting_rows`: what acts on them at the output times;
-- `recorded_motion`, `trajectory`, `dataset`, `violations`: results; `plotting`, `shape_plot`, `animation` (with `scene`,
-  `visuals`): pictures of them, with `swept_rods`, `soft_surfaces`, `touched_shapes`.
+A model with everything that acts on it (`driven_model`, `acting`) is integrated from one output time to the next:
+
+- `simulate`: reads the arguments, has them integrated, and collects a `trajectory`; `solution`: what is reached, also after
+  Ctrl-C; `findings`: what is suspicious about a motion;
+- `integrate`: in compiled code by CyRK where nothing happens within; else step by step (`stepping`), from one sample of a
+  controller or kink of what acts to the next, while a `monitor` looks on;
+- `events`: zeros that users watch for; `gaps`, `switching`: what switches by position, where steps end;
+- `steppers`: what makes steps that keep loops closed (`closed_states`): `explicit_steps` (with `tableaus`) and `scipy_steps`
+  (with `rate_jacobian`) integrate dy/dt, `alpha_solver` (with `alpha_step`, `implicit_dynamics`) follows the scheme of
+  `generalized_alpha`.
 """

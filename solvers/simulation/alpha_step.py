@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dgels, dgetrf, dgetrs
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.joints.joint import Joint
-from titop.solvers.control.commands import Command
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.control.implicit_control import Answer, TrapezoidalStep
+from titop.solvers.constraints.closed_derivatives import compliant_forces
+from titop.solvers.control.continuous_loop import Answer, ContinuousLoop, TrapezoidalStep
+from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.alpha_states import Stated, StateStep
-from titop.solvers.simulation.generalized_alpha import Coefficients
-from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics, Residual
-from titop.solvers.simulation.plant import Plant
-from titop.solvers.simulation.trial_states import went_too_far
+from titop.solvers.simulation.closed_states import went_too_far
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.implicit_dynamics import (
+    FirstOrderStates,
+    FirstOrderStep,
+    ImplicitDerivatives,
+    ImplicitDynamics,
+    Residual,
+)
 
+#: What a step leaves of the reach of coordinates and rates that errors are measured by.
+_REMEMBERED = 0.99
+#: By what steps may grow before derivatives are found anew.
+_GROWN = 2.0
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
 _ITERATIONS = 15
-#: Rounding of closures, in the system's size and radians.
-_ROUNDED_LOOPS = 4 * np.finfo(float).eps
 #: Derivatives are found anew where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
 #: LU factors of Newton's matrix, and their pivots.
-Factors = tuple[Array, Array]
+_LU = tuple[Array, Array]
 
 
-class Node(NamedTuple):
+class StepEnd(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed; `control` what a continuous controller has come to, `own` the
-    states of the first order.
+    `v_closed` is the velocity with which the loops stay closed; `control` the states of a continuous controller, and what it
+    commands; `first_order` are the states of the first order.
     """
 
     t: float
@@ -49,26 +57,98 @@ class Node(NamedTuple):
     h: float
     jerk: Array | None
     control: Answer | None = None
-    own: Stated | None = None
+    first_order: FirstOrderStates | None = None
 
 
-class Solver(Protocol):
-    """What a step knows of the solver that makes it; see `titop.solvers.simulation.alpha_solver`."""
+class AlphaSystem:
+    """What the steps of a simulation have in common: equations, derivatives that go on to hold, and tolerances.
 
-    plant: Plant
-    model: Model
-    coefficients: Coefficients
-    equations: ImplicitDynamics
-    free: Array
-    counts: dict[str, int]
-    node: Node
-    before: Node
-    rtol: float
-    atol: float
+    Parameters
+    ----------
+    plant : DrivenModel
+    scheme : GeneralizedAlpha
+    rtol, atol : float
+        See `AlphaSolver`.
+    """
 
-    def derivatives(self, step: Step) -> Derivatives: ...
-    def renewed(self, step: Step) -> Derivatives: ...
-    def scales(self, h: float) -> tuple[Array, Array]: ...
+    def __init__(self, plant: DrivenModel, scheme: GeneralizedAlpha, rtol: float, atol: float) -> None:
+        self.plant, self.model, self.rtol, self.atol = plant, plant.model, rtol, atol
+        self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
+        self.free = ~plant.motion.mask
+        self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
+        self._reach, self._groups = np.zeros((2, self.model.nv)), _coordinate_groups(self.model)
+        self.forget()
+
+    def forget(self) -> None:
+        """Find derivatives anew for the next step."""
+        self._derivatives: ImplicitDerivatives | None = None
+        self.holds_for = 0.0
+
+    def derivatives(self, step: Step) -> ImplicitDerivatives:
+        """Return the derivatives at the start of a step, or those of a former one that still hold.
+
+        They do not where Newton's method needed others since, nor for steps that have grown since: stiffness that has gone, as
+        that of a stop that was left, does not show in short steps.
+        """
+        if self._derivatives is None or step.h > self.holds_for:
+            node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
+            self.let_act(node)
+            residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers)
+            rows = equations.independent(residual.jacobian)
+            multipliers[rows] = step.best_multipliers(residual, rows)
+            half = 0.5 * step.h
+            self._derivatives = equations.derivatives(node.t, node.q, node.v_closed, node.a, multipliers, half=half)
+            self.holds_for = _GROWN * step.h
+            self.counts["evaluations"] += 1
+            self.counts["jacobians"] += 1
+        return self._derivatives
+
+    def renew_derivatives(self, step: Step) -> ImplicitDerivatives:
+        """Return the derivatives at a step's present state.
+
+        Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
+        """
+        forces = compliant_forces(self.model.mechanism, step.start.q, step.start.v_closed)
+        self.counts["jacobians"] += 1
+        return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces, 0.5 * step.h)
+
+    def let_act(self, node: StepEnd) -> None:
+        """Let the states of the first order act that are reached."""
+        if node.first_order is not None:
+            self.plant.x = node.first_order.x
+
+    def scales(self, h: float) -> tuple[Array, Array]:
+        """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
+        (reach_q, reach_v), rounding = self._reach, ROUNDING * self._rounded
+        return self.atol + self.rtol * reach_q + rounding, self.atol + self.rtol * reach_v + rounding / h
+
+    def look(self, node: StepEnd) -> None:
+        """Note how far coordinates and rates reach: what swings is measured by its amplitude, where it passes zero too.
+
+        Own coordinates of a body are measured by the one that goes farthest among those of the same unit. They round, and what
+        others do to them: of these, those that reach farthest, and in loops the places of which these take differences.
+        """
+        now = np.abs([self.model.difference(self.model.neutral(), node.q), node.v_closed])
+        order, first, group = self._groups
+        if len(order):
+            now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, group]
+        self._reach = np.maximum(now, _REMEMBERED * self._reach)
+        sizes, (reach, _) = self.model.mechanism.scale.coordinates, self._reach
+        others = min(1.0, (reach / sizes).max()) if self.model.mechanism.is_tree else 1.0
+        self._rounded = np.maximum(reach, others * sizes)
+
+
+def _coordinate_groups(model: Model) -> tuple[Array, Array, Array]:
+    """Return the own coordinates of bodies, those of one body and unit side by side; where these begin, and which each is."""
+    units, groups = np.array(model.mechanism.assembly.coordinate_units), []
+    for block in model.mechanism.assembly.blocks_with_coordinates:
+        if not isinstance(block, Joint):
+            where = model.mechanism.assembly.v_slices[block.name]
+            coordinates = np.arange(where.start, where.stop)
+            groups += [coordinates[units[where] == unit] for unit in np.unique(units[where])]
+    sizes = np.array([len(group) for group in groups], dtype=int)
+    order = np.concatenate([*groups, np.zeros(0, dtype=int)])
+    return order, np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(int), np.repeat(np.arange(len(groups)), sizes)
 
 
 class Step:
@@ -77,55 +157,55 @@ class Step:
     Unknown are w where motion is not prescribed, and the multipliers of independent constraints.
     """
 
-    def __init__(self, solver: Solver, h: float, t: float) -> None:
-        self.solver, self.h, self.t = solver, h, t
+    def __init__(self, system: AlphaSystem, before: StepEnd, start: StepEnd, h: float, t: float) -> None:
+        self.system, self.before, self.start, self.h, self.t = system, before, start, h, t
         self.within = math.nextafter(t, -math.inf)  # what jumps where the step ends acts behind it
-        node, self.numbers = solver.node, solver.coefficients
+        node, plant, self.numbers = start, system.plant, system.coefficients
         ratio = h / node.h if node.h else 0.0
         self.q0, self.a0 = node.q, node.a
         self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
         self.w0 = node.a + ratio * (node.w - node.a)
-        self.control, self.has_renewed, self.own = node.control, False, node.own
-        self.states = None if node.own is None else StateStep(solver.plant, node.own, h)
-        if node.control is not None and isinstance(solver.plant.loop, ContinuousLoop):
-            self.controller = TrapezoidalStep(solver.plant.loop, solver.plant, node.control.x, node.control.rate, h)
-            solver.plant.answer = self.answer
+        self.control, self.has_renewed, self.first_order = node.control, False, node.first_order
+        self.first_order_step = None if node.first_order is None else FirstOrderStep(plant, node.first_order, h)
+        if node.control is not None and isinstance(plant.loop, ContinuousLoop):
+            self.control_step = TrapezoidalStep(plant.loop, plant, node.control.x, node.control.rate, h)
+            plant.answer = self.answer
         self.noise = 0.0
         self.guess()
 
     def answer(self, t: float, q: Array, v: Array) -> Command:
         """Return what a controller commands where the step ends at such a state."""
-        self.control = self.controller.answer(t, q, v, self.a)
+        self.control = self.control_step.answer(t, q, v, self.a)
         return self.control.command
 
     def guess(self) -> None:
         """Begin with accelerations that go on to change as they did."""
-        jerk = self.solver.node.jerk
-        self.multipliers = np.zeros(len(self.solver.model.constraint_names))
+        jerk = self.start.jerk
+        self.multipliers = np.zeros(len(self.system.model.constraint_names))
         self.place(self.w0 if jerk is None else self.w0 + self.h * jerk)
 
     def place(self, w: Array) -> None:
         """Set the state at the end of the step from its averaged acceleration."""
-        n, h, motion = self.numbers, self.h, self.solver.plant.motion
+        n, h, motion = self.numbers, self.h, self.system.plant.motion
         self.w = w
         self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
-        self.q, self.v = motion.impose(self.within, self.solver.model.integrate(self.q0, self.increment), v)
-        if self.states is not None:
-            self.own = self.states.at(self.within, self.q, self.v)
+        self.q, self.v = motion.impose(self.within, self.system.model.integrate(self.q0, self.increment), v)
+        if self.first_order_step is not None:
+            self.first_order = self.first_order_step.at(self.within, self.q, self.v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
-        self.a = np.where(self.solver.free, a, motion.acceleration(self.within))
+        self.a = np.where(self.system.free, a, motion.acceleration(self.within))
 
     def residual(self) -> Residual:
         """Return what is left of the equations."""
-        self.solver.counts["evaluations"] += 1
-        if self.own is not None:
-            self.solver.plant.x = self.own.x
-        return self.solver.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
+        self.system.counts["evaluations"] += 1
+        if self.first_order is not None:
+            self.system.plant.x = self.first_order.x
+        return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
         """Find the step's end by Newton's method, at first with the derivatives of its start; tell whether it converged."""
-        self.at_start = self.solver.derivatives(self)
+        self.at_start = self.system.derivatives(self)
         if self._newton(renew=False) and self._stays_near():
             return True
         self.guess()
@@ -147,11 +227,11 @@ class Step:
             return False
 
     def _converges(self, renew: bool) -> bool:
-        scale_q, scale_v = self.scales = self.solver.scales(self.h)
+        scale_q, scale_v = self.scales = self.system.scales(self.h)
         to_q, to_v = self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v
         before, left = np.inf, np.inf
         for iteration in range(_ITERATIONS):
-            self.solver.counts["iterations"] += 1
+            self.system.counts["iterations"] += 1
             residual = self.residual()
             if iteration == 0 or (renew and left > _WORTH_DERIVATIVES):
                 residual = self.linearise(residual, renew)
@@ -176,29 +256,32 @@ class Step:
 
         Masses and closures are those of the state; the other derivatives are of the start, unless they are to `renew`.
         """
-        self.rows = self.solver.equations.independent(residual.jacobian)
+        self.rows = self.system.equations.independent(residual.jacobian)
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
-        carried = self.carried(residual, self.rows)
-        self.multipliers[self.rows] += carried
-        self.mass, self.jacobian = self.solver.model.mass_matrix(self.q), residual.jacobian[self.rows]
-        residual = residual._replace(efforts=residual.efforts - self.jacobian.T @ carried)
-        self.factors = self._factored(self.solver.renewed(self) if renew else self.at_start)
+        multipliers = self.best_multipliers(residual, self.rows)
+        self.multipliers[self.rows] += multipliers
+        self.mass, self.jacobian = self.system.model.mass_matrix(self.q), residual.jacobian[self.rows]
+        residual = residual._replace(efforts=residual.efforts - self.jacobian.T @ multipliers)
+        self.factors = self._factor(self.system.renew_derivatives(self) if renew else self.at_start)
         return residual
 
-    def carried(self, residual: Residual, rows: Array) -> Array:
-        """Return by what multipliers of some rows (k) the equations are left with least."""
-        free = self.solver.free
+    def best_multipliers(self, residual: Residual, rows: Array) -> Array:
+        """Return the multipliers of some rows (k) with which least is left of the equations."""
+        free = self.system.free
         if not len(rows):
             return np.zeros(0)
         solution: Any = dgels(residual.jacobian[rows][:, free].T, residual.efforts[free])[1]
-        carried: Array = solution[: len(rows)]
-        return carried
+        multipliers: Array = solution[: len(rows)]
+        return multipliers
 
-    def _factored(self, derivatives: Derivatives) -> Factors:
+    def _factor(self, derivatives: ImplicitDerivatives) -> _LU:
         """Return the factors of Newton's matrix with some derivatives."""
-        n, h, free, model = self.numbers, self.h, self.solver.free, self.solver.model
-        turning, opening = turned(model, self.increment, derivatives.stiffness), turned(model, self.increment, self.jacobian)
-        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * turning
+        n, h, free, model = self.numbers, self.h, self.system.free, self.system.model
+        stiffness, opening = (
+            times_tangent(model, self.increment, derivatives.stiffness),
+            times_tangent(model, self.increment, self.jacobian),
+        )
+        matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * stiffness
         count, rows = np.count_nonzero(free), len(self.rows)
         whole = np.zeros((count + rows, count + rows), order="F")
         whole[:count, :count], whole[:count, count:] = matrix[np.ix_(free, free)], -self.jacobian[:, free].T
@@ -208,12 +291,12 @@ class Step:
 
     def _rounding(self) -> Array:
         """Return by what Newton's corrections of w round: loops close up to rounding, which short steps amplify."""
-        free, count = self.solver.free, np.count_nonzero(self.solver.free)
+        free, count = self.system.free, np.count_nonzero(self.system.free)
         openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
         solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
         change = np.zeros(len(free))
         change[free] = np.abs(solution[:count]).sum(axis=1)
-        return _ROUNDED_LOOPS * change / (self.h**2 * self.numbers.beta)
+        return 4 * EPS * change / (self.h**2 * self.numbers.beta)
 
     @property
     def rounds(self) -> bool:
@@ -223,12 +306,12 @@ class Step:
     def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is made."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
-        change, multipliers = self._solved(self.factors, -residual.efforts, wanted)
+        change, multipliers = self._solve(self.factors, -residual.efforts, wanted)
         self.multipliers[self.rows] += multipliers
         return change
 
-    def _solved(self, factors: Factors, efforts: Array, opening: Array) -> tuple[Array, Array]:
-        free = self.solver.free
+    def _solve(self, factors: _LU, efforts: Array, opening: Array) -> tuple[Array, Array]:
+        free = self.system.free
         solution: Any = dgetrs(*factors, np.concatenate([efforts[free], opening]))[0]
         change = np.zeros(len(free))
         change[free] = solution[: free.sum()]
@@ -241,64 +324,57 @@ class Step:
         amplitudes of vibrations that are not. That of the step's start has a say: a stop in which the step ends was not there
         to vibrate on.
         """
-        n, h, old = self.numbers, self.h, self.solver.node
+        n, h, old = self.numbers, self.h, self.start
         jerk = (self.w - self.w0) / h
         errors = [(n.error_q * h**3 * jerk, self.scales[0])]
         if old.jerk is not None:
             apart = 0.5 * (h + old.h) + n.offset * (h - old.h)
             errors.append((n.error_v * h**3 * (jerk - old.jerk) / apart, self.scales[1]))
         nothing = np.zeros(len(self.rows))
-        filters = [self.factors, self._factored(self.at_start)] if self.has_renewed else [self.factors]
-        own = (
-            self._solved(factors, n.share * self.mass @ error, nothing)[0] / scale
+        filters = [self.factors, self._factor(self.at_start)] if self.has_renewed else [self.factors]
+        errors_left = (
+            self._solve(factors, n.share * self.mass @ error, nothing)[0] / scale
             for factors in filters
             for error, scale in errors
         )
-        return max(self._control_error(), self._state_error(), *(float(np.abs(part).max()) for part in own))
+        return max(self._first_order_error(), *(float(np.abs(part).max()) for part in errors_left))
 
-    def _control_error(self) -> float:
-        """Return the estimated error of a controller's states beside the tolerances."""
-        old, before, now = self.solver.before.control, self.solver.node.control, self.control
-        if old is None or before is None or now is None or not len(now.x):
-            return 0.0
-        return self._trapezoidal_error((old, before, now), self.controller)
+    def _first_order_error(self) -> float:
+        """Return the error of states of the first order and of a controller beside tolerances, by their last three rates."""
+        before, start = self.before, self.start
+        error = self._trapezoidal_error(before.first_order, start.first_order, self.first_order, self.first_order_step)
+        if self.control is not None and len(self.control.x):
+            error = max(error, self._trapezoidal_error(before.control, start.control, self.control, self.control_step))
+        return error
 
-    def _state_error(self) -> float:
-        """Return the same of the states of the first order."""
-        old, before, now = self.solver.before.own, self.solver.node.own, self.own
-        if old is None or before is None or now is None or self.states is None:
+    def _trapezoidal_error(self, before: Any, start: Any, end: Any, step: Any) -> float:
+        h, last = self.h, self.start.h
+        if before is None or start is None or end is None or step is None or not last:
             return 0.0
-        return self._trapezoidal_error((old, before, now), self.states)
-
-    def _trapezoidal_error(self, rows: tuple[Any, Any, Any], step: Any) -> float:
-        """Return the error of states that follow by the trapezoidal rule, by the last three rates."""
-        (old, before, now), h, last, solver = rows, self.h, self.solver.node.h, self.solver
-        if not last:
-            return 0.0
-        bend = ((now.rate - before.rate) / h - (before.rate - old.rate) / last) / (0.5 * (h + last))
-        scale = solver.atol + solver.rtol * np.maximum(np.abs(now.x), np.abs(before.x))
+        bend = ((end.rate - start.rate) / h - (start.rate - before.rate) / last) / (0.5 * (h + last))
+        scale = self.system.atol + self.system.rtol * np.maximum(np.abs(end.x), np.abs(start.x))
         return float(np.abs(step.filtered(h**3 / 12 * bend) / scale).max())
 
-    def node(self) -> Node:
+    def node(self) -> StepEnd:
         """Return the end of the step."""
         if self.control is not None:  # that of the state at the end, not of one before it
             self.answer(self.t, self.q, self.v)
         jerk = (self.w - self.w0) / self.h
-        return Node(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.own)
+        return StepEnd(self.t, self.q, self.v, self.v, self.a, self.w, self.h, jerk, self.control, self.first_order)
 
 
 def tangent(model: Model, dq: Array) -> Array:
     """Return how ``integrate(q, dq)`` moves, as a tangent there, with dq (nv x nv): the identity for plain coordinates."""
-    return turned(model, dq, np.eye(model.nv))
+    return times_tangent(model, dq, np.eye(model.nv))
 
 
-def turned(model: Model, dq: Array, matrix: Array) -> Array:
+def times_tangent(model: Model, dq: Array, matrix: Array) -> Array:
     """Return a matrix (k x nv) times `tangent`."""
     if model.nq == model.nv:  # of plain coordinates alone
         return matrix
     result = matrix.copy()
-    for block in model.assembly.blocks_with_coordinates:
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if isinstance(block, Joint) and block.nq != block.nv:
-            where = model.assembly.v_slices[block.name]
+            where = model.mechanism.assembly.v_slices[block.name]
             result[:, where] = matrix[:, where] @ np.linalg.inv(block.difference_jacobian(dq[where]))
     return result

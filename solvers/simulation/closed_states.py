@@ -1,4 +1,4 @@
-"""States on the closures: at the start of a simulation, and next to those that an integrator reaches."""
+"""States on the closures, next to those that an integrator reaches, and trial states that go too far."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.constraints.open_loops import refuse_flipped, refuse_open
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.plant import Plant
+from titop.solvers.simulation.driven_model import DrivenModel
 
 #: How well loops are closed after each step (rad, and m for a system of size one).
-PRECISION = 1e-13
+PRECISION = ROUNDING
 #: The same near singular configurations: as well as rounding lets them.
-ROUNDING = 1e-17
+UTMOST = 0.05 * EPS
 #: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
 #: below which states within a step are projected too.
 NEAR = 0.3
@@ -33,8 +34,8 @@ def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tupl
     """
     names = f", fixed={list(fixed)}" if fixed else ""
     cures = f"start from m.assemble(q0{names})", f"start with m.assemble_velocity(q0, v0{names})"
-    refuse_open(model, q, v, "open-start", ("q0", "v0"), cures)
-    refuse_flipped(model, q)
+    refuse_open(model.mechanism, q, v, "open-start", ("q0", "v0"), cures)
+    refuse_flipped(model.mechanism, q)
     q = model.assemble(q, fixed)
     return q, model.assemble_velocity(q, v, fixed)
 
@@ -56,20 +57,20 @@ class OnClosures(NamedTuple):
     rank: int
 
 
-def project(plant: Plant, t: float, y: Array, precision: float = PRECISION) -> OnClosures:
+def project(plant: DrivenModel, t: float, y: Array, precision: float = PRECISION) -> OnClosures:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
     model = plant.model
-    own = y[model.nq + model.nv :]
+    others = y[model.nq + model.nv :]
     if not model.is_constrained:
-        return OnClosures(np.concatenate([*plant.split(t, y), own]), 1.0, 0)
+        return OnClosures(np.concatenate([*plant.split(t, y), others]), 1.0, 0)
     try:
-        q, v, distance, rank = plant.closed(t, y, precision)
+        q, v, distance, rank = plant.prepared.closed(*plant.split(t, y), precision)
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
-    return OnClosures(np.concatenate([q, v, own]), distance, rank)
+    return OnClosures(np.concatenate([q, v, others]), distance, rank)
 
 
-def project_rows(plant: Plant, t: Array, y: Array) -> Array:
+def project_rows(plant: DrivenModel, t: Array, y: Array) -> Array:
     """Return the states (n, ...) on the closures next to given ones at times t (n, s), prescribed motions imposed."""
     model = plant.model
     if model.is_constrained:
@@ -77,13 +78,28 @@ def project_rows(plant: Plant, t: Array, y: Array) -> Array:
     return y if plant.has_plain_states else np.hstack([*plant.split_rows(t, y), y[:, model.nq + model.nv :]])
 
 
-def follow_branch(plant: Plant, t: float, closed: OnClosures) -> OnClosures:
+def follow_branch(plant: DrivenModel, t: float, closed: OnClosures) -> OnClosures:
     """Return a state that is reached; count the constraints that act anew, unless it is next to a singular configuration."""
     model = plant.model
-    if closed.rank == plant.held_rank or not model.is_constrained:
+    if closed.rank == plant.prepared.rank or not model.is_constrained:
         return closed
     try:
-        plant.held_rank = rank_of_free(model, closed.y[: model.nq], plant.motion.mask)
+        plant.prepared.rank = rank_of_free(model.mechanism, closed.y[: model.nq], plant.motion.mask)
     except ModelError:
         return closed
     return project(plant, t, closed.y)
+
+
+def went_too_far(error: ModelError) -> bool:
+    """Tell whether an error may come from a trial state alone, so that a shorter step may go better.
+
+    Numbers overflow there, or a body is strained so far that nothing is left of its inertia.
+    """
+    return error.code == "massless-joint" or (error.code, error.where) == ("not-finite", "result")
+
+
+def explain_trial(error: ModelError) -> str:
+    """Return what went wrong in a trial state: the step, not the model, has taken inertia away."""
+    if error.code == "massless-joint":
+        return f"a trial step strains {error.where} until no inertia is left; perhaps a stiff system, or loose tolerances"
+    return str(error)

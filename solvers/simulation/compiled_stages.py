@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.control.linear_feedback import LinearFeedback
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
 from titop.solvers.kernels.entries.step_control import (
     BEGUN,
@@ -28,10 +26,8 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
-from titop.solvers.simulation.plant import Plant
-
-if TYPE_CHECKING:
-    from titop.solvers.simulation.tableaus import Tableau
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.tableaus import Tableau
 
 #: What trial states may give that go too far: numbers that overflow, and loops that are open.
 _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
@@ -39,62 +35,43 @@ _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 _MANY = 100
 
 
-class HeldPlant(Plant, Protocol):
-    """A plant that tells apart what acts as it is from what has to be asked at every state."""
-
-    @property
-    def is_held(self) -> bool: ...
-    @property
-    def is_sampled(self) -> bool: ...
-    def act_held(self, tau: Array) -> None: ...
-    def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None: ...
-    def check_acting(self) -> None: ...
-
-
 class CompiledStages:
-    """Makes steps, and fills in stages; see `Stages` of `runge_kutta`.
+    """Makes steps, and fills in stages of one.
 
     Parameters
     ----------
-    plant : HeldPlant
-    dynamics : CompiledPreparedDynamics
-        Its wrenches and inputs act.
-    feedback : LinearFeedback or None
-        A continuous controller.
+    plant : DrivenModel
+        One that `has_stages`.
     method : Tableau
-    guards : (n, k) array
-        Gaps near which steps are looked at closely: see `titop.solvers.kernels.ports.guards`.
+
+    Attributes
+    ----------
+    is_clear : bool or None
+        Whether no gap came near zero in the last steps; None where nobody has looked.
     """
 
-    def __init__(
-        self,
-        plant: HeldPlant,
-        dynamics: CompiledPreparedDynamics,
-        feedback: LinearFeedback | None,
-        method: Tableau,
-        guards: Array,
-    ) -> None:
-        model, rows = plant.model, len(method.nodes)
-        self._plant, self._dynamics, self._method, self._guards = plant, dynamics, method, guards
+    def __init__(self, plant: DrivenModel, method: Tableau) -> None:
+        assert isinstance(plant.prepared, CompiledPreparedDynamics)
+        model, rows, feedback, guards = plant.model, len(method.nodes), plant.linear_feedback, plant.gaps.step_guards
+        self._plant, self._dynamics, self._method, self._guards = plant, plant.prepared, method, guards
         self._motions, self._tau = np.zeros((rows, model.nq + 2 * model.nv)), np.zeros(model.nv)
         self._feedback = feedback if feedback is not None and feedback.varies else None
         control = no_control(model.nv, rows) if feedback is None else feedback.tables(rows)
         self._precision = np.array([PRECISION, 0.0, NEAR])  # errors that count as closed follow from the first state
-        self._kernel, self._same = dynamics.steps(plant.motion.moved, control, guards, self._tau, self._precision)
+        self._kernel, self._same = self._dynamics.steps(plant.motion.mask_q, control, guards, self._tau, self._precision)
         self._offsets, self._clock = control[1], np.zeros(CLOCK_COLUMNS)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
-        self._asked = not (plant.is_held or plant.is_sampled)
-        #: Whether nothing that is guarded came near zero in the last steps; None where nobody has looked.
+        self._by_functions = not (plant.is_held or plant.is_sampled)
         self.is_clear: bool | None = None
         self.act()
 
     def work_on(self, clock: Array, y: Array, states: Array, rates: Array) -> None:
         """Work on these arrays from now on: a `clock`, the state that is reached, and rows of stages."""
         if not self._precision[1]:
-            self._precision[1] = closed_within(self._plant.model, y[: self._plant.model.nq])
+            self._precision[1] = closed_within(self._plant.model.mechanism, y[: self._plant.model.nq])
         method, step = self._method, (states, rates, self._motions, *self._same)
         self._run, self._y, self._states, self._rates = clock, y, states, rates
-        curve = method.curve if len(self._guards) and not (self._in_time or self._asked) else np.zeros((0, len(rates)))
+        curve = method.curve if len(self._guards) and not (self._in_time or self._by_functions) else np.zeros((0, len(rates)))
         tables = method.estimators, method.coefficients, curve
         self._whole = clock, *tables, y, *step
         self._part = method.end, math.inf, self._clock, *tables, states[0], *step
@@ -104,7 +81,7 @@ class CompiledStages:
 
     def act(self) -> None:
         """Let act what is commanded now, until further notice."""
-        if not self._asked:
+        if not self._by_functions:
             self._plant.act_held(self._tau)
 
     def steps(self, watch: float) -> OnClosures | None:
@@ -115,35 +92,35 @@ class CompiledStages:
         """
         method, clock = self._method, self._run
         first, reached = clock.item(STEPS), min(watch, clock.item(END))
-        is_told = self._in_time or self._asked
-        arguments = 1 if is_told else _MANY, 0, method.used, method.end, watch, *self._whole
+        one_by_one = self._in_time or self._by_functions
+        arguments = 1 if one_by_one else _MANY, 0, method.used, method.end, watch, *self._whole
         self._dynamics.hold_rank()
         while True:
-            status = self._tell() if is_told else layout.OK
+            status = self._prepare_try() if one_by_one else layout.OK
             if status == layout.OK:
                 status = self._kernel(*arguments)
             if status in (layout.OK, MAY_SWITCH):
                 made, self.is_clear = clock.item(STEPS) - first, status == layout.OK
                 if not self.is_clear or (made and (clock.item(TIME) >= reached or made >= _MANY)):
-                    told = self._dynamics.told
-                    return OnClosures(self._y.copy(), float(told[1]), int(told[2]))
+                    reached_state = self._dynamics.told
+                    return OnClosures(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
             elif status in (LOOK_CLOSER, TOO_SHORT):
                 self.is_clear = None
                 return None
             else:
                 self._explain(status, clock.item(TIME), self._states[: method.used])
 
-    def _tell(self) -> int:
-        """Tell the next try what acts: its motions, or all of its stages, so that it has but to be judged; return a status."""
+    def _prepare_try(self) -> int:
+        """Write the motions of the next try, or all of its stages, so that only its error is left to find; return a status."""
         clock, method = self._run, self._method
         begun, t, h = int(clock[BEGUN]), clock.item(TIME), clock.item(LENGTH)
         if self._in_time:
             self._write(begun, method.end + 1, t, h)
-        if not self._asked or h <= 0.0:
+        if not self._by_functions or h <= 0.0:
             return layout.OK
         self._states[0] = self._y
         clock[EVALUATIONS] += method.used - begun
-        status = self._ask(begun, method.used, t, h)
+        status = self._fill_by_functions(begun, method.used, t, h)
         if status == layout.OK:
             clock[BEGUN] = method.used
         else:
@@ -155,8 +132,8 @@ class CompiledStages:
         self._dynamics.hold_rank()
         if self._in_time:
             self._write(first, last, t, h)
-        if self._asked:
-            status = self._ask(first, last, t, h)
+        if self._by_functions:
+            status = self._fill_by_functions(first, last, t, h)
         else:
             self._clock[LENGTH] = h
             status = self._kernel(0, first, last, *self._part)
@@ -164,7 +141,7 @@ class CompiledStages:
             self._explain(status, t, self._states[first:last])
         return status == layout.OK
 
-    def _ask(self, first: int, last: int, t: float, h: float) -> int:
+    def _fill_by_functions(self, first: int, last: int, t: float, h: float) -> int:
         """Fill in stages, asking at each what acts; return a status."""
         plant, tau, status = self._plant, self._tau, layout.OK
         is_plain = plant.has_plain_states and plant.loop is None  # or else `split` tells what a controller did

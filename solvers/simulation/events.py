@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.basics.user_functions import check_function, check_switch
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.steppers import LastStep
 
-#: An event: its function of time and state, with `terminal` and `direction` as attributes.
-Watched = Callable[[float, Array], float]
+#: How long a function has to be zero, in parts of the whole time, for the end of that to count: more than rounding makes of
+#: what leaves zero with a horizontal tangent.
+_LASTING = 30 * float(np.sqrt(ROUNDING))
+#: How exactly zeros are found: relatively, and in s.
+_EXACT = 4 * EPS
+#: Evaluations to find one: multiple zeros want several times as many as bisection.
+_MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,81 @@ class Event:
     direction: int = 0
 
 
+class EventValue(NamedTuple):
+    """What an event's function was when it was looked at last.
+
+    Attributes
+    ----------
+    value : float
+    since : float, s
+        When it was seen to come to zero, if it is zero, and
+    way : {-1, 0, 1}
+        whether it had fallen or risen to that; 0 where it began.
+    """
+
+    value: float
+    since: float
+    way: int
+
+    @property
+    def sign(self) -> int:
+        """Sign of the value, or zero."""
+        return int(self.value > 0) - int(self.value < 0)
+
+    def at(self, t: float, value: float) -> EventValue:
+        """Return what it is at a later look."""
+        return self if value == self.value == 0 else EventValue(value, t, -self.sign)
+
+
+class Watched:
+    """An event that is watched for, as a function of time and state ``y``, and what was found of it.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    event : Event
+
+    Attributes
+    ----------
+    terminal, direction
+        As those of the event.
+    times : list of float, s
+    states : list of array
+        Where it happened.
+    seen : EventValue or None
+        What was seen of its function last, from the first look on.
+    """
+
+    def __init__(self, plant: DrivenModel, event: Event) -> None:
+        self._plant, self._event = plant, event
+        self.terminal, self.direction = event.terminal, int(event.direction)
+        self.times: list[float] = []
+        self.states: list[Array] = []
+        self.seen: EventValue | None = None
+
+    def __call__(self, t: float, y: Array) -> float:
+        """Return the function's value.
+
+        Raises
+        ------
+        ModelError
+            If it is no number.
+        """
+        returned = self._event.function(t, *self._plant.split(t, np.array(y)))
+        number = returned if isinstance(returned, float) else self._read(returned)
+        if math.isnan(number):
+            where, advice = f"event {self._event.name!r} at t = {t:.6g} s", "its function must have a sign at every state"
+            raise ModelError(Finding("not-finite", where, number, "a number", advice))
+        return number
+
+    def _read(self, returned: Any) -> float:
+        value = None if returned is None else real_array(returned)
+        if value is None or value.size != 1:
+            where = f"event {self._event.name!r}"
+            raise ModelError(Finding("wrong-type", where, returned, "a number", "return a float"))
+        return float(value.ravel()[0])
+
+
 def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str, Watched]:
     """Return the functions of time and state ``y`` that events stand for, by name.
 
@@ -57,8 +139,8 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
     ModelError
         For what is no event, and names that are there twice.
     """
-    given = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
-    for event in given:
+    listed = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
+    for event in listed:
         if not isinstance(event, Event):
             raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
         where = f"event {event.name!r}"
@@ -68,28 +150,61 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
         if isinstance(event.direction, bool | np.bool_) or way is None or way.shape != () or way not in (-1, 0, 1):
             advice = "take 0 for all zeros, 1 for rising and -1 for falling ones"
             raise ModelError(Finding("bad-direction", f"{where}, direction", event.direction, "-1, 0 or 1", advice))
-    names = [event.name for event in given]
+    names = [event.name for event in listed]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
-    return {event.name: _watched(plant, event) for event in given}
+    return {event.name: Watched(plant, event) for event in listed}
 
 
-def _number(event: Event, returned: Any) -> float:
-    value = None if returned is None else real_array(returned)
-    if value is None or value.size != 1:
-        raise ModelError(Finding("wrong-type", f"event {event.name!r}", returned, "a number", "return a float"))
-    return float(value.ravel()[0])
+def find_events(events: Sequence[Watched], step: LastStep, times: Array) -> float | None:
+    """Add what happens within a step to the events; return the time (s) of the first terminal one.
+
+    Changes of sign are looked for between its ends, the output `times` in it, and places that split it into equal parts.
+    """
+    within = times[np.searchsorted(times, step.begin, "right") : np.searchsorted(times, step.end)]
+    places = sorted({*within.tolist(), *step.split()} - {step.end})
+    step.states(places)
+    lasting, t = _LASTING * float(times[-1] - times[0]), step.begin
+    for then in (*places, step.end):
+        if (end := _find_between(events, step, (t, then), lasting)) is not None:
+            return end
+        t = then
+    return None
 
 
-def _watched(plant: DrivenModel, event: Event) -> Watched:
-    def watched(t: float, y: Array, *_: Any) -> float:
-        returned = event.function(t, *plant.split(t, np.array(y)))
-        number = returned if isinstance(returned, float) else _number(event, returned)
-        if math.isnan(number):
-            where, advice = f"event {event.name!r} at t = {t:.6g} s", "its function must have a sign at every state"
-            raise ModelError(Finding("not-finite", where, number, "a number", advice))
-        return number
+def _find_between(events: Sequence[Watched], step: LastStep, span: tuple[float, float], lasting: float) -> float | None:
+    """Do so for a part of the step; what happens at the instant at which it ends is found too."""
+    zeros: list[tuple[float, Watched]] = []
+    state = step.state(span[1])
+    for event in events:
+        seen = event.seen
+        assert seen is not None
+        now = event.seen = seen.at(span[1], event(span[1], state))
+        way = (now.sign > seen.sign) - (now.sign < seen.sign)
+        passes = seen.value != 0 or seen.way != way  # what has come from the other side was found when it came
+        if way and passes and event.direction in (0, way):
+            zero = _zero(event, step, seen, now, span)
+            if seen.value != 0 or zero - seen.since > lasting:
+                zeros.append((zero, event))
+    end = min((t for t, event in zeros if event.terminal), default=math.inf)
+    for t, event in zeros:
+        if t <= end + 2 * _EXACT * (1 + abs(end)):
+            event.times.append(min(t, end))
+            event.states.append(step.state(min(t, end)))
+    return end if end < math.inf else None
 
-    watched.terminal = event.terminal  # type: ignore[attr-defined]
-    watched.direction = int(event.direction)  # type: ignore[attr-defined]
-    return watched
+
+def _zero(event: Watched, step: LastStep, seen: EventValue, now: EventValue, span: tuple[float, float]) -> float:
+    """Return when an event's sign changes; what begins or ends to be zero has its new sign there."""
+
+    def along(t: float) -> float:
+        return seen.value if t == span[0] else event(t, step.state(t))
+
+    if seen.value != 0 and now.value != 0:
+        from scipy.optimize import brentq
+
+        return float(brentq(along, *span, xtol=_EXACT, rtol=_EXACT, maxiter=_MOST))
+    begin, end = span
+    while begin < (middle := 0.5 * (begin + end)) < end and end - begin > _EXACT * (1 + abs(end)):
+        begin, end = (begin, middle) if now.at(middle, along(middle)).sign == now.sign else (middle, end)
+    return end

@@ -24,12 +24,12 @@ from titop.solvers.model.prepared import PreparedDynamics
 
 #: What has stops, along coordinates: the others say where their ports are.
 _WITH_STOPS = (Joint, CoordinateLimits)
-#: Gaps that are said in Python (n), as a function of q and v.
+#: Gaps that Python finds (n), as a function of q and v.
 _Part = Callable[[Array, Array], Array]
 
 
 class Gaps:
-    """The gaps of all that switches: first those that compiled code knows, then those that are said in Python.
+    """The gaps of all that switches: first those that compiled code knows, then those that Python finds.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Gaps:
         self.owners, self._parts = list[str](), list[_Part]()
         self._stages: list[tuple[int, Interaction, int]] = []
         self.guards = self._add_all(q, v)
-        self.rounding = COINCIDENT * model.reach
+        self.rounding = COINCIDENT * model.mechanism.scale.reach
         self.follow_rates = bool(self.owners) and self._are_of_rates(q, v)
 
     @property
@@ -68,10 +68,19 @@ class Gaps:
         """Whether compiled code knows them all, and their rates by positions."""
         return not (self._parts or self.follow_rates)
 
+    @property
+    def step_guards(self) -> Array:
+        """The rows that compiled steps look at: those of all gaps, none where it does not know them all."""
+        return self.guards if self.is_guarded else NO_GUARDS
+
+    def stay_clear(self, length: float, q: Array, v: Array) -> bool:
+        """Tell whether none of the `step_guards` came near zero in a step of a `length` (s) to a state."""
+        return self._compiled is not None and self._compiled.clears(self.step_guards, length, q, v)
+
     def _are_of_rates(self, q: Array, v: Array) -> bool:
         """Tell whether gaps change with rates, at a configuration or in no special position."""
-        states, moved = (q, self._model.probes[1]), np.random.default_rng(0).normal(size=len(v))
-        return any(not np.array_equal(self.at(q, v), self.at(q, v + moved)) for q in states)
+        states, change = (q, self._model.mechanism.probes[1]), np.random.default_rng(0).normal(size=len(v))
+        return any(not np.array_equal(self.at(q, v), self.at(q, v + change)) for q in states)
 
     def at(self, q: Array, v: Array) -> Array:
         """Return the gaps (n) at a state with unit quaternions."""
@@ -81,16 +90,16 @@ class Gaps:
     def rows(self, q: Array, v: Array, step: float) -> tuple[Array, Array]:
         """Return the gaps (m, n) at stacked states and their rates, as they follow positions.
 
-        Rates of gaps that are said in Python are differences over a `step` (s).
+        Rates of gaps that Python finds are differences over a `step` (s).
         """
         if not self._parts:
             return self._known(q, v)
-        moved = [self._model.moved(*state) for state in zip(q, step * v, strict=True)]
-        said, then = (np.array([self._said(*state) for state in zip(at, v, strict=True)]) for at in (q, moved))
+        ahead = [self._model.mechanism.moved(*state) for state in zip(q, step * v, strict=True)]
+        now, then = (np.array([self._in_python(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
         known = self._known(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
-        return np.hstack([known[0], said]), np.hstack([known[1], (then - said) / step])
+        return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])
 
-    def _said(self, q: Array, v: Array) -> Array:
+    def _in_python(self, q: Array, v: Array) -> Array:
         return np.concatenate([part(q, v) for part in self._parts])
 
     def _known(self, q: Array, v: Array) -> tuple[Array, Array]:
@@ -111,20 +120,20 @@ class Gaps:
         of_interactions = self._of_interactions(q, v)
         self._stages = [entry for entry in of_interactions if self._compiled and gap_stage(entry[1])]
         self.owners += [closure.name for _, closure, count in self._stages for _ in range(count)]
-        for block in filter(_says_own, self._model.assembly.blocks.values()):
+        for block in filter(_says_own, self._model.mechanism.assembly.blocks.values()):
             if count := len(self._of_block(block)(q, v)):
                 self._parts.append(self._of_block(block, count))
                 self.owners += [block.name] * count
-        if said := [entry for entry in of_interactions if entry not in self._stages]:
-            self._parts.append(self._said_by(said))
-            self.owners += [closure.name for _, closure, count in said for _ in range(count)]
+        if others := [entry for entry in of_interactions if entry not in self._stages]:
+            self._parts.append(self._of_interactions_in_python(others))
+            self.owners += [closure.name for _, closure, count in others for _ in range(count)]
         if self._compiled is None:
             return NO_GUARDS
         return self._compiled.guards(stops, [(k, count) for k, _, count in self._stages])
 
     def _stops(self) -> Array:
         """Take the gaps of all stops, those of joints and limits with gaps of their own apart; return rows for guards."""
-        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
+        assembly, numbers, places = self._model.mechanism.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
                 numbers.append(block.limit_numbers)
@@ -144,7 +153,7 @@ class Gaps:
 
     def _of_interactions(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
         """Return the interactions that have gaps at a state: which among all, and how many."""
-        closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
+        closures = [(k, loop.closure) for k, loop in enumerate(self._model.mechanism.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
         if not switching:
             return []
@@ -152,7 +161,7 @@ class Gaps:
         counted = [(k, closure, len(_read(closure, motions[k]))) for k, closure in switching]
         return [entry for entry in counted if entry[2]]
 
-    def _said_by(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
+    def _of_interactions_in_python(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
         def gaps(q: Array, v: Array) -> Array:
             motions = self._dynamics.target_motions(q, v)
             return np.concatenate([_read(closure, motions[k], count) for k, closure, count in interactions])
@@ -161,7 +170,7 @@ class Gaps:
 
     def _of_block(self, block: Block, count: int | None = None) -> _Part:
         """Return the gaps of a block or joint that says them itself, as many as `count` where that is known."""
-        model, assembly = self._model, self._model.assembly
+        model, assembly = self._model, self._model.mechanism.assembly
         nowhere, still = slice(0, 0), np.zeros(model.nv)
         in_q, in_v = assembly.q_slices.get(block.name, nowhere), assembly.v_slices.get(block.name, nowhere)
         if isinstance(block, CoordinateLimits):
@@ -172,7 +181,7 @@ class Gaps:
         def gaps(q: Array, v: Array) -> Array:
             poses, twists = [], []
             if not isinstance(block, _WITH_STOPS):
-                at = model.engine.observations.port_motion(block.name, q, v, still)
+                at = model.mechanism.engine.observations.port_motion(block.name, q, v, still)
                 poses, twists = [at_world, (at.rotation, at.position)], [world, at.twist]
             return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u), count)
 
@@ -193,13 +202,13 @@ def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array
     ModelError
         If they are no vector of finite numbers, or not as many as before.
     """
-    given = block.gaps(motion)
-    is_ready = type(given) is np.ndarray and given.dtype == float
-    gaps = given if is_ready else real_array(given)
+    returned = block.gaps(motion)
+    is_ready = type(returned) is np.ndarray and returned.dtype == float
+    gaps = returned if is_ready else real_array(returned)
     if gaps is None or gaps.ndim != 1 or not all_finite(gaps):
         expected, advice = "a vector of finite numbers", "return an array, of a number for each place where the block switches"
-        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
+        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", returned, expected, advice))
     if count is not None and len(gaps) != count:
         expected, advice = f"{count} numbers, as in the neutral configuration", "return as many in every state"
-        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", given, expected, advice))
+        raise ModelError(Finding("bad-gaps", f"{block.name}.gaps", returned, expected, advice))
     return gaps

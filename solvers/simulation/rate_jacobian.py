@@ -1,4 +1,4 @@
-"""The Jacobian of what implicit integrators integrate: of dy/dt by ``y = [q, v, x, z]``.
+"""Derivatives that implicit integrators need: of dy/dt by ``y = [q, v, x, z]``, and of efforts that are functions of the state.
 
 States of the first order are x, those of a continuous controller z.
 
@@ -17,15 +17,20 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
+from titop.blocks.basics.tolerances import CENTRAL_STEP, ONE_SIDED_STEP
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.solvers.control.control_loop import ContinuousLoop
-from titop.solvers.simulation.closed_states import ROUNDING, project
+from titop.solvers.control.continuous_loop import ContinuousLoop
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.feedback_derivatives import feedback_derivatives
 
+#: Step of the one-sided differences by which efforts that depend on the state are differentiated, over what counts as one of
+#: coordinates and rates; of all derivatives only these are not exact, which costs Newton's method a little of its speed and the
+#: solution nothing.
+_DIFFERENCE = ONE_SIDED_STEP
 #: Of central differences of the projection (radians, the system's size, and these a second).
-_STEP = 1e-6
+_STEP = CENTRAL_STEP
 
 
 class RateJacobian:
@@ -73,16 +78,16 @@ class RateJacobian:
         rates = self._rates(t, q, v, y)
         free = ~plant.motion.mask
         jacobian = np.zeros((len(y), len(y)))
-        for block in model.assembly.blocks_with_coordinates:
-            in_q, in_v = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
-            own = _kinematics(block, q[in_q], v[in_v])
-            own.by_numbers[~free[in_v]] = 0.0
-            for start in model.quaternions:
+        for block in model.mechanism.assembly.blocks_with_coordinates:
+            in_q, in_v = model.mechanism.assembly.q_slices[block.name], model.mechanism.assembly.v_slices[block.name]
+            tangents = _coordinate_tangents(block, q[in_q], v[in_v])
+            tangents.by_numbers[~free[in_v]] = 0.0
+            for start in model.mechanism.quaternions:
                 if in_q.start <= start < in_q.stop:
-                    own.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
-            jacobian[in_q, in_q] = own.rates @ own.by_numbers
-            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = own.derivatives * free[in_v]
-            jacobian[nq:, in_q] = rates[:, in_v] @ own.by_numbers
+                    tangents.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
+            jacobian[in_q, in_q] = tangents.rates @ tangents.by_numbers
+            jacobian[in_q, nq + in_v.start : nq + in_v.stop] = tangents.derivatives * free[in_v]
+            jacobian[nq:, in_q] = rates[:, in_v] @ tangents.by_numbers
         jacobian[nq:, nq : nq + nv] = rates[:, nv : 2 * nv] * free
         jacobian[nq:, nq + nv :] = rates[:, 2 * nv :]
         return jacobian @ self._projection(t, y) if self.is_near() else jacobian
@@ -90,10 +95,15 @@ class RateJacobian:
     def _projection(self, t: float, y: Array) -> Array:
         """Return the derivative of the state on the closures (ny, ny) by y."""
         model = self.plant.model
-        lengths = np.array([unit == "m" for unit in (*model.assembly.configuration_units, *model.assembly.coordinate_units)])
+        lengths = np.array(
+            [
+                unit == "m"
+                for unit in (*model.mechanism.assembly.configuration_units, *model.mechanism.assembly.coordinate_units)
+            ]
+        )
         steps = np.full(len(y), _STEP)
-        steps[: len(lengths)][lengths] *= model.size
-        ends = [[project(self.plant, t, y + way, ROUNDING).y for way in (step, -step)] for step in np.diag(steps)]
+        steps[: len(lengths)][lengths] *= model.mechanism.scale.length
+        ends = [[project(self.plant, t, y + way, UTMOST).y for way in (step, -step)] for step in np.diag(steps)]
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 
     def _rates(self, t: float, q: Array, v: Array, y: Array) -> Array:
@@ -101,10 +111,10 @@ class RateJacobian:
         plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
         efforts, pushes = plant.loads(t, q, v)
         if mask.any():
-            derivatives = model.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
+            derivatives = model.mechanism.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
             by_q, by_v, by_tau = derivatives.da_dq, derivatives.da_dv, derivatives.da_dtau
         else:
-            by_q, by_v, by_tau = model.engine.derivatives.forward(q, v, efforts, pushes)
+            by_q, by_v, by_tau = model.mechanism.engine.derivatives.forward(q, v, efforts, pushes)
         by_state = np.hstack([by_q, by_v])
         if plant.feedback:
             by_state = by_state + by_tau @ np.hstack(feedback_derivatives(plant, t, q, v))
@@ -115,14 +125,14 @@ class RateJacobian:
     def _with_states(self, by_state: Array, by_tau: Array, q: Array, v: Array, u: Array | None) -> Array:
         """Return derivatives of accelerations and dz/dt by the tangents, v and z, with rows and columns of x among them."""
         model, nv = self.plant.model, self.plant.model.nv
-        own, more = model.state_rates_derivatives(q, v, u=u), len(by_state) - nv
+        by, more = model.state_rates_derivatives(q, v, u=u), len(by_state) - nv
         by_x = np.vstack([by_tau @ model.state_efforts(q, v, u=u), np.zeros((more, model.nx))])
         whole = np.hstack([by_state[:, : 2 * nv], by_x, by_state[:, 2 * nv :]])
-        rows = np.hstack([own.by_q, own.by_v, own.by_x, np.zeros((model.nx, more))])
+        rows = np.hstack([by.by_q, by.by_v, by.by_x, np.zeros((model.nx, more))])
         return np.vstack([whole[:nv], rows, whole[nv:]])
 
 
-class Kinematics(NamedTuple):
+class CoordinateTangents(NamedTuple):
     """How the numbers of q go with its tangents.
 
     Attributes
@@ -138,26 +148,69 @@ class Kinematics(NamedTuple):
     rates: Array
 
 
-def _kinematics(block: Block, q: Array, v: Array) -> Kinematics:
+def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents:
     """Return a block's share."""
     if block.configuration_names == block.coordinates:
-        return Kinematics(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
+        return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if isinstance(block, Free):
-        rotation, turn = quaternion_matrix(q[3:]), _turning(q[3:], v[3:])
+        rotation, turn = quaternion_matrix(q[3:]), _quaternion_tangents(q[3:], v[3:])
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
-        return Kinematics(derivatives, by_numbers, rates)
+        return CoordinateTangents(derivatives, by_numbers, rates)
     if isinstance(block, Spherical):
-        return _turning(q, v)
+        return _quaternion_tangents(q, v)
     derivatives = block.slopes(lambda x: x, q)
-    return Kinematics(derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q))
+    return CoordinateTangents(
+        derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q)
+    )
 
 
-def _turning(quaternion: Array, w: Array) -> Kinematics:
+def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
     """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
     vector, scalar = quaternion[:3], quaternion[3]
     derivatives = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
     by_quaternion = 0.5 * np.block([[-skew(w), w[:, None]], [-w, np.zeros(1)]])
-    return Kinematics(derivatives, 4.0 * derivatives.T, by_quaternion @ derivatives)
+    return CoordinateTangents(derivatives, 4.0 * derivatives.T, by_quaternion @ derivatives)
+
+
+def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+    """Return the derivatives (nv, nv) by tangent changes of q, and by v, of what the user's functions apply, the system held.
+
+    Functions of time alone are known by what they apply when all coordinates and rates move at once, each by a part of its
+    own: nothing else. They cost one more evaluation.
+    """
+    model, nothing = plant.model, np.zeros(plant.model.nv)
+
+    def efforts_seen(q_seen: Array, v_seen: Array) -> Array:
+        efforts, pushes = plant.loads(t, q_seen, v_seen)
+        return efforts - model.mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes)
+
+    efforts, pushes = plant.loads(t, q, v)
+    held, inertia = model.mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
+    sizes = model.mechanism.scale.coordinates_of(inertia)
+    steps = _DIFFERENCE * sizes
+    steps_v = steps * _typical_rate(sizes, inertia, v, np.abs(efforts) + np.abs(held))
+    unlike = 1.0 + np.sqrt(2.0) * np.arange(model.nv) % 1.0
+    everywhere = model.integrate(q, unlike * steps), v + unlike[::-1] * steps_v
+    if _same(plant.loads(t, *everywhere), (efforts, pushes)):
+        return np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
+    by_q = [efforts_seen(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]
+    by_v = [efforts_seen(q, v + step) - (efforts - held) for step in np.diag(steps_v)]
+    return np.array(by_q).T / steps, np.array(by_v).T / steps_v
+
+
+def _same(loads: tuple[Array, list[Push]], others: tuple[Array, list[Push]]) -> bool:
+    """Tell whether the same numbers are applied."""
+    (efforts, pushes), (other_efforts, other_pushes) = loads, others
+    if len(pushes) != len(other_pushes) or not np.array_equal(efforts, other_efforts):
+        return False
+    pairs = zip(pushes, other_pushes, strict=True)
+    return all(one[:-1] == other[:-1] and np.array_equal(one[-1], other[-1]) for one, other in pairs)
+
+
+def _typical_rate(sizes: Array, inertia: Array, v: Array, efforts: Array) -> float:
+    """Return the rate (1/s) at which motion, or else efforts, make things look different."""
+    pulled = np.divide(efforts, inertia * sizes, out=np.zeros(len(v)), where=inertia > 0)
+    return float(max(np.abs(v / sizes).max(initial=0.0), np.sqrt(pulled.max(initial=0.0)))) or 1.0

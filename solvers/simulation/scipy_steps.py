@@ -1,100 +1,177 @@
-"""Scipy's integrators, as titop steps with its own."""
+"""Scipy's implicit integrators, with the exact Jacobian of dy/dt and factors that know its structure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import LSODA, OdeSolver, Radau
+from scipy.integrate import BDF, LSODA, OdeSolver, Radau
+from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
 from titop.blocks.basics.spatial import Array
+from titop.solvers.model.model import Model
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.steppers import OdeStepper
+
+#: Implicit integrators.
+_METHODS: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Radau}
 
 
-class ScipySteps:
-    """An integrator of scipy's; see `Integrator` of `projected`.
+class ScipySteps(OdeStepper):
+    """An implicit integrator of scipy's, with the exact Jacobian.
 
     Parameters
     ----------
-    solver : scipy.integrate.OdeSolver
+    plant : DrivenModel
+    method : {"LSODA", "BDF", "Radau"}
+    start, end : float, s
+    y0 : array
+    **options
+        ``rtol``, ``atol`` and ``max_step``.
     """
 
-    #: Whether nothing switched: nobody has looked.
-    is_clear = None
-
-    def __init__(self, solver: OdeSolver) -> None:
-        self._solver, self._steps, self.name = solver, 0, type(solver).__name__
-        self._begin = vars(solver).copy()
-        self._is_one_step = isinstance(solver, Radau)
+    def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, **options: float) -> None:
+        super().__init__(plant, start, end, y0)
+        jacobian, factors = RateJacobian(plant, self.is_near), NewtonFactors(plant.model)
+        self._solver: OdeSolver = _METHODS[method](self.rate, start, y0, end, jac=jacobian, **options)
+        if hasattr(self._solver, "solve_lu"):
+            self._solver.lu, self._solver.solve_lu = factors.factor, factors.solve
+        self._steps, self.name = 0, method
+        self._before = vars(self._solver).copy()
         self._dense: Callable[[Array], Array] | None = None
 
     @property
     def t(self) -> float:
-        """Time (s) that is reached."""
         return float(self._solver.t)
 
     @property
     def y(self) -> Array:
-        """State that is reached."""
         return self._solver.y
 
     @property
     def end(self) -> float:
-        """Time (s) to which it goes."""
         return float(self._solver.t_bound)
 
     @property
     def begin(self) -> float:
-        """Where the last step began (s)."""
         return float(self._solver.t_old)
 
-    def step(self, watch: float) -> None:
-        """Make one step, whatever the time to `watch` for.
-
-        Raises
-        ------
-        ArithmeticError
-            If the integrator gives up.
-        """
-        self._begin, self._dense = vars(self._solver).copy(), None
+    def advance(self, watch: float) -> None:
+        """Make one step, whatever the time to `watch` for."""
+        self._before, self._dense = vars(self._solver).copy(), None
         message = self._solver.step()
         if self._solver.status == "failed":
             raise ArithmeticError(message)
         self._steps += 1
 
-    def again(self, length: float) -> None:
-        """Go back to where the last step began, to make one of another length."""
+    def go_back(self, length: float) -> None:
         counted = {name: getattr(self._solver, name) for name in ("nfev", "njev", "nlu")}
-        vars(self._solver).update(self._begin | counted | {"h_abs": length})
+        vars(self._solver).update(self._before | counted | {"h_abs": length})
         self._steps -= 1
 
     def move(self, y: Array) -> None:
-        """Go on from another state."""
         self._solver.y = y
         self._solver.f = self._solver.fun(self.t, y)  # implicit integrators keep it for the next step
 
-    def cut(self, t: float) -> bool:
-        """Let the last step end at a time (s) within it, if the method is one of several steps: others make it again."""
-        return not self._is_one_step and self.pass_over(t)
-
-    def pass_over(self, t: float) -> bool:
-        """Let the last step end at another time (s), by the curve between its ends."""
+    def interpolate(self, t: float, is_behind: bool) -> bool:
+        if not is_behind and isinstance(self._solver, Radau):  # of one step: it makes it anew
+            return False
         self._solver.y, self._solver.t = self.dense_output()(np.array([t]))[0], t
         return True
 
     def go_to(self, end: float, anew: bool) -> bool:
-        """Go on to a later end (s), unless something begins `anew`; LSODA's Fortran does not know of any."""
-        if anew or isinstance(self._solver, LSODA):
+        if anew or isinstance(self._solver, LSODA):  # whose Fortran does not know of another end
             return False
         self._solver.t_bound, self._solver.status = end, "running"
         return True
 
     def dense_output(self) -> Callable[[Array], Array]:
-        """Return the states (m, n) within the last step as a function of times (m)."""
         if self._dense is None:
             dense = self._solver.dense_output()
             self._dense = lambda times: dense(times).T
         return self._dense
 
-    def counted(self) -> dict[str, int]:
-        """Return what was counted; see `Trajectory`."""
+    def statistics(self) -> dict[str, float]:
         return {"steps": self._steps, "evaluations": int(self._solver.nfev), "jacobians": int(self._solver.njev)}
+
+
+class Factors(NamedTuple):
+    """What solves the equations: rows of q by q and v, and the factors of what is left.
+
+    Attributes
+    ----------
+    inverse, follows : (k,) arrays
+        Of coordinates that are their own tangents: one over the diagonal, and how q follows v.
+    others : list of pairs of arrays
+        The same of each other block, as matrices.
+    below : (m, nq) array
+        Rows of v by q.
+    lu, pivots : arrays
+    """
+
+    inverse: Array
+    follows: Array
+    others: list[tuple[Array, Array]]
+    below: Array
+    lu: Array
+    pivots: Array
+
+
+class NewtonFactors:
+    """Factors matrices ``s I - J``, real or complex, and solves with them: scipy's ``lu`` and ``solve_lu``.
+
+    Rates of q depend on the q of the same block and on its v alone. So q is eliminated block by block, and factors are needed
+    of a matrix half the size: a fifth of the work, and small enough that libraries do not set threads to it, which a busy
+    machine makes wait for each other.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.nq = model.nq
+        places = model.mechanism.assembly
+        blocks = places.blocks_with_coordinates
+        plain = [block.name for block in blocks if block.configuration_names == block.coordinates]
+        none = [np.zeros(0, dtype=int)]
+        self._q = np.concatenate(none + [np.arange(model.nq)[places.q_slices[name]] for name in plain])
+        self._v = np.concatenate(none + [np.arange(model.nv)[places.v_slices[name]] for name in plain])
+        #: Where q and v of the other blocks are.
+        self._others = [(places.q_slices[b.name], places.v_slices[b.name]) for b in blocks if b.name not in plain]
+
+    def factor(self, matrix: Array) -> Factors:
+        """Return the factors of a matrix (ny, ny)."""
+        nq = self.nq
+        across, rest = matrix[:nq, nq:], matrix[nq:, nq:].copy()
+        below = np.ascontiguousarray(matrix[nq:, :nq].real)  # s is on the diagonal alone
+        inverse = 1.0 / matrix[self._q, self._q]
+        follows = inverse * across[self._q, self._v]
+        rest[:, self._v] -= below[:, self._q] * follows
+        others = []
+        for q, v in self._others:
+            block_inverse = np.linalg.inv(matrix[q, q])
+            others.append((block_inverse, block_inverse @ across[q, v]))
+            rest[:, v] -= below[:, q] @ others[-1][1]
+        lu, pivots, _ = (zgetrf if np.iscomplexobj(matrix) else dgetrf)(rest, overwrite_a=True)
+        return Factors(inverse, follows, others, below, lu, pivots)  # a singular matrix gives a solution that is not finite
+
+    def solve(self, factors: Factors, b: Array) -> Array:
+        """Return the solution (ny) for a right-hand side."""
+        nq, x = self.nq, np.empty(len(b), dtype=factors.lu.dtype)
+        x[self._q] = factors.inverse * b[self._q]
+        for (q, _), (inverse, _) in zip(self._others, factors.others, strict=True):
+            x[q] = inverse @ b[q]
+        solve: Any = zgetrs if np.iscomplexobj(factors.lu) else dgetrs
+        rates = x[nq:] = solve(factors.lu, factors.pivots, b[nq:] - self._below(factors, x[:nq]))[0]
+        x[self._q] -= factors.follows * rates[self._v]
+        for (q, v), (_, follows) in zip(self._others, factors.others, strict=True):
+            x[q] -= follows @ rates[v]
+        return x
+
+    def _below(self, factors: Factors, x: Array) -> Array:
+        """Return the product of real rows with q, its real and imaginary parts beside each other."""
+        product: Array = (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]
+        return product

@@ -5,36 +5,38 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping, read_state
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
-from titop.solvers.equilibrium.spinning import spin_findings
+from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.model.overlaps import overlaps
-from titop.solvers.simulation.acting_rows import acting_rows
-from titop.solvers.simulation.contact_findings import brief_impacts, deep_starts
+from titop.solvers.model.sections import overlaps
+from titop.solvers.motions.prescribed import PrescribedMotion
+from titop.solvers.simulation.closed_states import closed_start
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, Watched, read_events
+from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.integration import integrate
-from titop.solvers.simulation.interruption import SimulationInterrupt, stopped
-from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.simulation.integrate import integrate, step_bounds
+from titop.solvers.simulation.monitor import Monitor
+from titop.solvers.simulation.solution import ReachedStates, SimulationInterrupt, interrupt
+from titop.solvers.simulation.steppers import require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
 #: The smallest relative tolerance that integrators take.
-_FINEST = 100 * float(np.finfo(float).eps)
+_FINEST = 100 * EPS
 
 
 def simulate(
@@ -170,29 +172,26 @@ def simulate(
         warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
         rtol = _FINEST
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
-    given = read_mapping("wrenches", wrenches or {})
-    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in given.items()}  # as they are now
+    wrenches = read_mapping("wrenches", wrenches or {})
+    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # as they are now
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     check_switch("saturate", saturate)
-    x = model.inputs.read_states(x0)
-    about_loop = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
-    loop = read_loop(model, times, q, v, about_loop)
+    x = model.mechanism.inputs.read_states(x0)
+    loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
+    loop = read_loop(model, times, q, v, loop_arguments)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
     if model.is_constrained:
-        from titop.solvers.simulation.closed_states import closed_start
-        from titop.solvers.simulation.projected import require_method
-
         if isinstance(scheme, str):
-            require_method(scheme)
+            require_projecting(scheme)
         q, v = closed_start(model, q, v, motion.names)
-        plant.held_rank = closed_dynamics.rank_of_free(model, q, motion.mask)
+        plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
     refuse_pushing(model, plant.inputs(times[0], q, v), times[:1])
     y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
-    solution = SimpleNamespace(t=times[:1], y=y0[:, None], t_events=[[]] * len(watched), y_events=[[]] * len(watched))
+    solution = ReachedStates(times[:1], y0[None], {})
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
     begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
@@ -201,48 +200,40 @@ def simulate(
             expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
             raise ModelError(Finding("no-motion", "events", ", ".join(watched), expected, advice))
         if model.nv + model.nx == 0:
-            solution.t, solution.y = times, np.empty((0, len(times)))
+            solution = ReachedStates(times, np.empty((len(times), 0)), {})
         else:
-            solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, progress)
-        plant.count({"seconds": time.perf_counter() - begin})
-        warn(plant.half_turns.findings())
+            with Monitor(plant, times, step_bounds(plant, scheme, max_step), progress) as monitor:
+                solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
+            warn(monitor.half_turns.findings())
+        solution.statistics["seconds"] = time.perf_counter() - begin
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
         if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
-            warn(brief_impacts(trajectory, scheme.step))
+            warn(brief_impacts(model, trajectory.q, trajectory.v, trajectory.x, scheme.step))
         return trajectory
-    except KeyboardInterrupt as interrupt:
-        if isinstance(interrupt, SimulationInterrupt):
-            stop = interrupt
-        else:
-            stop = stopped((solution.t[-1], np.array(solution.y)[:, -1]), times[-1], solution)
+    except KeyboardInterrupt as error:
+        last = solution.t[-1], solution.y[-1]
+        stop = error if isinstance(error, SimulationInterrupt) else interrupt(last, times[-1], solution)
         stop.collect_with(lambda reached: _collect(plant, reached, watched))
         raise stop from None
 
 
-def _collect(plant: DrivenModel, solution: Any, events: Mapping[str, Watched]) -> Trajectory:
+def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, Watched]) -> Trajectory:
     """Return the solution at the output times that it reached, and at the terminal event."""
-    model = plant.model
-    t, y = np.array(solution.t), np.array(solution.y).T
-    found = {name: np.array(solution.t_events[k]) for k, name in enumerate(events)}
-    ended = [
-        (solution.t_events[k][0], np.array(solution.y_events[k])[:, 0])
-        for k, event in enumerate(events.values())
-        if event.terminal and len(solution.t_events[k])  # type: ignore[attr-defined]
-    ]
-    if ended:
-        end, state = min(ended, key=lambda pair: pair[0])
+    (t, y, statistics), model = solution, plant.model
+    ends = [(event.times[0], event.states[0]) for event in events.values() if event.terminal and event.times]
+    if ends:
+        end, state = min(ends, key=lambda pair: pair[0])
         before = t < end
         t, y = np.append(t[before], end), np.vstack([y[before], state])
     q, v = plant.split_rows(t, y)
-    acting = acting_rows(plant, t, y, q, v)
-    x = y[:, plant.in_x]
-    whole = model.inputs.joined(acting.u, x) if model.nx else acting.u
-    a, tau = plant.dynamics_rows(t, q, v, acting.tau, whole, acting.wrenches)
+    (tau, u, wrenches), x = plant.acting_rows(t, y, q, v), y[:, plant.in_x]
+    a, tau = plant.dynamics_rows(t, q, v, tau, model.mechanism.inputs.joined(u, x) if model.nx else u, wrenches)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
-    return Trajectory(model, t, q, v, a, tau, acting.u, acting.wrenches, found, history, dict(plant.counted), x)
+    times = {name: np.array(event.times) for name, event in events.items()}
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, times, history, statistics, x)
 
 
 def _read_method(method: Any) -> str | GeneralizedAlpha:

@@ -1,44 +1,31 @@
-"""Integrating a driven model step by step in Python, with scipy's integrators or titop's own.
+"""Integrating a driven model step by step in Python, to output times, events, and places where something switches.
 
-Explicit methods let compiled code make many steps in a row; where functions of the state are asked for what acts, stage by
-stage. Implicit ones get the exact Jacobian of what is integrated; see `rate_jacobian`.
+A stepper is taken from one instant at which what acts jumps or bends to the next: a controller's samples, and kinks of samples
+and splines. Explicit methods let compiled code make many steps in a row; where functions of the state are asked for what acts,
+stage by stage. Implicit ones get the exact Jacobian of what is integrated.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from scipy.integrate import BDF, LSODA, OdeSolver, Radau
 
-from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import all_finite
+from titop.solvers.kernels.entries.gap_entries import LONGER, TRIES
 from titop.solvers.simulation.alpha_solver import AlphaSolver
-from titop.solvers.simulation.closed_states import OnClosures
-from titop.solvers.simulation.constrained_integration import Stepper, integrate_steps
+from titop.solvers.simulation.closed_states import OnClosures, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import Watched
+from titop.solvers.simulation.events import EventValue, Watched, find_events
+from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.interruption import stopped
-from titop.solvers.simulation.newton_factors import NewtonFactors
-from titop.solvers.simulation.pace import Chatter
-from titop.solvers.simulation.projected import Integrator, Projected, Stepping
-from titop.solvers.simulation.rate_jacobian import RateJacobian
-from titop.solvers.simulation.reached import Reached
-from titop.solvers.simulation.runge_kutta import RungeKutta
+from titop.solvers.simulation.monitor import Chatter, Monitor, StiffnessWatch
 from titop.solvers.simulation.scipy_steps import ScipySteps
-from titop.solvers.simulation.stiffness_watch import StiffnessWatch
+from titop.solvers.simulation.solution import ReachedStates, interrupt
+from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
 from titop.solvers.simulation.switching import Switching
-from titop.solvers.simulation.tableaus import tableau
-from titop.solvers.simulation.trial_states import told, went_too_far
-
-#: Explicit integrators.
-EXPLICIT = ("DOP853", "RK45", "RK23")
-#: Implicit integrators.
-_IMPLICIT: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Radau}
 
 
 def integrate_stepwise(
@@ -49,128 +36,148 @@ def integrate_stepwise(
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
     kinks: Array,
-    advance: Callable[[float, Array, Callable[[], float]], None],
-) -> Any:
-    """Return the states at the output times, and those at events; arguments as those of `integration.integrate`.
+    monitor: Monitor,
+) -> ReachedStates:
+    """Return the states at the output times, and add to the events; arguments as those of `integrate.integrate`.
 
-    Steps end at `kinks` (s, increasing); `advance` is told time and state after steps.
+    Steps end at `kinks` (s, increasing).
     """
     begin, end = float(times[0]), float(times[-1])
-    reached, acts_until, anew = Reached(begin, y0, len(events)), begin, True
+    outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True
     switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
     chatter = Chatter(plant.gaps.owners, end)
     pauses = [*kinks[(kinks > begin) & (kinks < end)].tolist(), end]
-    solver: Stepper | None = None
+    stepper: Stepper | None = None
+    counted: dict[str, float] = {}
     watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
 
+    def statistics() -> dict[str, float]:
+        added = {} if stepper is None else stepper.statistics()
+        return {name: counted.get(name, 0) + added.get(name, 0) for name in counted | added}
+
     def steps() -> float:
-        return plant.counted.get("steps", 0) + (solver.statistics()["steps"] if solver is not None else 0)
+        return statistics().get("steps", 0)
 
     def look(t: float, y: Array) -> None:
-        advance(t, y, steps)
+        nonlocal last
+        last = t, y
+        monitor.look(t, y, steps)
         if switching is not None:
             chatter.look(t, switching.counts, steps)
-        if watch.is_due and solver is not None and method in EXPLICIT:
+        if watch.is_due and stepper is not None and method in EXPLICIT:
             cuts = 0 if switching is None else int(switching.counts.sum())
-            watch.look(t, y, int(solver.statistics()["steps"]), pieces + cuts)
+            watch.look(t, y, int(stepper.statistics()["steps"]), pieces + cuts)
 
+    for event in events:
+        event.seen = EventValue(event(begin, y0), begin, 0)
     try:
-        while not reached.ended:
-            t, y = reached.last
+        while not outputs.is_over:
+            t, y = last
             if t >= acts_until:
                 acts_until, anew = plant.act(t, y), True
             if t == end:
                 break
             until, pieces = min(acts_until, pauses[bisect_right(pauses, t)]), pieces + 1
-            if solver is None or not solver.go_to(until, anew):
-                _count(plant, solver)
-                solver = _solver(plant, method, (t, until), y, tolerances)
-            anew = integrate_steps(plant, times, events, solver, look, reached, plant.half_turns.any, switching)
+            if stepper is None or not stepper.go_to(until, anew):
+                counted = statistics()
+                stepper = _stepper(plant, method, (t, until), y, tolerances)
+            every = monitor.half_turns.any or bool(events) or (switching is not None and not switching.is_guarded)
+            anew = _step_to_end(plant, stepper, events, outputs, look, every, switching)
     except KeyboardInterrupt:
-        raise stopped(reached.last, end, reached.solution(times)) from None
-    _count(plant, solver)
-    return reached.solution(times)
+        raise interrupt(last, end, outputs.solution(statistics())) from None
+    return outputs.solution(statistics())
 
 
-def _count(plant: DrivenModel, solver: Stepper | None) -> None:
-    if solver is not None:
-        plant.count(solver.statistics())
-
-
-def _solver(
+def _stepper(
     plant: DrivenModel, method: str | GeneralizedAlpha, span: tuple[float, float], y0: Array, tolerances: dict[str, float]
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
         return AlphaSolver(plant, method, *span, y0, **tolerances)
-    stepping = Projected if plant.model.is_constrained else Unprojected
-    return stepping(
-        plant, _explicit(plant, method) if method in EXPLICIT else _implicit(plant, method), *span, y0, **tolerances
-    )
+    explicit = CompiledRungeKutta if plant.has_stages else RungeKutta
+    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
 
 
-def _explicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
-    table = tableau(method)
-    stages = plant.stages(table)
+class OutputStates:
+    """The states at the output times, as far as they are reached.
 
-    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> RungeKutta:
-        return RungeKutta(fun, start, y0, end, table, stages, is_near, **options)
+    Attributes
+    ----------
+    is_over : bool
+        Whether a terminal event ended the simulation.
+    """
 
-    return integrator
+    def __init__(self, times: Array, y0: Array) -> None:
+        self.times, self.is_over, self._states = times, False, [y0]
+
+    @property
+    def next(self) -> float:
+        """The next output time (s), endless behind the last."""
+        reached = len(self._states)
+        return float(self.times[reached]) if reached < len(self.times) else math.inf
+
+    def add(self, step: LastStep, end: float) -> None:
+        """Add those within a step, up to a time `end` (s)."""
+        due = self.times[len(self._states) : np.searchsorted(self.times, end, "right")]
+        self._states += step.states(due.tolist())
+
+    def solution(self, statistics: dict[str, float]) -> ReachedStates:
+        """Return what is reached."""
+        return ReachedStates(self.times[: len(self._states)], np.array(self._states), statistics)
 
 
-def _implicit(plant: DrivenModel, method: str) -> Callable[..., Integrator]:
-    factors = NewtonFactors(plant.model)
+def _step_to_end(
+    plant: DrivenModel,
+    stepper: Stepper,
+    events: Sequence[Watched],
+    outputs: OutputStates,
+    look: Callable[[float, Array], None],
+    every: bool,
+    switching: Switching | None,
+) -> bool:
+    """Integrate to the end of a stepper, to where something switches, or to a terminal event; tell whether something switched.
 
-    def integrator(fun: Any, start: float, y0: Array, end: float, is_near: Callable[[], bool], **options: float) -> ScipySteps:
-        solver = _IMPLICIT[method](fun, start, y0, end, jac=RateJacobian(plant, is_near), **options)
-        if hasattr(solver, "solve_lu"):
-            solver.lu, solver.solve_lu = factors.factor, factors.solve
-        return ScipySteps(solver)
+    `look` is told time and state on the closures after every step, or some: `every` one if it has to be.
+    """
+    while stepper.is_running:
+        watch = outputs.next
+        closed = follow_branch(plant, stepper.t, stepper.step(-math.inf if every else watch))
+        step, has_switched = LastStep(plant, stepper, closed.y), False
+        if switching is not None:
+            step, closed, has_switched = _end_where_it_switches(plant, stepper, step, closed, switching)
+        if events or watch <= stepper.t:
+            end = find_events(events, step, outputs.times) if events else None
+            outputs.add(step, stepper.t if end is None else end)
+            outputs.is_over = end is not None
+            if outputs.is_over:
+                break
+        stepper.go_on(closed)
+        look(stepper.t, closed.y)
+        if has_switched:
+            return True
+    return False
 
-    return integrator
 
-
-class Unprojected(Stepping):
-    """An integrator for a system whose states need no projection; see `Stepping` and `Projected`."""
-
-    def __init__(
-        self, plant: DrivenModel, integrator: Callable[..., Integrator], start: float, end: float, y0: Array, **options: float
-    ) -> None:
-        plant.dynamics(start, *plant.split(start, y0))  # raises what is wrong with it
-        self._derivative, self._arguments = plant.derivative()
-        self._refused: ModelError | None = None
-        super().__init__(plant, integrator(self._rate, start, y0, end, lambda: False, **options))
-
-    def _rate(self, t: float, y: Array) -> Array:
-        """Return dy/dt; NaN where a trial step went too far (see `went_too_far`), for the integrator to take a shorter one."""
-        dy = np.full(len(y), np.nan)
-        if np.isfinite(y).all():
-            try:
-                self._derivative(dy, t, y, *self._arguments)
-            except ModelError as error:
-                if error.code != "not-finite" and not went_too_far(error):  # nor what functions make of a state out there
-                    raise
-                self._refused = error
-        return dy
-
-    def step(self, watch: float) -> OnClosures:
-        """Make a step, or several until one reaches the time `watch`.
-
-        Raises
-        ------
-        ConvergenceError
-            If the integrator gives up.
-        ModelError
-            If that is because of what is wrong with the model there.
-        """
-        t, y = self.t, self.y.copy()
-        try:
-            reached = super().step(watch)
-            if not all_finite(self.y) or self.t <= t:  # which LSODA takes for a solution, and a step
-                name = self._solver.name
-                raise ConvergenceError(f"{name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count")
-        except ConvergenceError as error:
-            self._plant.dynamics(t, *self._plant.split(t, y))
-            raise error if self._refused is None else ConvergenceError(f"{error}; {told(self._refused)}") from None
-        self._refused = None
-        return reached
+def _end_where_it_switches(
+    plant: DrivenModel, stepper: Stepper, step: LastStep, closed: OnClosures, switching: Switching
+) -> tuple[LastStep, OnClosures, bool]:
+    """Let a step end where something switches; return it, its end, and whether it does there."""
+    if switching.clears(step, closed.y, stepper.is_clear):
+        return step, closed, False
+    first, cut = switching.first(step)
+    for _ in range(TRIES):
+        if first >= step.end - step.exact:
+            break
+        switching.go_back(step)
+        closed = follow_branch(plant, stepper.t, stepper.end_at(first))
+        step = LastStep(plant, stepper, closed.y)
+        switching.clears(step, closed.y, stepper.is_clear)
+        late, is_short = switching.late(), step.end < first - step.exact
+        first = step.end - late
+        if late > step.exact and first > step.begin + step.exact:  # what the step felt has moved it
+            continue
+        if is_short or not step.exact < -late <= LONGER * (step.end - step.begin):
+            break
+    has_switched = switching.go_on(step, cut)
+    if has_switched and (beyond := stepper.pass_over(stepper.t + step.exact)) is not None:
+        step, closed = LastStep(plant, stepper, beyond.y), beyond
+    return step, closed, has_switched

@@ -9,11 +9,12 @@ behind; of others what they say between their steps is taken. Whoever integrates
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import ROUNDING
 from titop.solvers.kernels.entries.gap_entries import lateness, look_at_ends, switch
 from titop.solvers.kernels.ports.guards import (
     BEFORE,
@@ -22,62 +23,21 @@ from titop.solvers.kernels.ports.guards import (
     FINER,
     GUARD_COLUMNS,
     NEARNESS,
-    PARTS,
     RATE,
     RATE_BEFORE,
     ROUNDED,
     SIDE,
     SWITCHED,
     VALUE,
-    exactness,
+    zero_between,
 )
-from titop.solvers.simulation.cubics import Ends
-from titop.solvers.simulation.plant import Plant
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.steppers import LastStep
 
-#: Over which part of a step rates are differences.
-_RATE = 1e-4
 #: Gaps that come beyond zero by less than this part of what they change by only touch it.
-_TOUCHING = 1e-12
+_TOUCHING = ROUNDING
 #: How often gaps are asked for a zero at most.
 _MOST = 200
-
-
-class Within:
-    """States within a step, and the gaps there.
-
-    Parameters
-    ----------
-    plant : Plant
-    begin, end : float, s
-    states : callable ``f(times)``
-        States within, on the closures.
-
-    Attributes
-    ----------
-    exact : float, s
-        Times closer than this are the same.
-    """
-
-    def __init__(self, plant: Plant, begin: float, end: float, states: Callable[[Sequence[float]], list[Array]]) -> None:
-        self.plant, self.begin, self.end, self._states = plant, begin, end, states
-        self._step, self.exact = _RATE * (end - begin), exactness(end - begin, end)
-
-    def look(self, times: Sequence[float]) -> tuple[Array, Array]:
-        """Return the gaps (m, n) at times (m) within, and their rates; both ends are within."""
-        gaps = self.plant.gaps
-        if not gaps.follow_rates:
-            return gaps.rows(*self._split(times), self._step)
-        steps = np.array([self._aside(t) for t in times])
-        q, v = self._split([*times, *(np.array(times) + steps).tolist()])
-        here, aside = np.split(np.array([gaps.at(*state) for state in zip(q, v, strict=True)]), 2)
-        return here, (aside - here) / steps[:, None]
-
-    def _split(self, times: Sequence[float]) -> tuple[Array, Array]:
-        return self.plant.split_rows(np.array(times), np.array(self._states(times)))
-
-    def _aside(self, t: float) -> float:
-        """Return a time from t to one beside it."""
-        return self._step if t < 0.5 * (self.begin + self.end) else -self._step
 
 
 class Switching:
@@ -85,7 +45,7 @@ class Switching:
 
     Parameters
     ----------
-    plant : Plant
+    plant : DrivenModel
     span : (float, float), s
         From when to when it is followed.
     y : array
@@ -97,12 +57,12 @@ class Switching:
         Whether compiled code looks at all gaps itself, and tells where to look closer.
     """
 
-    def __init__(self, plant: Plant, span: tuple[float, float], y: Array) -> None:
+    def __init__(self, plant: DrivenModel, span: tuple[float, float], y: Array) -> None:
         self._plant, self._at = plant, span[0]
         q, v = plant.split(span[0], y)
         gaps, self.is_guarded = plant.gaps, plant.gaps.is_guarded
         #: What is known of the gaps, in the columns of guards: those that compiled code sees, if it does.
-        self._known = plant.guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
+        self._known = plant.gaps.step_guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
         values, rates = gaps.rows(q[None], v[None], EXACT * (span[1] - span[0]))
         self._known[:, VALUE], self._known[:, RATE], self._known[:, SIDE] = values[0], rates[0], np.sign(values[0])
         self._known[:, ROUNDED] = gaps.rounding
@@ -113,70 +73,117 @@ class Switching:
         counts: Array = self._known[:, SWITCHED]
         return counts
 
-    def go_back(self, within: Within) -> None:
+    def go_back(self, step: LastStep) -> None:
         """Go back to the beginning of the step that was looked at last."""
-        known, self._at = self._known, within.begin
+        known, self._at = self._known, step.begin
         known[:, VALUE], known[:, RATE] = known[:, BEFORE], known[:, RATE_BEFORE]
 
-    def clears(self, within: Within, y: Array, is_clear: bool | None) -> bool:
+    def clears(self, step: LastStep, y: Array, is_clear: bool | None) -> bool:
         """Look where the gaps are at the end of a step, to the state y; tell whether nothing switches in it.
 
         `is_clear` is what compiled code that guards all gaps has said of it, None if it has not looked.
         """
+        gaps = self._plant.gaps
         if self.is_guarded:
-            return self._plant.clears(within.end, y, within.end - within.begin) if is_clear is None else is_clear
+            if is_clear is None:
+                is_clear = gaps.stay_clear(step.end - step.begin, *self._plant.split(step.end, y))
+            return is_clear
         known = self._known
-        if self._at != within.begin:
-            self._write(within, within.begin)
+        if self._at != step.begin:
+            self._write(step, step.begin)
         known[:, BEFORE], known[:, RATE_BEFORE] = known[:, VALUE], known[:, RATE]
-        self._write(within, within.end)
-        look_at_ends(within.end - within.begin, known)
+        self._write(step, step.end)
+        look_at_ends(step.end - step.begin, known)
         return not known[:, CLOSE].any()
 
-    def _write(self, within: Within, t: float) -> None:
-        self._at, (values, rates) = t, within.look([t])
+    def _write(self, step: LastStep, t: float) -> None:
+        self._at, (values, rates) = t, step.gaps([t])
         self._known[:, VALUE], self._known[:, RATE] = values[0], rates[0]
 
-    def first(self, within: Within) -> tuple[float, Array]:
+    def first(self, step: LastStep) -> tuple[float, Array]:
         """Return when (s) something switches first in a step that is not clear, endless if nothing does, and what (mask)."""
         known = self._known
         near = np.flatnonzero(known[:, CLOSE])
-        inner = [within.begin + k / PARTS * (within.end - within.begin) for k in range(1, PARTS)]
-        inside = within.look(inner)
-        times, found = [within.begin, *inner, within.end], np.full(len(known), math.inf)
+        inner = step.split()
+        inside = step.gaps(inner)
+        times, leaving = [step.begin, *inner, step.end], np.full(len(known), math.inf)
         for k in near.tolist():
             values = [known.item(k, BEFORE), *inside[0][:, k].tolist(), known.item(k, VALUE)]
             rates = [known.item(k, RATE_BEFORE), *inside[1][:, k].tolist(), known.item(k, RATE)]
-            curve = _Curve(within, k, times, values, rates)
+            curve = _Curve(step, k, times, values, rates)
             side = known.item(k, SIDE) or _sign(rates[0]) or curve.first_sign()
             t = curve.leaves(side)
-            if t <= within.begin + within.exact:  # it was on the other side from the beginning
+            if t <= step.begin + step.exact:  # it was on the other side from the beginning
                 side = -side
                 t = curve.leaves(side)
-            if t <= within.begin + within.exact:
+            if t <= step.begin + step.exact:
                 side, t = curve.last_sign(), math.inf
-            known[k, SIDE], found[k] = side, t
-        first = float(found.min())
-        return first, (found <= first + within.exact) & (found < math.inf)
+            known[k, SIDE], leaving[k] = side, t
+        first = float(leaving.min())
+        return first, (leaving <= first + step.exact) & (leaving < math.inf)
 
     def late(self) -> float:
         """Return by how much (s) the step ends too late for what switches first; too soon if it is negative."""
         return float(lateness(self._known))
 
-    def go_on(self, within: Within, cut: Array) -> bool:
+    def go_on(self, step: LastStep, cut: Array) -> bool:
         """Go on from the end of the step that was looked at last, which some gaps have `cut` (mask); tell whether any switch.
 
         Those that cut it and have come no nearer switch as well: rounding keeps them from zero.
         """
         known, sides = self._known, self._known[:, SIDE].copy()
         before, stuck = self.counts.copy(), cut & (sides * (known[:, VALUE] - known[:, BEFORE]) >= 0)
-        found = switch(known, within.exact) > 0
+        switches = switch(known, step.exact) > 0
         stuck &= self.counts == before
         if stuck.any():
             rates = known[stuck, RATE]
             known[stuck, SIDE] = np.where(rates == 0, -sides[stuck], np.sign(rates))
             known[stuck, SWITCHED] += 1
-        return found or bool(stuck.any())
+        return switches or bool(stuck.any())
+
+
+class Cubic(NamedTuple):
+    """Values and rates of a curve at two times (s), at which it is positive (a), or falls, and is not (b), or rises."""
+
+    begin: float
+    end: float
+    a: float
+    b: float
+    rate_a: float
+    rate_b: float
+
+    def since(self, t: float, value: float, rate: float) -> Cubic:
+        """Return what is behind a time between."""
+        return Cubic(t, self.end, value, self.b, rate, self.rate_b)
+
+    def until(self, t: float, value: float, rate: float) -> Cubic:
+        """Return what is before a time between."""
+        return Cubic(self.begin, t, self.a, value, self.rate_a, rate)
+
+    def opposite(self) -> Cubic:
+        """Return the same with the other sign."""
+        return Cubic(self.begin, self.end, -self.a, -self.b, -self.rate_a, -self.rate_b)
+
+    def stays_above(self, part: float) -> bool:
+        """Tell whether all control points of the cubic are above zero by more than a `part` of what it changes by."""
+        third = (self.end - self.begin) / 3
+        out, into = third * self.rate_a, third * self.rate_b
+        size = max(abs(self.b - self.a), 3 * abs(out), 3 * abs(into))
+        return min(self.a, self.a + out, self.b, self.b - into) > part * size
+
+    def zero(self) -> float:
+        """Return a time at which the cubic is zero; it is of unlike signs at the ends, positive at the first."""
+        h = self.end - self.begin
+        return self.begin + h * float(zero_between(h, self.a, self.b, self.rate_a, self.rate_b))
+
+    def bottom(self) -> float:
+        """Return the time at which the cubic is lowest; it falls at the first end, and rises at the second."""
+        h = self.end - self.begin
+        p, r = h * self.rate_a, h * self.rate_b
+        c, d = 3 * (self.b - self.a) - 2 * p - r, 2 * (self.a - self.b) + p + r
+        root = math.sqrt(max(c * c - 3 * d * p, 0.0))
+        x = -p / (c + root) if c + root > 0 else 0.5
+        return self.begin + min(max(x, 0.0), 1.0) * h
 
 
 def _sign(value: float) -> float:
@@ -186,8 +193,8 @@ def _sign(value: float) -> float:
 class _Curve:
     """A gap within a step, known at some times with its rates."""
 
-    def __init__(self, within: Within, k: int, times: list[float], values: list[float], rates: list[float]) -> None:
-        self._within, self._k, self._times = within, k, times
+    def __init__(self, step: LastStep, k: int, times: list[float], values: list[float], rates: list[float]) -> None:
+        self._step, self._k, self._times = step, k, times
         self._values, self._rates = values, rates
         self._touching = _TOUCHING * max(map(abs, values))
 
@@ -206,12 +213,12 @@ class _Curve:
         times, values, rates = self._times, self._values, self._rates
         for j in range(len(times) - 1):
             at_ends = side * values[j], side * values[j + 1], side * rates[j], side * rates[j + 1]
-            if (t := self._leaves(side, Ends(times[j], times[j + 1], *at_ends))) < math.inf:
+            if (t := self._leaves(side, Cubic(times[j], times[j + 1], *at_ends))) < math.inf:
                 return t
         left, fall = side * values[-1], -side * rates[-1]
-        return times[-1] if left <= fall * self._within.exact else math.inf
+        return times[-1] if left <= fall * self._step.exact else math.inf
 
-    def _leaves(self, side: float, part: Ends) -> float:
+    def _leaves(self, side: float, part: Cubic) -> float:
         """Return so for a part of the step, the gap positive on its side."""
         if part.a > 0 >= part.b:
             return self._zero(side, part)
@@ -229,12 +236,12 @@ class _Curve:
 
     def _at(self, side: float, t: float) -> tuple[float, float]:
         """Return the gap and its rate at a time, positive on a side."""
-        gaps, rates = self._within.look([t])
+        gaps, rates = self._step.gaps([t])
         return side * gaps.item(0, self._k), side * rates.item(0, self._k)
 
-    def _zero(self, side: float, part: Ends) -> float:
+    def _zero(self, side: float, part: Cubic) -> float:
         """Return where it is zero, about, in a part of the step at whose ends its signs are unlike."""
-        exact, width, slow = FINER * self._within.exact, part.end - part.begin, False
+        exact, width, slow = FINER * self._step.exact, part.end - part.begin, False
         for _ in range(_MOST):
             t = 0.5 * (part.begin + part.end) if slow else part.zero()
             if part.end - part.begin <= exact:
@@ -248,7 +255,7 @@ class _Curve:
             slow, width = part.end - part.begin > 0.5 * width, part.end - part.begin
         return t
 
-    def _bottom(self, side: float, part: Ends, below: float) -> tuple[float, float, float] | None:
+    def _bottom(self, side: float, part: Cubic, below: float) -> tuple[float, float, float] | None:
         """Return a time at which it is lower than `below`, between fall and rise, with value and rate; None if it is not."""
         width, slow = part.end - part.begin, False
         for _ in range(_MOST):
@@ -258,7 +265,7 @@ class _Curve:
                 return t, value, rate
             part = part.since(t, value, rate) if rate < 0 else part.until(t, value, rate)
             left = part.end - part.begin
-            if value - below > abs(rate) * left or left <= self._within.exact:
+            if value - below > abs(rate) * left or left <= self._step.exact:
                 return None
             slow, width = left > 0.5 * width, left
         return None

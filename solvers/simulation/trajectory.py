@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,9 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.euler_angles import continuous_angles
-from titop.solvers.model.contacts import Contacts
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.simulation.dataset import trajectory_variables
-from titop.solvers.simulation.recorded_motion import RecordedMotion, configurations
-from titop.solvers.simulation.violations import violations
+from titop.solvers.model.readings import Contacts
+from titop.solvers.simulation.findings import violations
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
 
@@ -29,10 +27,17 @@ if TYPE_CHECKING:
 
 _ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
 _FORMAT = 1
+#: Variables of a control loop: kind of signal, array of the history.
+_LOOP_VARIABLES = {
+    "measured": ("outputs", "y"),
+    "reference": ("references", "r"),
+    "commanded": ("commands", "u"),
+    "controller_state": ("states", "x"),
+}
 
 
 @dataclass(frozen=True)
-class Trajectory(RecordedMotion):
+class Trajectory:
     """A motion in time.
 
     Attributes
@@ -63,6 +68,28 @@ class Trajectory(RecordedMotion):
     `sequence` names the axes of Euler angles, `name` is an entry of q or a signal; `path` is a file's.
     """
 
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    u: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    wrenches: dict[str, Array] = field(default_factory=dict)
+    events: dict[str, Array] = field(default_factory=dict)
+    control: ControlHistory | None = None
+    statistics: dict[str, float] = field(default_factory=dict)
+    x: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def outputs(self) -> Array:
+        """Return what the model's sensors read (n, outputs) over time, each in its own unit."""
+        return self.model.outputs(self.q, self.v, self.a, *self._loads())
+
+    def _loads(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
+        """Return wrenches, inputs with states of the first order, and efforts over time, as functions of stacked states do."""
+        u = self.model.mechanism.inputs.joined(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
+        return self.wrenches or None, u, self.tau
+
     def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
 
@@ -75,7 +102,7 @@ class Trajectory(RecordedMotion):
 
     def reaction(self, joint: str, frame: str = "port") -> Array:
         """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
-        return self.model.reaction(joint, self.q, self.v, self.a, *self._acting(), frame=frame)
+        return self.model.reaction(joint, self.q, self.v, self.a, *self._loads(), frame=frame)
 
     def contacts(self, name: str | None = None) -> Contacts:
         """Return what all contacts do over time, or one of a `name`: (n, k; m) and (n, k, 3; N, m/s); see `Model.contacts`."""
@@ -83,7 +110,7 @@ class Trajectory(RecordedMotion):
 
     def violations(self) -> list[Finding]:
         """Return where coordinates, velocities, efforts and inputs leave their limits: the worst instant of each."""
-        return list(violations(self))
+        return list(violations(self.model, self.t, self.q, self.v, self.tau, self.u))
 
     def energy(self) -> Array:
         """Return kinetic, gravity and elastic energy (n, 3) over time (J)."""
@@ -136,12 +163,18 @@ class Trajectory(RecordedMotion):
         ModelError
             For unknown names, what is no list of names, and if nothing is left to draw.
         """
-        from titop.solvers.simulation.plotting import plot_over_time
+        from titop.solvers.pictures.time_plot import plot_over_time
 
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
         known = *self.model.configuration_names, *self.model.state_names
-        units = dict(zip(known, (*self.model.assembly.configuration_units, *self.model.inputs.state_units), strict=True))
+        units = dict(
+            zip(
+                known,
+                (*self.model.mechanism.assembly.configuration_units, *self.model.mechanism.inputs.state_units),
+                strict=True,
+            )
+        )
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else list(names)
         if not shown:
             expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
@@ -172,18 +205,21 @@ class Trajectory(RecordedMotion):
         ModelError
             For times outside the trajectory.
         """
-        from titop.solvers.simulation.shape_plot import plot_shapes
+        from titop.solvers.pictures.animation import configurations
+        from titop.solvers.pictures.shape_plot import plot_shapes
 
         instants = self._instants(np.linspace(self.t[0], self.t[-1], 5) if times is None and len(self.t) else times)
-        return plot_shapes(self.model, configurations(self, instants), [f"t = {t:.4g} s" for t in instants])
+        return plot_shapes(
+            self.model, configurations(self.model, self.t, self.q, instants), [f"t = {t:.4g} s" for t in instants]
+        )
 
     def _instants(self, times: Any) -> Array:
-        given = real_array(times)
-        inside = given is not None and given.ndim < 2 and given.size and len(self.t)
-        if given is None or not inside or not ((given >= self.t[0]) & (given <= self.t[-1])).all():
+        instants = real_array(times)
+        usable = instants is not None and instants.ndim < 2 and instants.size and len(self.t)
+        if instants is None or not usable or not ((instants >= self.t[0]) & (instants <= self.t[-1])).all():
             expected = f"times from {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "a trajectory with states"
             raise ModelError(Finding("bad-times", "times", times, expected, "write plot_shape([0.0, 0.5])"))
-        return np.atleast_1d(given)
+        return np.atleast_1d(instants)
 
     def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
         """Write a self-contained HTML file that plays the motion in a browser.
@@ -192,16 +228,16 @@ class Trajectory(RecordedMotion):
         ----------
         path : str or Path
         visuals : mapping of body name to shape, optional
-            Such as ``{"hub": {"box": [1, 1, 2], "color": "#888"}}``; see `titop.solvers.simulation.animation`.
+            Such as ``{"hub": {"box": [1, 1, 2], "color": "#888"}}``; see `titop.solvers.pictures.animation`.
         frames_per_second : float
 
         Returns
         -------
         Path
         """
-        from titop.solvers.simulation.animation import write_animation
+        from titop.solvers.pictures.animation import write_animation
 
-        return write_animation(self, path, visuals, frames_per_second)
+        return write_animation(self.model, self.t, self.q, path, visuals, frames_per_second)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the trajectory as a Dataset over time, with named coordinates and their units.
@@ -215,7 +251,7 @@ class Trajectory(RecordedMotion):
             If xarray is not installed (``pip install titop[xarray]``).
         """
         xarray = import_xarray("Trajectory.to_xarray")
-        variables, coordinates = trajectory_variables(self)
+        variables, coordinates = _dataset(self)
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
     def save(self, path: str | Path) -> None:
@@ -260,9 +296,9 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     if "state_names" in archive.arrays or model.nx:  # files of models without states may have none
         expected["state_names"] = model.state_names
     for key, names in expected.items():
-        found = todays(names, archive.names(key))
-        if found != names:
-            raise ModelError(Finding("other-model", f"{path}: {key}", found, f"{names}", "load it with the model that made it"))
+        saved = todays(names, archive.names(key))
+        if saved != names:
+            raise ModelError(Finding("other-model", f"{path}: {key}", saved, f"{names}", "load it with the model that made it"))
     t = archive.array("t", None)
     q = archive.array("q", len(t), model.nq)
     v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))
@@ -277,3 +313,37 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
     counted = {entry: archive.scalar(name, "iuf") for entry, name in parts["statistic:"].items()}
     control = ControlHistory.from_archive(archive, "control:") if "control:t" in archive.arrays else None
     return Trajectory(model, t, q, v, a, tau, u, wrenches, events, control, counted, x)
+
+
+def _dataset(trajectory: Trajectory) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return variables and coordinates of a Dataset; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
+    model = trajectory.model
+    coordinates: dict[str, Any] = {"t": ("t", trajectory.t, {"units": "s"})}
+    coordinates |= _axis("configuration", model.configuration_names, model.mechanism.assembly.configuration_units)
+    coordinates |= _axis("coordinate", model.coordinate_names, model.mechanism.assembly.coordinate_units)
+    variables: dict[str, Any] = {"q": (("t", "configuration"), trajectory.q)}
+    variables |= {name: (("t", "coordinate"), getattr(trajectory, name)) for name in ("v", "a", "tau")}
+    if model.nu:
+        coordinates |= _axis("input", model.input_names, model.mechanism.inputs.units)
+        variables["u"] = (("t", "input"), trajectory.u)
+    if model.nx:
+        coordinates |= _axis("state", model.state_names, model.mechanism.inputs.state_units)
+        variables["x"] = (("t", "state"), trajectory.x)
+    if model.output_names:
+        coordinates |= _axis("output", model.output_names, model.output_units)
+        variables["outputs"] = (("t", "output"), trajectory.outputs())
+    if trajectory.control is not None:
+        _add_loop(trajectory.control, variables, coordinates)
+    return variables, coordinates
+
+
+def _add_loop(control: ControlHistory, variables: dict[str, Any], coordinates: dict[str, Any]) -> None:
+    coordinates["t_control"] = ("t_control", control.t, {"units": "s"})
+    for variable, (kind, array) in _LOOP_VARIABLES.items():
+        dimension = f"{variable}_signal"
+        coordinates |= _axis(dimension, control.names[kind], control.units[kind])
+        variables[variable] = (("t_control", dimension), getattr(control, array))
+
+
+def _axis(dimension: str, names: Any, units: Any) -> dict[str, Any]:
+    return {dimension: np.array(names, dtype=np.str_), f"{dimension}_unit": (dimension, np.array(units, dtype=np.str_))}

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-
-#: What rounding makes of samples and times, in parts of the largest sample, and of a time itself.
-_ROUNDING = 8 * np.finfo(float).eps
+from titop.blocks.basics.tolerances import EPS
 
 
 class Interpolated:
@@ -43,8 +41,8 @@ class Interpolated:
         nearest = np.minimum(np.append(steps, math.inf), np.insert(steps, 0, math.inf))[:, None]
         off = np.maximum(longest * np.abs(bends), (times[-1] - times[0]) * np.abs(alone)) / 8
         steepness = np.abs(np.pad(slopes, ((1, 1), (0, 0))))
-        rounding = _ROUNDING * np.abs(samples).max(axis=0, initial=0.0) / nearest
-        rounding += _ROUNDING * (np.abs(times)[:, None] / nearest) * np.maximum(steepness[:-1], steepness[1:])
+        rounding = 8 * EPS * np.abs(samples).max(axis=0, initial=0.0) / nearest
+        rounding += 8 * EPS * (np.abs(times)[:, None] / nearest) * np.maximum(steepness[:-1], steepness[1:])
         found: Array = times[((np.abs(bends) > rounding) & (off > tolerance * np.ptp(samples, axis=0))).any(axis=1)]
         return found
 

@@ -13,6 +13,7 @@ import networkx as nx
 import pytest
 
 import titop
+from titop.blocks.basics.above import above
 
 ROOT = Path(titop.__file__).parent
 LAYERS = ("blocks", "graph", "solvers")
@@ -20,15 +21,8 @@ LAYERS = ("blocks", "graph", "solvers")
 #: Layers in which neither files nor folders import each other in circles.
 WITHOUT_CIRCLES = ("blocks", "graph", "solvers")
 
-#: The one arrow against the layers, so that users can write ``s.resolve()``, by file, scope and module.
-ALLOWED = {("graph/system.py", "System.resolve", "titop.solvers.resolve")}
-#: The type of what that returns.
+#: The one arrow against the layers, for a type alone: what ``s.resolve()`` returns, by file, scope and module.
 ALLOWED_TYPES = {("graph/system.py", "", "titop.solvers.model.model")}
-#: The one arrow against the rooms of the solvers, so that users can write ``m.to_nlsys(...)``; and the type of what it takes.
-DOORS = {
-    ("solvers/model/model.py", "Model.to_nlsys", "titop.solvers.linear.nlsys"),
-    ("solvers/model/model.py", "", "titop.solvers.equilibrium.operating_point"),
-}
 
 
 def module_of(path: Path) -> str:
@@ -101,8 +95,7 @@ def test_dependencies_point_one_way(layer: str, forbidden: set[str]) -> None:
         for entry in imports(layer)
         if layer_of(entry.module) in forbidden and not entry.types_only
     }
-    assert found - ALLOWED == set()
-    assert {entry for entry in ALLOWED if entry[0].startswith(layer)} <= found
+    assert found == set()
 
 
 def test_types_may_be_imported_against_the_layers_by_system_alone() -> None:
@@ -117,10 +110,10 @@ def test_types_may_be_imported_against_the_layers_by_system_alone() -> None:
 
 
 def arrows(layers: tuple[str, ...], folders: bool) -> set[tuple[str, str]]:
-    """Return who imports whom among files or folders of some layers, in functions and for types too; allowed ones apart."""
+    """Return who imports whom among files or folders of some layers, in functions and for types too; the allowed type apart."""
     found = set()
     for entry in (entry for layer in layers for entry in imports(layer)):
-        if (entry.file, entry.scope, entry.module) not in ALLOWED | ALLOWED_TYPES | DOORS and layer_of(entry.module) in layers:
+        if (entry.file, entry.scope, entry.module) not in ALLOWED_TYPES and layer_of(entry.module) in layers:
             source = module_of(ROOT / entry.file)
             found.add((folder_of(source), folder_of(entry.module)) if folders else (source, entry.module))
     return {(source, target) for source, target in found if source != target}
@@ -179,6 +172,14 @@ def test_rooms_know_those_listed_above_them(package: str) -> None:
     order = rooms_of(package)
     assert upwards(package, order) == set()
     assert upwards(package, order[::-1])  # the negative control
+
+
+def test_what_is_called_from_below_stands_where_the_facade_says() -> None:
+    """The register names functions of modules; what is not in it is not found, which is the negative control."""
+    assert all(callable(above(name)) for name in titop.ABOVE)
+    assert {name: above(name).__module__ for name in titop.ABOVE} == titop.ABOVE
+    with pytest.raises(KeyError, match="nothing"):
+        above("nothing")
 
 
 def test_only_graph_knows_networkx() -> None:

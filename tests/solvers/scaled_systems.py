@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import NamedTuple
 
 import titop as tt
@@ -19,6 +20,13 @@ class Units(NamedTuple):
     @property
     def effort(self) -> float:
         return self.mass * self.length**2 / self.time**2
+
+    def of(self, unit: str) -> float:
+        """Return how many of the new units one of a unit such as ``"N m s/rad"`` or ``"N/m^1.5"`` is; radians are numbers."""
+        force = self.mass * self.length / self.time**2
+        names = {"m": self.length, "kg": self.mass, "s": self.time, "N": force, "J": force * self.length, "rad": 1.0}
+        names |= {"Pa": force / self.length**2, "W": force * self.length / self.time, "sqrt": math.sqrt}
+        return float(eval(unit.replace("^", "**").replace(" ", "*"), {}, names))
 
 
 SI = Units(1.0, 1.0, 1.0)

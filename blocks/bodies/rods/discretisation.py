@@ -17,6 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.shapes import SectionMoments
@@ -27,8 +28,6 @@ from titop.blocks.bodies.water.line_water import LineWater
 
 #: Where the strain is taken between two points, in parts of their distance.
 COLLOCATION = 0.5 + np.sqrt(3.0) / 6.0 * np.array([-1.0, 1.0])
-#: A port so close to a point, in parts of the length, stands there.
-_CLOSE = 1e-12
 
 
 class RodMaterial(NamedTuple):
@@ -109,10 +108,10 @@ def rod_numbers(
     breaks = breaks_of(layout.bases.values(), layout.cuts)
     fractions, weights = rod_points(breaks, layout.points)
     ports = np.array(layout.ports, dtype=float)
-    before = np.searchsorted(fractions, ports + _CLOSE, side="right") - 1
+    before = np.searchsorted(fractions, ports + EXACT, side="right") - 1
     starts = np.concatenate([fractions[:-1], fractions[before]])
     steps = np.concatenate(
-        [np.diff(fractions), np.where(np.abs(ports - fractions[before]) <= _CLOSE, 0.0, ports - fractions[before])]
+        [np.diff(fractions), np.where(np.abs(ports - fractions[before]) <= EXACT, 0.0, ports - fractions[before])]
     )
     places = (starts[:, None] + COLLOCATION * steps[:, None]).ravel()
     components = np.repeat([COMPONENTS.index(name) for name in layout.bases], [basis.count for basis in layout.bases.values()])

@@ -13,15 +13,12 @@ from numpy.polynomial.legendre import leggauss
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import RANK, SAME
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 
 #: Gauss points of a stretch that integrate stiffness: exactly for polynomials of degree 63.
 _FINE = 32
-#: Breaks that are closer together than this are one.
-_CLOSE = 1e-9
-#: Singular values of functions at the points, over the largest, below which the functions depend on each other.
-_DEPENDENT = 1e-10
 #: Most points of a stretch.
 MAX_POINTS = 100
 
@@ -30,7 +27,7 @@ def breaks_of(bases: Iterable[StrainBasis], cuts: Iterable[float] = ()) -> list[
     """Return where the stretches between cuts, and jumps and kinks of bases, begin and end, from 0 to 1."""
     places = [0.0]
     for place in sorted({*cuts, *(place for basis in bases for place in basis.breaks)}):
-        if place - places[-1] > _CLOSE and 1.0 - place > _CLOSE:
+        if place - places[-1] > SAME and 1.0 - place > SAME:
             places.append(place)
     return [*places, 1.0]
 
@@ -91,7 +88,7 @@ def _is_independent(basis: StrainBasis, breaks: list[float], count: int, length:
     if len(values) < basis.count or not (sizes > 0).all():
         return False
     singular = np.linalg.svd(values / sizes, compute_uv=False)
-    return decided_rank(singular, _DEPENDENT * singular[0]) == len(singular)
+    return decided_rank(singular, RANK * singular[0]) == len(singular)
 
 
 @lru_cache(maxsize=MAX_POINTS)

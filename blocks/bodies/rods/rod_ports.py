@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import PARENT_PORT
 
 #: Name of the port at the tip, which every rod has.
 TIP = "tip"
-#: A port so far beyond an end, in parts of the length, stands there.
-_ROUNDING = 1e-9
 
 
 class RodPort(NamedTuple):
@@ -56,7 +55,7 @@ def _read_port(reader: FieldReader, field: str, value: Any, length: float) -> Ro
         reader.report("wrong-type", field, value, expected, advice)
         return RodPort(length, pose)
     abscissa = reader.scalar(field, value)
-    if not -_ROUNDING * length <= abscissa <= (1.0 + _ROUNDING) * length:
+    if not -SAME * length <= abscissa <= (1.0 + SAME) * length:
         if np.isfinite(abscissa):
             advice = "count from the base, in metres; what lies beyond the rod is placed by a pose"
             reader.report("off-the-rod", field, abscissa, f"an abscissa from 0 to the length, {length:g} m", advice)

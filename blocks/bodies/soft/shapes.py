@@ -9,14 +9,15 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 
 #: A function of the abscissa (m), as users give them.
 Shape = Callable[[Any], Any]
 
 #: Polynomials up to this degree are integrated term by term: powers of higher ones lose digits.
 _HIGHEST = 5
-#: Where a shape must agree with its polynomial (m), and how well.
-_PLACES, _SAME = (0.0317, 0.1618, 0.5772), 1e-12
+#: Where a shape must agree with its polynomial (m).
+_PLACES = 0.0317, 0.1618, 0.5772
 
 #: Gauss points between the base and an abscissa: exact for polynomials up to degree 23; constant curvature to 1e-14 of the
 #: length while it turns by less than a full turn.
@@ -104,7 +105,7 @@ def polynomial_of(shape: Shape) -> tuple[float, ...] | None:
     try:
         found = shape(Polynomial([0.0, 1.0]))
         coefficients = found.coef if isinstance(found, Polynomial) else np.array([float(found)])
-        same = all(abs(Polynomial(coefficients)(z) - shape(z)) <= _SAME * (1.0 + abs(shape(z))) for z in _PLACES)
+        same = all(abs(Polynomial(coefficients)(z) - shape(z)) <= EXACT * (1.0 + abs(shape(z))) for z in _PLACES)
     except Exception:  # whatever the user's function raises of what is no number
         return None
     return tuple(coefficients.tolist()) if same and len(coefficients) <= _HIGHEST + 1 else None

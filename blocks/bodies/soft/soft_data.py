@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
@@ -28,9 +29,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Consumed, Field, Fixed, put
 
 #: How far from 1 det F may be for materials that keep their volume.
-_KEEPS_VOLUME = 1e-8
-#: How far from orthonormal the axes of a port's frame may be at rest.
-_ORTHONORMAL = 1e-6
+_KEEPS_VOLUME = 10 * SAME
 
 
 def _read_density(body: Any, field: str, value: Any) -> float:
@@ -272,4 +271,4 @@ def _is_frame(entries: Array) -> bool:
     if entries.shape != (12,) or not np.isfinite(entries).all():
         return False
     rotation = entries[:9].reshape(3, 3)
-    return bool(np.abs(rotation.T @ rotation - np.eye(3)).max() < _ORTHONORMAL and np.linalg.det(rotation) > 0)
+    return bool(np.abs(rotation.T @ rotation - np.eye(3)).max() < TYPED and np.linalg.det(rotation) > 0)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.contract.block import PARENT_PORT
@@ -30,8 +31,6 @@ class SoftPort(NamedTuple):
 
 #: The port that stands at the domain's tip if none is named.
 TIP = "tip"
-#: How far from square the directions to a frame's points may be.
-_SQUARE = 1e-9
 
 
 def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str, SoftPort]:
@@ -68,7 +67,7 @@ def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
     points = given.reshape(-1, 3)
     if len(points) == 3:
         along, beside = points[1] - points[0], points[2] - points[0]
-        if not abs(along @ beside) < _SQUARE * np.linalg.norm(along) * np.linalg.norm(beside):
+        if not abs(along @ beside) < SAME * np.linalg.norm(along) * np.linalg.norm(beside):
             advice = "let the second point lie along the port's x axis, and the third along its y axis"
             reader.report("bad-frame", field, value, "points at a right angle, seen from the first (key P, (3))", advice)
             return None

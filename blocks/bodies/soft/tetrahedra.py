@@ -9,13 +9,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.bodies.soft.optional import meshio
 from titop.blocks.bodies.soft.outline import Outline
 
 #: Corners of each face of a tetrahedron; seen from outside they turn to the left.
 _FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
-#: Below this part of the cube of their longest edge volumes are none.
-_FLAT = 1e-9
 #: Barycentric coordinates of points with equal weights (Keast): exact for degree 1, and for degree 2.
 _NEAR = (5.0 - np.sqrt(5.0)) / 20.0
 _RULES = {1: np.full((1, 4), 0.25), 4: np.full((4, 4), _NEAR) + (1.0 - 4.0 * _NEAR) * np.eye(4)}
@@ -90,7 +89,7 @@ def _check_shapes(corners: Array, tetrahedra: Array) -> None:
     volumes = _volumes(corners, tetrahedra)
     placed = corners[tetrahedra]
     longest = np.linalg.norm(placed[:, :, None] - placed[:, None], axis=-1).max(axis=(1, 2))
-    flat = np.abs(volumes) <= _FLAT * longest**3
+    flat = np.abs(volumes) <= SAME * longest**3
     findings = []
     inverted: Array = (volumes < 0) & ~flat
     for code, which, expected, advice in (

@@ -14,11 +14,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
-
-#: How far, in parts of the largest, a principal value may be below zero: rounding of what users multiply.
-_ROUNDING = 1e-9
 
 #: Coefficients by name, a matrix, a function of the abscissa that returns one, or a word.
 Coefficients = dict[str, Any] | Any
@@ -77,11 +75,11 @@ def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]
     if not np.isfinite(matrix).all():
         return []
     size = np.abs(matrix).max()
-    if symmetric and np.abs(matrix - matrix.T).max() > _ROUNDING * size:
+    if symmetric and np.abs(matrix - matrix.T).max() > SAME * size:
         advice = "use (M + M.T) / 2"
         return [Finding("not-symmetric", where, matrix, "a symmetric matrix", advice)]
     lowest = np.linalg.eigvalsh(matrix / 2 + matrix.T / 2)[0]
-    if lowest < -_ROUNDING * size:
+    if lowest < -SAME * size:
         found = f"a principal value of {lowest:.3g}"
         expected = "principal values >= 0: no fluid feeds energy" if not symmetric else "principal values >= 0"
         return [Finding("negative-coefficient", where, found, expected, "check signs, and that linear entries come first")]

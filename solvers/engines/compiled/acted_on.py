@@ -14,9 +14,10 @@ from titop.solvers.arguments.reading import is_ready, made_ready, read_wrenches
 from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
+from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import DONE, real_only
 from titop.solvers.mechanism.inputs import Inputs, Place
+from titop.solvers.mechanism.kernel_calls import DONE, real_only
 
 #: Tables of their own, kernels bound to them, and what puts wrenches on ports, and inputs, into them.
 _Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
@@ -24,6 +25,48 @@ _Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
 #: How many kernels are kept bound to a set of tables.
 _MOST_CALLS = 8
 _NO_NUMBERS, _FLOAT = np.zeros((1, 0)), np.dtype(float)
+
+
+class Bound:
+    """A compiled function on the tables of a system: `call` takes a state and the arrays that results are written into.
+
+    Parameters
+    ----------
+    function : callable
+        Takes what stands before the tables, these, what stands behind them, a state and results; returns a status.
+    before, tables, behind : tuple
+    shares : bool
+        Whether constraints share the efforts: the last argument before the tables is then what drives beside these (nv).
+    imposed : (nv,) bool array, optional
+        The coordinates whose motion is imposed.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., int],
+        before: tuple[Any, ...],
+        tables: tuple[Array, ...],
+        behind: tuple[Any, ...] = (),
+        shares: bool = False,
+        imposed: Array | None = None,
+    ) -> None:
+        self._parts, self.shares, self.imposed = (function, before, behind), shares, imposed
+        self.call = partial(function, *before, *tables, *behind)
+
+    @classmethod
+    def of(cls, system: PackedSystem, pair: Pair, *before: Any, behind: tuple[Any, ...] = (), shares: bool = False) -> Bound:
+        """Return the function of a pair that suits a system, on its tables."""
+        return cls(system.kernel(pair).compiled, before, system.arrays, behind, shares)
+
+    def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
+        """Return the function on other tables."""
+        function, before, behind = self._parts
+        return partial(function, *before, *tables, *behind)
+
+    def beside(self, driven: Array, tables: tuple[Array, ...]) -> Bound:
+        """Return the function for the efforts that are left to do beside `driven` ones (nv), on tables of the same system."""
+        function, before, behind = self._parts
+        return Bound(function, (*before[:-1], driven), tables, behind)
 
 
 class Acting:
@@ -66,13 +109,14 @@ class Acting:
         self._units, self._driven = real_only(inputs.units_at_places, "units"), inputs.count if driven else 0
         self._rooms: list[_Room] = []
 
-    def run(self, bound: Any, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True) -> int:
+    def run(
+        self, bound: Bound, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True
+    ) -> int:
         """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
         Parameters
         ----------
-        bound : functools.partial
-            Of the kernel, whose last arguments are the model's tables.
+        bound : Bound
         wrenches : mapping of port name to (6,) array_like
         u : (nu,) array
         *arguments
@@ -100,12 +144,12 @@ class Acting:
             self._rooms.append(room)
         return status
 
-    def run_rows(self, bound: Any, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
+    def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with what it takes in each of several `rows`; return the first status that is not done.
 
         Parameters
         ----------
-        bound : functools.partial
+        bound : Bound
         wrenches : sequence of (6,) or (n, 6) arrays
             On each port, in all rows or row by row.
         u : (nu,) or (n, nu) array
@@ -155,12 +199,12 @@ class Acting:
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
 
 
-def _called(room: _Room, bound: Any, often: bool) -> Any:
+def _called(room: _Room, bound: Bound, often: bool) -> Any:
     """Return a kernel bound to the tables of a room, and keep it there if it will be asked for `often`."""
     tables, calls, _, _ = room
     call = calls.get(bound)
     if call is None:
-        call = partial(bound.func, *bound.args[: -len(tables)], *tables)
+        call = bound.on(tables)
         if often:
             if len(calls) == _MOST_CALLS:
                 calls.clear()
@@ -218,11 +262,15 @@ class ActedOn:
     ) -> tuple[Acting, Array | None, Array | None]:
         """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any can.
 
+        With room for closures (`closing`) as derivatives need it, which leave out what inputs of blocks change with q.
+
         Raises
         ------
         TypeError
             Where arguments have to be read with more care.
         """
+        if (closing and u is not None and self._inputs.own) or not isinstance(wrenches, Mapping | None):
+            raise TypeError
         acting = self._acting[() if wrenches is None else tuple(wrenches), u is not None, closing]
         if u is None:
             return acting, None, None
@@ -230,41 +278,31 @@ class ActedOn:
             raise TypeError
         if type(u) is not np.ndarray or u.dtype is not _FLOAT or self._inputs.state_names:
             u = real_only(np.asarray(self._inputs.whole(u)), "u")
-        return acting, u, self._inputs.efforts(u, q) if self._inputs.drives_coordinates else None
-
-    def by_derived(self, wrenches: Mapping[str, Any] | None, u: Any, q: Any) -> tuple[Acting, Array | None, Array | None]:
-        """Return that for derivatives, which leave room for closures, and out what inputs of blocks change with q.
-
-        Raises
-        ------
-        TypeError
-            Where arguments have to be read with more care.
-        """
-        if u is not None and self._inputs.own:
+        if u.shape != (self._inputs.count,):
             raise TypeError
-        return self.by(wrenches, u, q, closing=True)
+        return acting, u, self._inputs.efforts(u, q) if self._inputs.drives_coordinates else None
 
     def run_stacked(
         self,
-        bound: Any,
+        bound: Bound | None,
         at: Callable[[Any], tuple[Any, ...]],
         stack: Stack,
         closing: bool = False,
-        single: Any = None,
+        single: Bound | None = None,
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
         Parameters
         ----------
-        bound : functools.partial, optional
-            Of the kernel, whose last arguments are the model's tables; for stacked states.
+        bound : Bound, optional
+            For stacked states.
         at : callable
             From an index of rows, or of one row, to what the kernel takes behind its tables.
         stack : Stack
         closing : bool
             Whether the tables have room for closures.
-        single : functools.partial, optional
-            The same of the kernel for single states, which serves row by row.
+        single : Bound, optional
+            The same for single states, which serves row by row.
 
         Raises
         ------
@@ -282,6 +320,7 @@ class ActedOn:
         rows = range(len(stack.states[0]))
         if single is not None:
             return acting.run_rows(single, loads, u, map(at, rows))
+        assert bound is not None
         return acting.run_rows(bound, loads, u, (at(slice(row, row + 1)) for row in rows))
 
     def driven(self, stack: Stack) -> Any:

@@ -1,41 +1,39 @@
 """The kernels of a system by the names of a model's functions, bound to its tables when they are first asked for.
 
-What each takes behind the tables is what the function's fast path gives it (`titop.solvers.mechanism.fast_path`). Where there
-is no kernel for a function of this system, its name stands for None: the function goes through the engine's cores.
+What each takes behind the tables is a state, and arrays for what the model's function gives (`titop.solvers.model.calls`).
+Where there is no kernel for a function of this system, its name stands for None: the function goes through the engine's cores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.applied import moves_fluid
+from titop.blocks.contract.applied import is_acted_on, moves_fluid
+from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.arguments.stacked_loads import Stack
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.engines.compiled.acted_on import ActedOn, Variants
-from titop.solvers.engines.compiled.closed_kernels import (
+from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
+from titop.solvers.engines.compiled.constrained import (
+    HybridKernels,
     constrained_derivatives,
     constrained_forward,
+    generic_hybrid,
+    least_efforts,
     nearest_motion,
     shared_derivatives,
 )
-from titop.solvers.engines.compiled.directions import Directions
 from titop.solvers.engines.compiled.efforts import CompiledEfforts
-from titop.solvers.engines.compiled.energies import energies
-from titop.solvers.engines.compiled.hybrid import HybridKernels, generic_hybrid
-from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.port_calls import AtPorts
+from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
 from titop.solvers.engines.compiled.readings import CompiledReadings
 from titop.solvers.engines.compiled.series import CONSTANT, has_series
-from titop.solvers.engines.compiled.special_blocks import moving_otherwise, surrounded
-from titop.solvers.engines.compiled.stacked_calls import StackedCalls
 from titop.solvers.kernels.entries import (
-    closure_entries,
     derivative_entries,
     directional_entries,
     dynamics_entries,
@@ -45,12 +43,82 @@ from titop.solvers.kernels.entries import (
     series_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
-from titop.solvers.mechanism.fast_path import names_key
-from titop.solvers.native.kernel import Kernel
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.kernel_calls import DONE, driven_by
+from titop.solvers.native.callbacks import raise_pending
+
+
+class Row(NamedTuple):
+    """How the kernel of a function is bound.
+
+    Attributes
+    ----------
+    entry : Pair
+    variant : str
+        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too; by default it
+        itself.
+    behind : tuple of str
+        Which of the system's `Tables` it takes behind these.
+    serves : callable
+        Tells whether it serves a system.
+    """
+
+    entry: Pair
+    variant: str = ""
+    behind: tuple[str, ...] = ()
+    serves: Callable[[PackedSystem], bool] = lambda system: True
+
+
+def _is_tree(system: PackedSystem) -> bool:
+    return not system.mechanism.is_constrained
+
+
+def _is_plain_tree(system: PackedSystem) -> bool:
+    return _is_tree(system) and not moving_otherwise(system)
+
+
+def _is_dry(system: PackedSystem) -> bool:
+    """Tell whether none of the inertia is a fluid's."""
+    return not any(moves_fluid(general.block) for general in system.tables.general)
+
+
+#: The kernels of functions of a state, which are the same for every choice of coordinates.
+ROWS = {
+    "mass_matrix": Row(dynamics_entries.whole_mass_matrix, "bare"),
+    "inverse_mass_matrix": Row(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
+    "nonlinear_effects": Row(dynamics_entries.inverse_dynamics, "bare"),
+    "gravity_effects": Row(dynamics_entries.inverse_dynamics, "bare"),
+    "inertial_inverse_dynamics": Row(dynamics_entries.inverse_dynamics, "inertial"),
+    "mass_inertial_inverse_dynamics": Row(mass_entries.mass_inverse_dynamics, "inertial"),
+    "momentum": Row(observation_entries.momentum),
+    "momentum_matrix": Row(observation_entries.momentum_matrix),
+    "mass_center": Row(observation_entries.center_of_mass, serves=_is_dry),
+    "linear_matrices": Row(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
+    "tangent": Row(directional_entries.forward_tangent, serves=_is_tree),
+    "adjoint": Row(directional_entries.forward_adjoint, serves=_is_tree),
+}
+
+#: Those of dynamics of trees; with constraints others stand in their place.
+_TREE_ROWS = {
+    "forward": Row(dynamics_entries.forward_dynamics),
+    "inverse": Row(dynamics_entries.inverse_dynamics),
+    "mass_inverse": Row(mass_entries.mass_inverse_dynamics),
+    "forward_derivatives": Row(derivative_entries.forward_derivatives, behind=("tree", "paths")),
+    "inverse_derivatives": Row(derivative_entries.inverse_derivatives, behind=("paths",)),
+}
+
+#: Those of stacked states, in trees.
+_OF_STACKS = {"forward": dynamics_entries.forward_batch, "inverse": dynamics_entries.inverse_batch}
+
+#: How configurations are moved between, in systems whose blocks do not say that themselves.
+_MOVING = {
+    name: getattr(moving_entries, name)
+    for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
+}
 
 
 class CompiledCalls:
-    """The kernels of a system.
+    """The kernels of a system; those of functions of a state by name, as attributes.
 
     Parameters
     ----------
@@ -62,104 +130,136 @@ class CompiledCalls:
     def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
         self._model, self._system = model, system
         self._acted_on = ActedOn(system, model.inputs)
-        self.acted_on, self.acted_on_derivatives = self._acted_on.by, self._acted_on.by_derived
+        self.acted_on, self.driven = self._acted_on.by, self._acted_on.driven
 
-    @cached_property
-    def masks(self) -> Variants:
-        """Masks (nv) of coordinates by their names; of all without names."""
-        every, assembly = np.ones(self._model.nv, dtype=bool), self._system.structure
-        return Variants(lambda names: every if names is None else coordinate_mask(names, assembly))
+    def __getattr__(self, name: str) -> Any:
+        """Bind the kernel of a name, or what gives it by the names of the chosen coordinates (``..._on``)."""
+        if name in _MOVING:
+            value = self._moving(_MOVING[name])
+        elif name.endswith("_on") and name[:-3] in _CHOOSING:
+            value = Variants(lambda names: self.kernel(name[:-3], names).call)
+        elif name in ROWS or name in _CHOOSING:
+            bound = self.kernel(name)
+            value = None if bound is None else bound.call
+        else:
+            raise AttributeError(name)
+        setattr(self, name, value)
+        return value
 
-    @cached_property
-    def _still(self) -> Array:
-        """Zeros (nv), which nobody writes to."""
-        return np.zeros(self._model.nv)
-
-    # -- dynamics ------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def forward(self) -> Any:
-        if self._model.is_constrained:
-            return constrained_forward(self._system, self._model.generic_rank)
-        return self._system.bound(dynamics_entries.forward_dynamics)
-
-    @cached_property
-    def _stacked(self) -> StackedCalls:
-        return StackedCalls(self._acted_on)
-
-    @cached_property
-    def forward_stacked(self) -> Callable[[Stack], Array | None]:
-        """Forward dynamics of stacks with loads of their own."""
-        bound = None if self._model.is_constrained else self._system.bound(dynamics_entries.forward_batch)
-        return partial(self._stacked.forward, bound, self.forward)
-
-    @cached_property
-    def inverse_stacked(self) -> Callable[[Stack], Array | None] | None:
-        """Inverse dynamics of stacks with loads of their own, in trees."""
-        if self._model.is_constrained:
-            return None
-        return partial(self._stacked.inverse, self._system.bound(dynamics_entries.inverse_batch), self.inverse[0])
-
-    @cached_property
-    def inverse(self) -> tuple[Any, bool]:
-        """Inverse dynamics, and whether constraints share the efforts."""
-        if self._model.is_constrained:
-            return self.inverse_on[None]  # type: ignore[no-any-return]
-        return self._system.bound(dynamics_entries.inverse_dynamics), False
-
-    @cached_property
-    def inverse_on(self) -> Variants:
-        """Inverse dynamics, and that constraints share the efforts, by names of the actuated coordinates."""
-        kernel, loops = self._system.kernel(closure_entries.constrained_inverse), self._system.loops(self._model.generic_rank)
-        arrays = self._system.arrays
-        return Variants(lambda names: (partial(kernel.compiled, loops, self.masks[names], self._still, *arrays), True))
-
-    @cached_property
-    def mass_inverse(self) -> tuple[Any, bool]:
-        """The same with the mass matrix."""
-        if self._model.is_constrained:
-            return self.mass_inverse_on[None]  # type: ignore[no-any-return]
-        return self._system.bound(mass_entries.mass_inverse_dynamics), False
-
-    @cached_property
-    def mass_inverse_stacked(self) -> Callable[[Stack], tuple[Array, Array] | None] | None:
-        """The same of stacks, in trees."""
-        return None if self._model.is_constrained else partial(self._stacked.mass_inverse, self.mass_inverse[0])
-
-    @cached_property
-    def mass_inverse_on(self) -> Variants:
-        """The same by names of the actuated coordinates."""
-        kernel, loops = self._system.kernel(mass_entries.constrained_mass_inverse), self._system.loops(self._model.generic_rank)
-        arrays = self._system.arrays
-        return Variants(lambda names: (partial(kernel.compiled, loops, self.masks[names], self._still, *arrays), True))
-
-    def beside(self, shared: Any, driven: Array) -> Any:
-        """Return a kernel of `inverse_on`, of `mass_inverse_on`, or of such derivatives, for what is left to do.
-
-        That is beside `driven` efforts (nv).
-        """
-        first = len(shared.args) - len(self._system.arrays)
-        return partial(shared.func, *shared.args[: first - 1], driven, *shared.args[first:])
-
-    def hybrid(self, prescribed: Sequence[str]) -> HybridKernels:
-        """Return the kernels of hybrid dynamics for prescribed coordinates.
+    def kernel(self, name: str, chosen: tuple[str, ...] | None = None) -> Any:
+        """Return the bound kernel of a function for some chosen coordinates, None without.
 
         Raises
         ------
         TypeError
             Where these names have to be read with more care.
         """
-        kernels: HybridKernels = self.hybrids[self.masks[names_key(prescribed) or ()].tobytes()]
-        return kernels
+        return self._kernels[name, chosen]
 
-    def hybrid_stacked(self, imposed: Array, stack: Stack) -> tuple[Array, Array] | None:
-        """Return hybrid dynamics of stacks."""
-        return self._stacked.hybrid(self.hybrids[imposed.tobytes()].dynamics, imposed, stack)
+    @cached_property
+    def _kernels(self) -> Variants:
+        return Variants(lambda key: _CHOOSING[key[0]](self, key[1]) if key[0] in _CHOOSING else self._of_row(ROWS[key[0]]))
+
+    def _of_row(self, row: Row) -> Bound | None:
+        system = self._system
+        if not row.serves(system):
+            return None
+        behind = tuple(getattr(system.tables, name) for name in row.behind)
+        return Bound.of(getattr(system, row.variant) if row.variant else system, row.entry, behind=behind)
+
+    # -- under loads -----------------------------------------------------------------------------------------------------
+
+    def loaded(
+        self,
+        kernel: Bound,
+        wrenches: Mapping[str, Any] | None,
+        u: Any,
+        state: tuple[Any, ...],
+        results: tuple[Any, ...],
+        joining: bool,
+        closing: bool,
+    ) -> tuple[int, Array | None]:
+        """Let a kernel write results where wrenches and inputs act; return its status, and efforts that it does not know of.
+
+        Those of inputs along the coordinates join the third argument of the state if `joining`, or what constraints share.
+
+        Raises
+        ------
+        TypeError
+            Where arguments have to be read with more care.
+        """
+        acting, given, driven = self.acted_on(wrenches, u, state[0], closing)
+        often = True
+        if driven is not None and kernel.shares:  # what is shared is what is left to do beside the inputs
+            kernel, driven, often = kernel.beside(driven, self._system.arrays), None, False
+        if joining:
+            state = (*state[:2], driven_by(state[2], driven), *state[3:])
+        return acting.run(kernel, wrenches, given, *state, *results, often=often), driven
+
+    def runs_all(self, name: str, kernel: Bound, arrays: tuple[Array, ...], stack: Stack) -> bool:
+        """Let a kernel write into the last of some arrays with a row for each state of a stack; tell whether it did.
+
+        By the kernel of single states, or where there is one and the same acts on all states, by one of stacked states.
+        """
+        together = Bound.of(self._system, _OF_STACKS[name]) if name in _OF_STACKS and not self._model.is_constrained else None
+        try:
+            status = self._acted_on.run_stacked(
+                together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
+            )
+        except TypeError:
+            status = layout.WRONG_SIZE
+        raise_pending()
+        return status == DONE
+
+    # -- of chosen coordinates -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def masks(self) -> Variants:
+        """Masks (nv) of coordinates by their names; of all without names. Unknown ones give a `TypeError`."""
+        return Variants(self._mask)
+
+    def _mask(self, names: tuple[str, ...] | None) -> Array:
+        if names is None:
+            return np.ones(self._model.nv, dtype=bool)
+        try:
+            return coordinate_mask(names, self._system.structure)
+        except ModelError:  # whoever reads them with care says what is wrong
+            raise TypeError from None
 
     @cached_property
     def hybrids(self) -> Variants:
         """The kernels of hybrid dynamics by masks of the imposed coordinates, for as many constraints as act generically."""
         return Variants(lambda mask: generic_hybrid(self._system, np.frombuffer(mask, dtype=bool).copy()))
+
+    def _hybrid(self, names: tuple[str, ...] | None) -> HybridKernels:
+        kernels: HybridKernels = self.hybrids[self.masks[names or ()].tobytes()]
+        return kernels
+
+    def _forward(self, names: None) -> Any:
+        system = self._system
+        return self._tree_kernel("forward") or constrained_forward(system, self._model.generic_rank)
+
+    def _forward_derivatives(self, names: None) -> Any:
+        system = self._system
+        if kernel := self._tree_kernel("forward_derivatives"):
+            return kernel
+        return constrained_derivatives(system, system.closing(), self._model.generic_rank)
+
+    def _inverse(self, names: tuple[str, ...] | None) -> Any:
+        return self._tree_kernel("inverse", names) or least_efforts(self._system, self.masks[names])
+
+    def _mass_inverse(self, names: tuple[str, ...] | None) -> Any:
+        return self._tree_kernel("mass_inverse", names) or least_efforts(self._system, self.masks[names], with_mass=True)
+
+    def _inverse_derivatives(self, names: tuple[str, ...] | None) -> Any:
+        if kernel := self._tree_kernel("inverse_derivatives", names):
+            return kernel
+        system, nothing = self._system, np.zeros(self._model.nv)
+        return shared_derivatives(system, self.masks[names], nothing, system.closing(), self._model.generic_rank)
+
+    def _tree_kernel(self, name: str, names: tuple[str, ...] | None = None) -> Bound | None:
+        """Return the kernel of a tree on all of whose coordinates efforts act, None for others."""
+        return self._of_row(_TREE_ROWS[name]) if names is None and not self._model.is_constrained else None
 
     @cached_property
     def nearest_velocity(self) -> Any:
@@ -177,56 +277,6 @@ class CompiledCalls:
             return None, None
         return nearest_motion(self._system, second=False), nearest_motion(self._system, second=True)
 
-    # -- derivatives ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def forward_derivatives(self) -> tuple[Any, tuple[Array, ...]] | None:
-        """The derivatives of forward dynamics, and what they take before the state."""
-        system, tables = self._system, self._system.tables
-        if self._model.is_constrained:
-            return constrained_derivatives(system, system.closing(), self._model.generic_rank), ()
-        return system.bound(derivative_entries.forward_derivatives), (tables.tree, tables.paths)
-
-    @cached_property
-    def inverse_derivatives(self) -> tuple[Any, tuple[Array, ...], bool] | None:
-        """The derivatives of inverse dynamics, what they take before the state, and whether constraints share the efforts."""
-        return None if self.inverse_derivatives_on is None else self.inverse_derivatives_on[None]
-
-    @cached_property
-    def inverse_derivatives_on(self) -> Variants | None:
-        """The same by names of the actuated coordinates."""
-        return Variants(self._inverse_derivatives)
-
-    def _inverse_derivatives(self, names: tuple[str, ...] | None) -> tuple[Any, tuple[Array, ...], bool]:
-        system = self._system
-        if names is None and not self._model.is_constrained:
-            return system.bound(derivative_entries.inverse_derivatives), (system.tables.paths,), False
-        tables, rank = system.closing(), self._model.generic_rank
-        return shared_derivatives(system, self.masks[names], self._still, tables, rank), (), True
-
-    @cached_property
-    def linear_matrices(self) -> Any:
-        system, tables = self._system, self._system.tables
-        if self._model.is_constrained or moving_otherwise(system):
-            return None
-        return partial(system.bound(derivative_entries.linear_matrices), tables.tree, tables.paths)
-
-    @cached_property
-    def directions(self) -> Directions | None:
-        """Derivatives along one direction without the matrices, in trees."""
-        return None if self._model.is_constrained else Directions(self._system)
-
-    @cached_property
-    def tangent(self) -> Any:
-        return self._along_directions(directional_entries.forward_tangent)
-
-    @cached_property
-    def adjoint(self) -> Any:
-        return self._along_directions(directional_entries.forward_adjoint)
-
-    def _along_directions(self, pair: Pair) -> Any:
-        return None if self.directions is None else self._system.bound(pair)
-
     # -- derivatives by time ---------------------------------------------------------------------------------------------
 
     @cached_property
@@ -238,46 +288,19 @@ class CompiledCalls:
         return self._series(series_entries.forward_dynamics_series)
 
     @cached_property
-    def hybrid_dynamics_series(self) -> Variants | None:
-        """Hybrid dynamics with time derivatives by names of the prescribed coordinates, in trees."""
-        if self._model.is_constrained or not has_series(self._system):
-            return None
-        kernel, arrays = series_entries.hybrid_dynamics_series.compiled, self._system.arrays
-        return Variants(lambda names: partial(kernel, CONSTANT, self.masks[names or ()], *arrays))
+    def hybrid_dynamics_series(self) -> Any:
+        """Hybrid dynamics with time derivatives by names of the prescribed coordinates."""
+        return self._series(series_entries.hybrid_dynamics_series) and Variants(
+            lambda names: self._series(series_entries.hybrid_dynamics_series, self.masks[names or ()])
+        )
 
-    def _series(self, kernel: Kernel) -> Any:
+    def _series(self, kernel: Any, *mask: Array) -> Any:
         """Return a kernel of a tree's time derivatives, for wrenches that are constant; None where it does not serve."""
         if self._model.is_constrained or not has_series(self._system):
             return None
-        return partial(kernel.compiled, CONSTANT, *self._system.arrays)
+        return partial(kernel.compiled, CONSTANT, *mask, *self._system.arrays)
 
-    # -- terms of the equations of motion --------------------------------------------------------------------------------
-
-    @cached_property
-    def mass_matrix(self) -> Any:
-        return self._system.bare.bound(dynamics_entries.whole_mass_matrix)
-
-    @cached_property
-    def inverse_mass_matrix(self) -> Any:
-        return partial(self._system.bare.bound(observation_entries.inverse_mass_matrix), self._system.tables.tree)
-
-    @cached_property
-    def nonlinear_effects(self) -> Any:
-        """Inverse dynamics without passive efforts and loads, which take accelerations too."""
-        return self._system.bare.bound(dynamics_entries.inverse_dynamics)
-
-    @cached_property
-    def inertial_inverse_dynamics(self) -> Any:
-        return self._system.inertial.bound(dynamics_entries.inverse_dynamics)
-
-    @cached_property
-    def mass_inertial_inverse_dynamics(self) -> Any:
-        return self._system.inertial.bound(mass_entries.mass_inverse_dynamics)
-
-    @cached_property
-    def gravity_effects(self) -> Any:
-        """Inverse dynamics without passive efforts and loads, which take velocities and accelerations too."""
-        return self.nonlinear_effects
+    # -- what is read of a state, and acts there -------------------------------------------------------------------------
 
     @cached_property
     def coriolis_matrix(self) -> Any:
@@ -299,8 +322,6 @@ class CompiledCalls:
     def actuation_rows(self) -> Any:
         return None if self._model.inputs.own else self.efforts.actuation
 
-    # -- what is read of a state -----------------------------------------------------------------------------------------
-
     @cached_property
     def at_ports(self) -> AtPorts:
         return AtPorts(self._system)
@@ -311,22 +332,12 @@ class CompiledCalls:
 
     @cached_property
     def energies(self) -> Callable[[Array, Array, Array], int] | None:
-        """Kinetic, gravity's and elastic energy, if all of it is compiled."""
-        return None if surrounded(self._system) else energies(self._system)
-
-    @cached_property
-    def momentum(self) -> Any:
-        return self._system.bound(observation_entries.momentum)
-
-    @cached_property
-    def momentum_matrix(self) -> Any:
-        return self._system.bound(observation_entries.momentum_matrix)
-
-    @cached_property
-    def mass_center(self) -> Any | None:
-        """Of all inertia, if none of it is a fluid's."""
-        wet = any(moves_fluid(general.block) for general in self._system.tables.general)
-        return None if wet else self._system.bound(observation_entries.center_of_mass)
+        """Kinetic, gravity's and elastic energy (3, J), if all of it is compiled."""
+        blocks = [general.block for general in self._system.tables.general]
+        if any(is_acted_on(block) or overrides_method(block, "applied_energy") for block in blocks):
+            return None
+        kernel, elements = self._system.bound(observation_entries.energies), len(self._system.tables.constants)
+        return lambda q, v, result: kernel(q, v, np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), result)
 
     @cached_property
     def regressors(self) -> Variants:
@@ -339,23 +350,7 @@ class CompiledCalls:
 
     # -- moving between configurations -----------------------------------------------------------------------------------
 
-    @cached_property
-    def integrate(self) -> Any:
-        return self._moving(moving_entries.integrate)
-
-    @cached_property
-    def integrate_derivatives(self) -> Any:
-        return self._moving(moving_entries.integrate_derivatives)
-
-    @cached_property
-    def difference(self) -> Any:
-        return self._moving(moving_entries.difference)
-
-    @cached_property
-    def difference_derivatives(self) -> Any:
-        return self._moving(moving_entries.difference_derivatives)
-
-    def _moving(self, kernel: Kernel) -> Any:
+    def _moving(self, kernel: Any) -> Any:
         """Return a kernel bound to the system's tables; None if some blocks say themselves how their coordinates move."""
         if moving_otherwise(self._system):
             return None
@@ -366,3 +361,63 @@ class CompiledCalls:
     def write_rates(self) -> Any:
         """What writes dq/dt of states that were read; None if some blocks say themselves how their coordinates move."""
         return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
+
+
+#: What binds a kernel for some chosen coordinates, by the kernel's name.
+_CHOOSING: dict[str, Callable[[CompiledCalls, Any], Any]] = {
+    "forward": CompiledCalls._forward,
+    "inverse": CompiledCalls._inverse,
+    "mass_inverse": CompiledCalls._mass_inverse,
+    "hybrid": lambda calls, names: calls._hybrid(names).dynamics(calls._system.arrays),
+    "forward_derivatives": CompiledCalls._forward_derivatives,
+    "inverse_derivatives": CompiledCalls._inverse_derivatives,
+    "hybrid_derivatives": lambda calls, names: calls._hybrid(names).derivatives(calls._system.closing()),
+}
+
+
+class AtPorts(dict[str, "PortCalls"]):
+    """The kernels for the ports of a system by port name."""
+
+    def __init__(self, system: PackedSystem) -> None:
+        super().__init__()
+        self._system = system
+
+    def __missing__(self, port: str) -> PortCalls:
+        self[port] = calls = PortCalls(self._system, port)
+        return calls
+
+
+class PortCalls:
+    """The kernels for one port of a system, by name.
+
+    Raises
+    ------
+    ModelError
+        If there is no such port.
+    """
+
+    #: Entries, and whether in inertial axes, and whether classical.
+    _ROWS: Mapping[str, tuple[Pair, tuple[bool, ...]]] = {
+        "pose": (observation_entries.port_pose, ()),
+        "motion": (observation_entries.port_motion, ()),
+        "jacobian": (observation_entries.port_jacobian, (False,)),
+        "jacobian_in_world": (observation_entries.port_jacobian, (True,)),
+        "twist": (observation_entries.port_twist, (False,)),
+        "twist_in_world": (observation_entries.port_twist, (True,)),
+        "acceleration": (observation_entries.port_acceleration, (False, False)),
+        "classical_acceleration": (observation_entries.port_acceleration, (False, True)),
+        "acceleration_in_world": (observation_entries.port_acceleration, (True, False)),
+        "classical_acceleration_in_world": (observation_entries.port_acceleration, (True, True)),
+    }
+
+    def __init__(self, system: PackedSystem, port: str) -> None:
+        self._place = system.port_place(system.mechanism.read_port(port))
+        self._shown = system.with_all_ports if self._place[1] >= 0 else system
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._ROWS:
+            raise AttributeError(name)
+        entry, flags = self._ROWS[name]
+        kernel = partial(self._shown.bound(entry), *self._place, *flags)
+        setattr(self, name, kernel)
+        return kernel

@@ -70,11 +70,9 @@ def _groups() -> list[list[Unit]]:
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [
-        stage
-        for kind in all_interactions()
-        for stage in (*(kind.act, kind.slopes, kind.stored, kind.gap), *(kind.rates, kind.rates_driven, kind.rates_slopes))
-        if stage
+        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
     ]
+    acting += [stage for kind in all_interactions() for stage in (kind.rates, kind.rates_driven, kind.rates_slopes) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[part for some in passes for part in some], [*rigid], [*laws], [*acting], [*features], [*derivatives]]

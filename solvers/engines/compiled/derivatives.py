@@ -9,18 +9,17 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.constraints.branch import is_open, refuse_dead_centre
+from titop.solvers.constraints.branch import is_open, rank_on_branch, refuse_dead_centre
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.closed_kernels import constrained_derivatives, shared_derivatives
+from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
-from titop.solvers.engines.compiled.hybrid import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries
+from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries, directional_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
 
@@ -29,6 +28,34 @@ class CompiledDerivatives:
 
     def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
+
+    # -- along one direction, in trees without the matrices ----------------------------------------------------------------
+
+    def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
+        if self._model.is_constrained:
+            by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
+            change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
+            return change
+        system, da, rows = self._system.pushed(pushes), dtau.astype(float), _one_row(q, v, tau, dq, dv)
+        rows[2] += own_efforts(pushes, q, self._nv)
+        for push in own_pushes(pushes):
+            da[push.v] += push.derivatives(q) @ dq[push.v]
+        system.raise_for(system.kernel(directional_entries.forward_tangent)(*system.arrays, *rows, da[None]))
+        return da
+
+    def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
+        if self._model.is_constrained:
+            by_state = (weights @ by for by in self.forward(q, v, tau, pushes))
+            by_q, by_v, by_tau = by_state
+            return by_q, by_v, by_tau
+        system, by_tau, by_q, by_v = self._system.pushed(pushes), weights.astype(float), np.empty(self._nv), np.empty(self._nv)
+        rows = _one_row(q, v, tau)
+        rows[2] += own_efforts(pushes, q, self._nv)
+        results = by_tau[None], by_q[None], by_v[None]
+        system.raise_for(system.kernel(directional_entries.forward_adjoint)(*system.arrays, *rows, *results))
+        for push in own_pushes(pushes):
+            by_q[push.v] += by_tau[push.v] @ push.derivatives(q)
+        return by_q, by_v, by_tau
 
     # -- inverse dynamics ------------------------------------------------------------------------------------------------
 
@@ -51,7 +78,7 @@ class CompiledDerivatives:
             )
 
             def run(rank: int) -> int:
-                return int(shared_derivatives(self._system, actuated, driven, tables, rank)(q, v, a, result))
+                return int(shared_derivatives(self._system, actuated, driven, tables, rank).call(q, v, a, result))
 
             if self._settled(q, run) == layout.OK:
                 return result
@@ -63,7 +90,7 @@ class CompiledDerivatives:
         model = self._model
         status = run(model.generic_rank)
         if status == layout.SINGULAR and not is_open(model, model.engine.dynamics.constraints(q, np.zeros(self._nv)).error):
-            status = run(model.closure_rank(q))
+            status = run(rank_on_branch(model, q))
         raise_pending()
         return status
 
@@ -76,7 +103,7 @@ class CompiledDerivatives:
             tables = self._system.closing(pushes)
 
             def run(rank: int) -> int:
-                return int(constrained_derivatives(self._system, tables, rank)(q, v, driven, result))
+                return int(constrained_derivatives(self._system, tables, rank).call(q, v, driven, result))
 
             if self._settled(q, run) != layout.OK:
                 return self._forward_from_hybrid(q, v, tau, pushes)
@@ -100,7 +127,7 @@ class CompiledDerivatives:
         def run(kernels: HybridKernels) -> int:
             if kernels is not self._calls.hybrids[mask.tobytes()]:
                 refuse_dead_centre(self._model, q, mask, kernels.whole, kernels.rank)
-            return int(kernels.derivatives_on(tables)(q, v, driven, a, result))
+            return int(kernels.derivatives(tables).call(q, v, driven, a, result))
 
         if not settled_hybrid(self._model, self._system, self._calls, q, mask, run):
             return self._hybrid_of_inverse(q, v, tau, a, mask, pushes)
@@ -136,7 +163,7 @@ class CompiledDerivatives:
     def _changes_with_closures(
         self, system: PackedSystem, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
     ) -> tuple[Array, Array]:
-        q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._model.closure_weights
+        q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._model.scale.weights
         changes, rows = np.empty((3, self._nv, self._nv)), np.empty((4, len(weights), self._nv))
         kernel = system.kernel(closed_derivative_entries.inverse_slopes_with_closures)
         held = real_only(multipliers, "multipliers") / weights
@@ -202,3 +229,9 @@ def _carried(pose: Array, twist: Array) -> Array:
     linear, angular = (twist.reshape(2, 3) @ pose[:9].reshape(3, 3).T).tolist()
     (x, y, z), (a, b, c) = pose[9:].tolist(), angular
     return np.array([linear[0] + y * c - z * b, linear[1] + z * a - x * c, linear[2] + x * b - y * a, a, b, c])
+
+
+def _one_row(*state: Array) -> list[Array]:
+    """Return a state that was read, and directions, as rows of their own."""
+    names = ("q", "v", "tau", "dq", "dv")
+    return [real_only(x, name).astype(float)[None] for x, name in zip(state, names, strict=False)]

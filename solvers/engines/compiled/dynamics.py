@@ -11,20 +11,19 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics, consistency
 from titop.solvers.constraints.assembling import project_acceleration, project_velocity
-from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
+from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near, rank_on_branch
 from titop.solvers.constraints.mechanism import Constraints, NamedMechanism, finite_constraints
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.closed_kernels import constrained_forward
-from titop.solvers.engines.compiled.hybrid import HybridKernels
+from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_forward
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, mass_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import OwnPush, Place, Push, own_efforts
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
@@ -125,7 +124,7 @@ class CompiledDynamics:
         system, driven = self._system.pushed(pushes), tau + own_efforts(pushes, q, self._nv)
         a = np.empty(driven.shape)
         if self._model.is_constrained:
-            kernel = constrained_forward(system, self._model.generic_rank)
+            kernel = constrained_forward(system, self._model.generic_rank).call
             for state in _rows(q, v, driven, a):
                 status = kernel(*state)
                 if status != layout.OK:
@@ -140,7 +139,7 @@ class CompiledDynamics:
         model, (q, v, driven, a) = self._model, state
         if status == layout.SINGULAR:
             opened = is_open(model, self.constraints(q, v).error)
-            status = constrained_forward(system, model.closure_rank(q), opened)(q, v, driven, a)
+            status = constrained_forward(system, rank_on_branch(model, q), opened).call(q, v, driven, a)
         if status == layout.INCONSISTENT:
             rows, rank = closed_dynamics.acting(model, q, v)
             others: list[Push] = [push for push in pushes if not isinstance(push, OwnPush)]
@@ -186,7 +185,7 @@ class CompiledDynamics:
         accelerations, efforts, applied = np.empty(self._nv), np.empty(self._nv), tau + driven
 
         def run(kernels: HybridKernels) -> int:
-            return int(kernels.dynamics_on(tables)(q, v, applied, a, accelerations, efforts))
+            return int(kernels.dynamics(tables).call(q, v, applied, a, accelerations, efforts))
 
         if settled_hybrid(self._model, self._system, self._calls, q, mask, run):
             return accelerations, np.where(mask, efforts - driven, tau)
@@ -197,7 +196,7 @@ class CompiledDynamics:
         q, v, tau = (np.ascontiguousarray(real_only(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
         a, system = np.empty(self._nv), self._system.pushed(pushes)
         driven = tau + own_efforts(pushes, q, self._nv)
-        system.raise_for(constrained_forward(system, rank, held=True)(q, v, driven, a))
+        system.raise_for(constrained_forward(system, rank, held=True).call(q, v, driven, a))
         return a
 
     def constraints(self, q: Array, v: Array) -> Constraints:
@@ -207,7 +206,7 @@ class CompiledDynamics:
 
     def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
         """Return the constraints from known twists, laws and accelerations: bias is with these."""
-        system, weights = self._system, self._model.closure_weights
+        system, weights = self._system, self._model.scale.weights
         error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
         loops = system.constraint_tables[0]
         closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)
@@ -253,7 +252,7 @@ def settled_hybrid(
         system.raise_for(status)
     if status == layout.SINGULAR and not is_open(model, model.engine.dynamics.constraints(q, np.zeros(model.nv)).error):
         try:
-            rank = model.closure_rank(q)
+            rank = rank_on_branch(model, q)
         except ModelError:  # a singular configuration, which does not matter where all is imposed
             return False
         jacobian = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian

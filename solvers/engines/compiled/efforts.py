@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.contract.applied import is_acted_on
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
-from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import effort_entries
 from titop.solvers.kernels.interface import layout
@@ -69,15 +69,6 @@ class CompiledEfforts:
         columns, motors = np.array([inputs.columns], dtype=np.int64).reshape(1, -1), np.ascontiguousarray(inputs.motors.T)
         kernel = system.kernel(effort_entries.actuation_rows).compiled
         return partial(kernel, *loaded.arrays, columns, table, motors)
-
-
-def interaction_rows(system: PackedSystem) -> dict[str, int]:
-    """Return the rows of interactions among the tables, by name."""
-    rows, row = {}, int(system.ints[0, layout.FIRST_INTERACTION])
-    for acting in system.tables.interactions:
-        rows[acting.block.name] = row
-        row += 1 + int(system.ints[row, layout.ACT_PORTS] + system.ints[row, layout.ACT_COORDINATES])
-    return rows
 
 
 def _range(part: slice) -> range:

@@ -14,7 +14,6 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
 from titop.solvers.engines.compiled.dynamics import CompiledDynamics
-from titop.solvers.engines.compiled.inertial_changes import NEAR, are_near
 from titop.solvers.engines.compiled.law_tables import (
     compiled_interaction,
     compiled_law,
@@ -22,16 +21,16 @@ from titop.solvers.engines.compiled.law_tables import (
 )
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.repacking import Repacking, move_constraints, repacked
+from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
-from titop.solvers.engines.compiled.series import CompiledSeries
+from titop.solvers.engines.compiled.series import CompiledSeries, reference_series
 from titop.solvers.engines.compiled.states import CompiledStates
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.parameters import changed_assembly, is_float, look_at, suspicions
-from titop.solvers.model.model import Model
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 #: What parameters are, to be written into tables.
@@ -43,16 +42,16 @@ class CompiledEngine:
 
     Parameters
     ----------
-    model : Model
+    model : Mechanism
         The coordinates and constraints.
     assembly : Assembly
     """
 
-    def __init__(self, model: Model, assembly: Assembly) -> None:
+    def __init__(self, model: Mechanism, assembly: Assembly) -> None:
         self._model, self.system = model, PackedSystem(model, assembly)
 
     @classmethod
-    def on(cls, system: PackedSystem, repacking: Repacking, known: Mapping[str, Any], model: Model) -> CompiledEngine:
+    def on(cls, system: PackedSystem, repacking: Repacking, known: Mapping[str, Any], model: Mechanism) -> CompiledEngine:
         """Return the engine of a model whose tables have been written; what is not `known` of the old one is found anew."""
         engine = object.__new__(cls)
         engine._model, engine.system, engine._repacking = model, system, repacking
@@ -79,7 +78,7 @@ class CompiledEngine:
 
     @cached_property
     def series(self) -> CompiledSeries:
-        return CompiledSeries(self._model, self.system, lambda: self.specification(self.assembly, float).engine.series)
+        return CompiledSeries(self._model, self.system, lambda: reference_series(self.assembly))
 
     @cached_property
     def observations(self) -> CompiledObservations:
@@ -110,11 +109,6 @@ class CompiledEngine:
     def raise_pending(self) -> None:
         raise_pending()
 
-    def specification(self, assembly: Assembly, dtype: type) -> Model:
-        from titop.solvers.engines.reference.engine import reference_model
-
-        return reference_model(assembly, dtype)
-
     def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]:
         return doubtful_pivots(self.system, places)
 
@@ -141,7 +135,7 @@ class CompiledEngine:
         part = plainly_sound(self.system) * NEAR**2
         return self.system.params if keeps(self.system, part, self._model.probes) else None
 
-    def changed(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
+    def changed(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         values = read_mapping("parameters", values)
         system, repacking, ample = self.system, self._repacking, self._ample
         params, index = system.params.copy(), repacking.positions
@@ -165,11 +159,11 @@ class CompiledEngine:
             return model, warnings
         return model, warnings + model.check_inertia()
 
-    def _rebuilt(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
+    def _rebuilt(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         """Return the model built again with changed parameters: other springs, general blocks, or an error."""
         structure, changes = self.system.structure, {**self.system.changes, **values}
         changed = changed_assembly(structure, changes, dict.fromkeys(self.system.tables.parameter_names))
-        model = Model(changed, CompiledEngine)
+        model = self._model.of(changed)
         if self._model.is_constrained:
             model.regular_before = self._model.regular_configuration
         return model, suspicions(structure, changes, values, changed) + model.check_inertia()

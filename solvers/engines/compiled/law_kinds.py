@@ -1,130 +1,88 @@
-"""The kinds of blocks and interactions whose laws titop has compiled; each is loaded when a block of it is met."""
+"""The kinds of blocks and interactions whose laws titop has compiled, and programs of functions of a user's as machine code.
+
+A kind is loaded when a block of it is met."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
-from titop.solvers.kernels.laws import interaction_kinds
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.native.identity import source_hash
+from titop.solvers.native.programs import ProgramCode
 
 Kind = TypeVar("Kind")
 
 
-def _rod(_: Any) -> CompiledLaw:
-    from titop.solvers.kernels.laws import rod_stages
-
-    return rod_stages.LAW
-
-
-def _rigid_body(body: Any) -> CompiledLaw | None:
-    """An immersed body is a rod without coordinates; others have laws of their own that answer through Python."""
-    return None if body.fluid is None else _rod(body)
+def _load(place: str) -> Any:
+    """Return what stands in a module of `kernels.laws`, such as ``"rod_stages.LAW"``."""
+    module, name = place.split(".")
+    return getattr(import_module(f"titop.solvers.kernels.laws.{module}"), name)
 
 
-def _soft(_: Any) -> CompiledLaw:
-    from titop.solvers.kernels.laws import soft_stages
-
-    return soft_stages.LAW
-
-
-def _flexible_body(body: Any) -> CompiledLaw | None:
-    """Return the law of a body, None in a fluid, of which kernels know nothing."""
+def _of_flexible_body(body: Any) -> str | None:
+    """Return where the law of a body stands, None in a fluid, of which kernels know nothing."""
     if body.fluid is not None:
         return None
-    return _first_order() if body.second_order is None else _second_order()
+    return "modal_stages.LAW" if body.second_order is None else "stiffening_stages.LAW"
 
 
-def _first_order() -> CompiledLaw:
-    from titop.solvers.kernels.laws import modal_stages
-
-    return modal_stages.LAW
-
-
-def _second_order() -> CompiledLaw:
-    from titop.solvers.kernels.laws import stiffening_stages
-
-    return stiffening_stages.LAW
+def _of_contact(contact: Any) -> str:
+    """Return where that of a contact stands: of spheres, of points along a rod, or of those of a deformable body."""
+    touching = {"Rod": "rod_contact.CONTACT", "SoftBody": "soft_contact.CONTACT"}
+    on = _kind(contact.on, touching) if isinstance(contact.on, Block) else None
+    return on or "contact.CONTACT"
 
 
-def _contact(contact: Any) -> CompiledInteraction | InteractionStages:
-    touching = _kind(contact.on, _TOUCHING) if isinstance(contact.on, Block) else None
-    return _of_spheres() if touching is None else touching()
-
-
-def _of_spheres() -> CompiledInteraction:
-    from titop.solvers.kernels.laws import contact
-
-    return contact.CONTACT
-
-
-def _along_rod() -> CompiledInteraction:
-    from titop.solvers.kernels.laws import rod_contact
-
-    return rod_contact.CONTACT
-
-
-def _in_points() -> InteractionStages:
-    from titop.solvers.kernels.laws import soft_contact
-
-    return soft_contact.CONTACT
-
-
-#: What contacts of other blocks than rigid ones do, by the name of the class.
-_TOUCHING: dict[str, Callable[[], CompiledInteraction | InteractionStages]] = {"Rod": _along_rod, "SoftBody": _in_points}
-
-
-def _line(_: Any = None) -> CompiledInteraction:
-    from titop.solvers.kernels.laws import rod_lines
-
-    return rod_lines.LINE
-
-
-def _soft_line(_: Any = None) -> InteractionStages:
-    from titop.solvers.kernels.laws import soft_lines
-
-    return soft_lines.LINE
-
-
-def _rod_load(_: Any = None) -> CompiledInteraction:
-    from titop.solvers.kernels.laws import rod_loads
-
-    return rod_loads.LOAD
-
-
-#: What tells the law of a block, by the name of its class or of one from which that is derived.
-KINDS: dict[str, Callable[[Any], CompiledLaw | None]] = {
-    "FlexibleBody": _flexible_body,
-    "RigidBody": _rigid_body,
-    "Rod": _rod,
-    "SoftBody": _soft,
+#: Where the laws of blocks stand, or what tells where, by the name of the class or of one from which that is derived. An
+#: immersed rigid body is a rod without coordinates; others have laws of their own that answer through Python.
+KINDS: dict[str, str | Callable[[Any], str | None]] = {
+    "FlexibleBody": _of_flexible_body,
+    "RigidBody": lambda body: None if body.fluid is None else "rod_stages.LAW",
+    "Rod": "rod_stages.LAW",
+    "SoftBody": "soft_stages.LAW",
 }
 
 
-#: What tells what an interaction does, likewise.
-INTERACTIONS: dict[str, Callable[[Any], CompiledInteraction | InteractionStages]] = {
-    "CompliantClosure": lambda _: interaction_kinds.COMPLIANT,
-    "SpringDamper": lambda _: interaction_kinds.SPRING,
-    "Contact": _contact,
-    "Cable": lambda _: interaction_kinds.CABLE,
-    "RodLine": _line,
-    "SoftLine": _soft_line,
-    "DistributedLoad": _rod_load,
+#: Where it stands what interactions do, likewise.
+INTERACTIONS: dict[str, str | Callable[[Any], str | None]] = {
+    "CompliantClosure": "interaction_kinds.COMPLIANT",
+    "SpringDamper": "interaction_kinds.SPRING",
+    "Contact": _of_contact,
+    "Cable": "interaction_kinds.CABLE",
+    "RodLine": "rod_lines.LINE",
+    "SoftLine": "soft_lines.LINE",
+    "DistributedLoad": "rod_loads.LOAD",
 }
 
 
 def law_of_kind(block: Block) -> CompiledLaw | None:
     """Return the law of a block of titop's own kinds, None for others."""
-    kind = _kind(block, KINDS)
-    return None if kind is None else kind(block)
+    law: CompiledLaw | None = _of_kind(block, KINDS)
+    return law
 
 
 def interaction_of_kind(interaction: Block) -> CompiledInteraction | InteractionStages | None:
     """Return what an interaction of titop's own kinds does, None for others."""
-    kind = _kind(interaction, INTERACTIONS)
-    return None if kind is None else kind(interaction)
+    acting: CompiledInteraction | InteractionStages | None = _of_kind(interaction, INTERACTIONS)
+    return acting
+
+
+def _of_kind(block: Block, kinds: dict[str, str | Callable[[Any], str | None]]) -> Any:
+    place = _kind(block, kinds)
+    place = place(block) if callable(place) else place
+    return _load(place) if isinstance(place, str) else place
 
 
 def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
@@ -134,11 +92,86 @@ def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    return [_first_order(), _second_order(), _rod(None), _soft(None)]
+    return [_load(place) for place in ("modal_stages.LAW", "stiffening_stages.LAW", "rod_stages.LAW", "soft_stages.LAW")]
 
 
 def all_interactions() -> list[CompiledInteraction | InteractionStages]:
     """Return what the interactions of all kinds do."""
-    spheres, rods, points = _of_spheres(), _along_rod(), _in_points()
-    others = (interaction_kinds.COMPLIANT, interaction_kinds.SPRING, interaction_kinds.CABLE)
-    return [*others, spheres, rods, points, _line(), _soft_line(), _rod_load()]
+    kinds = ("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT")
+    others = ("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD")
+    return [_load(place) for place in (*kinds, *others)]
+
+
+#: Of the sources that derive programs, as they are when Python reads them.
+_DERIVING = source_hash((Path(program.__file__).parent,))
+
+
+class Programs(Protocol):
+    """Programs by name, each derived when it is first asked for."""
+
+    ORDER: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """A hash of what they are derived from."""
+
+
+#: Bodies with the same functions share their programs, and the machine code of these.
+_CODES: WeakKeyDictionary[Programs, list[ProgramCode]] = WeakKeyDictionary()
+
+
+def program_codes(block: Block) -> list[ProgramCode]:
+    """Return the programs of a deformable body, in the order that the stages of its kind know; none of other blocks."""
+    programs = getattr(block, "programs", None)
+    return [] if programs is None else _codes_of(programs)
+
+
+def interaction_codes(interaction: Block) -> list[ProgramCode]:
+    """Return the programs of what acts on deformable bodies, in the order that the stages of its kind know; none of others.
+
+    Of a line they are two for each of its bodies, of a contact those of the body.
+    """
+    part: Any = getattr(interaction, "path", None) or getattr(interaction, "touching", None)
+    return [code for programs in getattr(part, "programs", ()) for code in _codes_of(programs)]
+
+
+def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
+    """Return the totals of a program of a line's, by machine code if the numbers are real.
+
+    Parameters
+    ----------
+    programs : LinePrograms
+    name : str
+        One of its `ORDER`.
+    shared : (k,) array
+    points : (points, m) array
+    """
+    if np.iscomplexobj(shared) or np.iscomplexobj(points):
+        totals: Array = getattr(programs, name).evaluate(shared, points)[0]
+        return totals
+    numbers, own = np.ascontiguousarray(shared, float), np.ascontiguousarray(points, float)
+    totals = np.empty(programs.sizes[name])
+    _codes_of(programs)[programs.ORDER.index(name)](
+        len(own), numbers.ctypes.data, own.ctypes.data, own.ctypes.data, totals.ctypes.data
+    )
+    return totals
+
+
+def _codes_of(programs: Programs) -> list[ProgramCode]:
+    if programs not in _CODES:
+        _CODES[programs] = [ProgramCode(_deriving(programs, name), _naming(programs, name)) for name in programs.ORDER]
+    return _CODES[programs]
+
+
+def _deriving(programs: Any, name: str) -> Callable[[], Any]:
+    return lambda: getattr(programs, name)
+
+
+def _naming(programs: Programs, name: str) -> Callable[[], str]:
+    """Return what names a program by what it is derived from, and by what derives it: it need not be derived for that."""
+
+    def identity() -> str:
+        made_by = programs.identity, name, _DERIVING, version("casadi")
+        return hashlib.sha256(repr(made_by).encode()).hexdigest()[:32]
+
+    return identity

@@ -19,8 +19,7 @@ from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.overrides import built_in, overrides
 from titop.blocks.interactions.interaction import Interaction
-from titop.solvers.engines.compiled.law_kinds import interaction_of_kind, law_of_kind
-from titop.solvers.engines.compiled.program_codes import interaction_codes, program_codes
+from titop.solvers.engines.compiled.law_kinds import interaction_codes, interaction_of_kind, law_of_kind, program_codes
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
@@ -192,6 +191,11 @@ def compiled_rates(interaction: Interaction) -> CompiledInteraction | Interactio
     if kind is None or (interaction.compiled_law is not None and _says_anew(interaction, ("state_rates",))):
         return None
     return None if redefines(interaction, "state_rates", built_in(type(interaction))) else kind
+
+
+def touches_stage(interaction: Interaction) -> Stage | None:
+    """Return what reads a contact compiled, None if it says in Python what it does."""
+    return getattr(compiled_interaction(interaction), "touches", None)
 
 
 def has_own_numbers(interaction: Interaction) -> bool:

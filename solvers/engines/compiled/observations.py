@@ -13,18 +13,19 @@ from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_o
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
+from titop.graph.network.connections import Loop
+from titop.solvers.constraints.interaction_loads import touch_rows
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.energies import observed
-from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.program_codes import run_line
-from titop.solvers.engines.compiled.reading_tables import IDENTITY
-from titop.solvers.engines.compiled.special_blocks import surrounded
+from titop.solvers.engines.compiled.law_kinds import run_line
+from titop.solvers.engines.compiled.law_tables import touches_stage
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
+from titop.solvers.engines.compiled.readings import IDENTITY
 from titop.solvers.engines.compiled.tables import GeneralBlock
-from titop.solvers.kernels.entries import observation_entries
+from titop.solvers.kernels.entries import dynamics_entries, observation_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.port_motion import PortMotion
 
 
@@ -89,6 +90,24 @@ class CompiledObservations:
                 gravity -= float(gravity_energy(*mass_and_moment(block.weightless_inertia(place[0])), *place[1:], field))
         return kinetic, gravity, elastic
 
+    def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+        stage = touches_stage(loop.closure)
+        if stage is None:
+            return touch_rows(self._model, loop, q, v, u)
+        system, name = self._system, loop.closure.name
+        (ints, floats, numbers, stages), elements = system.all_tables, len(system.tables.constants)
+        numbers, row = numbers.copy(), ints[interaction_rows(system)[name]]
+        numbers[0, system.acting_inputs[name]] = u
+        law, work = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((elements, layout.FORWARD_COLUMNS))
+        state = real_only(q, "q"), real_only(v, "v")
+        system.raise_for(dynamics_entries.outward(ints, floats, numbers, stages, *state, law, work))
+        result = np.empty((len(loop.closure.point_names), layout.TOUCH_SIZE))
+        sizes = row[[layout.ACT_PORTS, layout.ACT_COORDINATES, layout.ACT_INPUTS, layout.NUMBER_COUNT]].tolist()
+        tables = (stages, row[layout.BLOCK] * layout.STAGE_COLUMNS), (numbers, row[layout.NUMBERS]), (law, row[layout.LAW])
+        addresses = [array.ctypes.data + array.itemsize * int(at) for array, at in (*tables, (result, 0))]
+        system.raise_for(stage(*sizes, *addresses))
+        return result
+
     def momentum(self, q: Array, v: Array) -> Array:
         return self._asked(self._calls.momentum, (6,), q, v)
 
@@ -124,3 +143,17 @@ class CompiledObservations:
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         return self._calls.readings.multipliers(q, v, a, pushes, applied)
+
+
+def observed(system: PackedSystem, q: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Return kinetic, gravity's and elastic energy (3); work rows with twists; the poses of all elements."""
+    elements = len(system.tables.constants)
+    work, world, result = np.empty((elements, layout.INVERSE_COLUMNS)), np.empty((elements, 12)), np.empty(3)
+    system.raise_for(system.bound(observation_entries.energies)(q, v, work, world, result))
+    return result, work, world
+
+
+def surrounded(system: PackedSystem) -> list[GeneralBlock]:
+    """Return the blocks on which more than gravity on their inertia acts, or that store energy in their surroundings."""
+    blocks = system.tables.general
+    return [each for each in blocks if is_acted_on(each.block) or overrides_method(each.block, "applied_energy")]

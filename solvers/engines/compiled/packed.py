@@ -10,21 +10,21 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import built_in, overrides
-from titop.graph.checking.massless import massless_joint
+from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.engines.compiled.constraint_tables import constraint_coefficients, constraint_tables
 from titop.solvers.engines.compiled.flatten import flatten
 from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, place_rooms
-from titop.solvers.engines.compiled.tables import GeneralBlock, Tables
+from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.conditioning import NO_INERTIA
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import Place, PortPush, Push, acting_inputs, port_pushes
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -101,9 +101,9 @@ class PackedSystem:
         self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
         if mechanism.is_constrained:
-            self.floats[0, layout.EXTENT] = mechanism.size
+            self.floats[0, layout.EXTENT] = mechanism.scale.length
         if assembly.loops:
-            self.floats[0, layout.REACH] = mechanism.reach
+            self.floats[0, layout.REACH] = mechanism.scale.reach
         for row, coefficients in constraint_coefficients(mechanism, tables.constraint_rows):
             self.floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
         self.laws = LawStages(tables)
@@ -327,3 +327,17 @@ class PackedSystem:
 
 #: What follows from the attributes of a system.
 _FOUND = tuple(name for name, attribute in vars(PackedSystem).items() if isinstance(attribute, cached_property))
+
+
+def moving_otherwise(system: PackedSystem) -> list[tuple[Block, slice, slice]]:
+    """Return the general blocks whose own coordinates are not plain, and where these stand in q and v."""
+    return [part for part in system.mechanism.plain_coordinates.others if part[0].name in system.tables.general_names]
+
+
+def interaction_rows(system: PackedSystem) -> dict[str, int]:
+    """Return the rows of interactions among the tables, by name."""
+    rows, row = {}, int(system.ints[0, layout.FIRST_INTERACTION])
+    for acting in system.tables.interactions:
+        rows[acting.block.name] = row
+        row += 1 + int(system.ints[row, layout.ACT_PORTS] + system.ints[row, layout.ACT_COORDINATES])
+    return rows

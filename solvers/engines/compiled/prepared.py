@@ -13,10 +13,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.engines.compiled.constraint_tables import constraint_tables
-from titop.solvers.engines.compiled.hybrid import HybridKernels
-from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.special_blocks import moving_otherwise
+from titop.solvers.engines.compiled.constrained import HybridKernels
+from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
+from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
     closed_stepping_entries,
     closure_entries,
@@ -104,7 +103,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
             return ()
         plain = self.model.plain_coordinates
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
-        return precision, self.model.coordinate_weights, where, self.told, self._tree, self._loops
+        return precision, self.model.scale.coordinates, where, self.told, self._tree, self._loops
 
     def steps(
         self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
@@ -272,7 +271,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
         if self.rank not in self._hybrids:
             kernels = HybridKernels(self._system, self.imposed, self.model.generic_rank, self.rank)
-            self._hybrids[self.rank] = kernels.dynamics_on(self._tables)
+            self._hybrids[self.rank] = kernels.dynamics(self._tables).call
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
             return accelerations, efforts
@@ -282,7 +281,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _closing(self) -> Any:
         """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
-        kernel, sizes = self._system.kernel(closed_stepping_entries.close_state).compiled, self.model.coordinate_weights
+        kernel, sizes = self._system.kernel(closed_stepping_entries.close_state).compiled, self.model.scale.coordinates
         return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:

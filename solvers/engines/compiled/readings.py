@@ -1,22 +1,225 @@
-"""What is read of a compiled model: its sensors, reactions, motion of its ports, efforts of its gears."""
+"""What is read of a compiled model, bound to kernels: its sensors, reactions, motion of its ports, efforts of its gears."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import sequence_findings
+from titop.blocks.basics.user_input import axes_of, sequence_findings
+from titop.solvers.arguments.reading import all_finite, made_ready
+from titop.solvers.arguments.rowwise import at_rows
+from titop.solvers.arguments.stacked_loads import are_stacked, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.engines.compiled.acted_on import ActedOn, Variants
-from titop.solvers.engines.compiled.efforts import interaction_rows
-from titop.solvers.engines.compiled.reading import Reading
-from titop.solvers.engines.compiled.reading_tables import SIZES, Row
+from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
+from titop.solvers.engines.compiled.packed import interaction_rows
+from titop.solvers.kernels.entries import reading_entries
 from titop.solvers.kernels.ports import sensor_readings
-from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
+from titop.solvers.mechanism.inputs import Push, own_efforts
+from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
+from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
+
+#: The pose of a frame in itself.
+IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
+
+#: What depends on the constraints' multipliers.
+CARRIED = (sensor_readings.JOINT_WRENCH, sensor_readings.CLOSURE_WRENCH, sensor_readings.MULTIPLIER)
+
+#: How many numbers each has.
+SIZES = {
+    sensor_readings.SPECIFIC_FORCE: 3,
+    sensor_readings.ANGULAR_VELOCITY: 3,
+    sensor_readings.POSE: 6,
+    sensor_readings.COORDINATE: 1,
+    sensor_readings.RATE: 1,
+    sensor_readings.MOTION: 18,
+    sensor_readings.JOINT_WRENCH: 6,
+    sensor_readings.ACTING_WRENCH: 6,
+    sensor_readings.CLOSURE_WRENCH: 6,
+    sensor_readings.MULTIPLIER: 1,
+}
+
+
+class Row(NamedTuple):
+    """One row of the table of what to read: what, where, at which port and about which axes; the port's pose, a factor."""
+
+    what: int
+    at: int
+    port: int = -1
+    axes: int = 0
+    frame: Array = IDENTITY
+    factor: float = 1.0
+
+
+def reading_tables(rows: Sequence[Row]) -> tuple[Array, Array, int]:
+    """Return the tables of rows (see `sensor_readings`), and how many numbers are read."""
+    sizes = [SIZES[row.what] for row in rows]
+    numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
+    table = np.array(numbers, dtype=np.int64).reshape(-1, sensor_readings.READING_COLUMNS)
+    frames = np.array([[*row.frame, row.factor] for row in rows], dtype=float).reshape(-1, sensor_readings.FRAME_COLUMNS)
+    return table, frames, sum(sizes)
+
+
+class Reading:
+    """What a kernel reads of the states of a model.
+
+    Parameters
+    ----------
+    model : NamedMechanism
+    acted_on : ActedOn
+        What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
+    rows : sequence of Row
+    angles : sequence of (str, str, int)
+        Port, sequence and place of all Euler angles, for warnings of their locks.
+    picked : list of int, optional
+        Which of the numbers are the result, all by default.
+    """
+
+    def __init__(
+        self,
+        model: NamedMechanism,
+        acted_on: ActedOn,
+        rows: Sequence[Row],
+        angles: Sequence[tuple[str, str, int]] = (),
+        picked: list[int] | None = None,
+    ) -> None:
+        self._model, self._acted_on, self._system = model, acted_on, acted_on.system
+        self._table, self._frames, self._size = reading_tables(rows)
+        self._angles, self._picked = angles, picked
+        self._is_closed = model.is_constrained and any(row.what in CARRIED for row in rows)
+        if self._is_closed:
+            self._bound = self._on(self._system.closing())
+        else:
+            self._bound = Bound.of(self._system, reading_entries.readings, self._table, self._frames)
+        self._anywhere = model.neutral()
+
+    def _on(self, tables: tuple[Array, ...]) -> Bound:
+        """Return the kernel that finds what constraints carry, on tables with room for closures."""
+        kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._model.generic_rank
+        weights = np.ascontiguousarray(self._model.scale.weights)
+        return Bound(kernel, (self._table, self._frames, self._system.loops(rank), weights), tables)
+
+    def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
+        """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
+        if type(q) is type(v) is type(a) is np.ndarray and type(tau) in (np.ndarray, type(None)):
+            single = q.ndim == 1
+            state = (q[None], v[None], a[None]) if single else (q, v, a)
+            result = np.empty((len(state[0]), self._size)) if q.ndim else np.empty((0, self._size))
+            try:
+                if self._is_closed or wrenches is not None or u is not None or tau is not None:
+                    status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
+                else:
+                    status = self._bound.call(*state, result)
+                if status == DONE:
+                    shown = result[0] if single else result
+                    return self._shown(shown) if self._angles or self._picked is not None else shown
+            except TypeError:
+                pass
+        raise_pending()
+        if ready := made_ready(q, v, a, u, tau):
+            q, v, a, u, tau = ready
+            return self.read(q, v, a, wrenches, u, tau)
+        if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
+            given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
+            if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
+                return found
+            return np.asarray(at_rows(self.read, self._model, given))
+        return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
+
+    def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
+        """Let the kernel write its result at stacked states under loads, or with constraints; return its status.
+
+        Raises
+        ------
+        TypeError
+            Where loads have to be read with more care: also where kernels would leave what is not finite alone.
+        """
+        if tau is not None and (tau.dtype != float or not all_finite(tau)):
+            raise TypeError
+        if not self._is_closed:
+            if tau is not None and tau.shape != state[1].shape:
+                raise TypeError
+            if wrenches is None and u is None:
+                return int(self._bound.call(*state, result))
+            acting, given, _ = self._acted_on.by(wrenches, u, self._anywhere)
+            return acting.run(self._bound, wrenches, given, *state, result)
+        applied = np.zeros(state[1].shape) if tau is None else tau
+        if wrenches is None and u is None:
+            return int(self._bound.call(*state, applied, tau is not None, result))
+        acting, given, driven = self._acted_on.by(wrenches, u, None, closing=True)
+        if tau is not None and driven is not None:
+            applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
+        return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
+
+    def _read_stack(self, given: dict[str, Any]) -> Array | None:
+        """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
+        known = given["tau"] is not None
+        states = {name: given[name] for name in ("q", "v", "a", *(["tau"] if known else []))}
+        stack = read_stack(self._model, states, given["wrenches"], given["u"])
+        result = np.empty((len(stack.states[0]), self._size))
+        if self._is_closed and stack.u is not None and self._model.inputs.own:
+            return None
+        applied = np.zeros(stack.states[1].shape)
+        if known and self._is_closed:
+            applied += stack.states[3] + self._acted_on.driven(stack)
+
+        def at(rows: Any) -> tuple[Any, ...]:
+            closed = (applied[rows], known) if self._is_closed else ()
+            return *(part[rows] for part in stack.states[:3]), *closed, result[rows]
+
+        try:
+            if self._acted_on.run_stacked(self._bound, at, stack, closing=self._is_closed) == DONE:
+                return self._shown(result)
+        except TypeError:
+            pass
+        raise_pending()
+        return None
+
+    def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
+        """Return what is read, whatever stands in the kernel's way."""
+        given = {"q": q, "v": v, "a": a, **({} if tau is None else {"tau": tau})}
+        q, v, a, *efforts = read_states(self._model, given, stacked=True)
+        pushes = self._model.external_pushes(wrenches, u)
+        if not self._is_closed:
+            return self.under(pushes, q, v, a)
+        applied = efforts[0] + self._model.motor_efforts(u) if efforts else None
+        carried = self._model.engine.observations.multipliers(q, v, a, pushes, applied)
+        if self._table[0, sensor_readings.WHAT] == sensor_readings.MULTIPLIER:
+            return carried[self._table[:, sensor_readings.AT]]
+        return self.under([*pushes, *closed_dynamics.closure_pushes(self._model, q, carried)], q, v, a)
+
+    def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
+        """Return what is read at a state that was read, or at stacked ones, with all that acts given as pushes."""
+        kernel, tables = self._system.kernel(reading_entries.readings), self._system.pushed(pushes).arrays
+        named = ((q, "q"), (v, "v"), (a, "a"))
+        state = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in named]
+        result = np.empty((len(state[0]), self._size))
+        self._system.raise_for(kernel(self._table, self._frames, *tables, *state, result))
+        return result[0] if q.ndim == 1 else result
+
+    def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
+        """Return what is read of constraints at a state that was read; None where that has to be looked at more closely."""
+        own = np.zeros((1, self._model.nv)) + own_efforts(pushes, q, self._model.nv)
+        efforts = own if applied is None else own + real_only(applied, "tau")
+        state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
+        result = np.empty((1, self._size))
+        status = self._on(self._system.closing(pushes)).call(*state, efforts, applied is not None, result)
+        raise_pending()
+        return result[0] if status == DONE else None
+
+    def _shown(self, result: Array) -> Array:
+        """Return the numbers that were asked for, and warn of angles near a lock."""
+        for port, sequence, place in self._angles:
+            warn_of_gimbal_lock(port, result[..., place : place + 3], sequence)
+        return result if self._picked is None else result[..., self._picked]
+
 
 #: What the kernels read of the kinds of a port, and where the kind's vector begins in it.
 _AT_PORTS = {
@@ -68,7 +271,7 @@ class CompiledReadings:
         return ActedOn(self._system.with_all_ports, self._model.inputs)
 
     def _reaction(self, joint: str) -> Reading:
-        self._model.read_joint_or_closure(joint)
+        self._model.loop_of(joint)
         return self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> Reading:
@@ -97,7 +300,7 @@ class CompiledReadings:
         return self._reading(rows)
 
     def _multiplier_row(self, constraint: int) -> Row:
-        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.closure_weights[constraint]))
+        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
 
     @cached_property
     def sensors(self) -> Reading | None:

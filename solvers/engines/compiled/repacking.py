@@ -1,21 +1,104 @@
-"""Parameters that are brought into effect by writing a compiled system's tables anew."""
+"""Parameters that are brought into effect by writing a compiled system's tables anew, and how far masses may change.
+
+Where every mass and inertia tensor is between a k-th of what it was and k times that (for tensors: the differences have no
+negative principal value), so is the inertia of every subtree, with its joints free or held. A pivot is then at least a k-th of
+what it was, and what its coordinate carries is at most k times that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, is_positive
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
-from titop.solvers.engines.compiled.inertial_changes import Place, inertial_parameters
 from titop.solvers.engines.compiled.law_tables import has_own_numbers, numbered_anew
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import Tables
 from titop.solvers.mechanism.inputs import Inputs
+
+#: The factor k.
+NEAR = 10.0
+#: Mass, centre of mass and inertia follow each other among the parameters: where the inertia begins, and how many there are.
+_INERTIA, _ENTRIES = 4, 10
+
+
+class Place(NamedTuple):
+    """A mass, or an entry of an inertia: where its body's numbers start among the parameters, and which of both it is."""
+
+    start: int
+    is_mass: bool
+
+
+def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[str, Place]:
+    """Return the places of every mass and entry of an inertia that bodies look at as `RigidBody` does.
+
+    Parameters
+    ----------
+    assembly : Assembly
+    positions : mapping of parameter name to int
+        Positions of the parameters that packing brings into effect.
+    """
+    result = {}
+    for connection in assembly.connections:
+        body = connection.child.block
+        if type(body).check is not RigidBody.check or f"{body.name}.mass" not in positions:
+            continue
+        start = positions[f"{body.name}.mass"]
+        result[f"{body.name}.mass"] = Place(start, is_mass=True)
+        result |= {f"{body.name}.inertia.{each}": Place(start, is_mass=False) for each in INERTIA_ENTRIES}
+    return result
+
+
+def are_near(reference: Array, params: Array, changed: Iterable[Place | None]) -> bool:
+    """Tell whether all that changed are masses and inertias near the reference's, with nothing suspicious about them.
+
+    Parameters
+    ----------
+    reference : array
+        Parameters that were looked at.
+    params : array
+        Parameters of which those that did not change are near the reference's.
+    changed : iterable of Place or None
+        None for what is neither mass nor inertia.
+    """
+    turned = set()
+    for place in changed:
+        if place is None:
+            return False
+        start, is_mass = place
+        mass = params.item(start)
+        if is_mass:
+            known = reference.item(start)
+            if not 0.0 < known <= NEAR * mass <= NEAR * NEAR * known:
+                return False
+        elif mass > 0.0:
+            turned.add(start)
+        else:
+            return False
+    return all(
+        _is_near(reference[start + _INERTIA : start + _ENTRIES].tolist(), params[start + _INERTIA : start + _ENTRIES].tolist())
+        for start in turned
+    )
+
+
+def _is_near(known: list[float], inertia: list[float]) -> bool:
+    """Tell whether an inertia (xx, yy, zz, xy, xz, yz) is near a known one, and a body can plainly have it."""
+    if inertia == known:
+        return True
+    pairs = list(zip(inertia, known, strict=True))
+    return (
+        is_plainly_sound(*inertia)
+        and is_positive(*(NEAR * new - old for new, old in pairs))
+        and is_positive(*(NEAR * old - new for new, old in pairs))
+    )
+
 
 #: Parts of the names of parameters on which the number of independent constraints may depend.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")

@@ -8,16 +8,25 @@ from functools import cached_property
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.mechanism import EquationSeries, NamedMechanism, PortSeries, SeriesCore
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.special_blocks import group_springs
 from titop.solvers.kernels.entries import series_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import real_only
 from titop.solvers.mechanism.inputs import PortPush, Push
+from titop.solvers.mechanism.kernel_calls import real_only
 
 #: The derivatives of wrenches, where all are constant.
 CONSTANT: Array = np.zeros((0, 6))
+
+
+def group_springs(system: PackedSystem) -> list[Joint]:
+    """Return the spherical and free joints with a stiffness, whose efforts the kernels do not differentiate by time."""
+    names = [c.joint.name for c in system.structure.connections if isinstance(c.joint, Spherical | Free)]
+    joints = [system.assembly.blocks[name] for name in names if name not in system.tables.general_names]
+    return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
 
 
 def has_series(system: PackedSystem) -> bool:
@@ -100,3 +109,11 @@ class CompiledSeries:
         changes = np.vstack([stack[1:rows] for stack in stacks])
         loaded = self._system.pushed([push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)])
         return changes, loaded.arrays
+
+
+def reference_series(assembly: Assembly) -> SeriesCore:
+    """Return the series of the reference engine, which is loaded now."""
+    from titop.solvers.engines.reference.engine import reference_passes
+    from titop.solvers.engines.reference.series import ReferenceSeries
+
+    return ReferenceSeries(reference_passes(assembly))

@@ -60,12 +60,21 @@ class ReferenceDerivatives:
         nothing, imposed = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
         return self._stepped(lambda q, v, tau: self._dynamics.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
 
+    def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
+        by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
+        change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
+        return change
+
+    def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
+        by_q, by_v, by_tau = (weights @ by for by in self.forward(q, v, tau, pushes))
+        return by_q, by_v, by_tau
+
     def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
         """Return the derivatives (3, nv, nv) of a function of q, v and x."""
 
         def at(step: Array) -> Array:
             dq, dv, dx = step.reshape(3, self._nv)
-            return function(self._model.integrate(q, dq), v + dv, x + dx)
+            return function(self._model.moved(q, dq), v + dv, x + dx)
 
         return _split_columns(self._step(at, np.zeros(3 * self._nv)), 3)
 
@@ -80,7 +89,7 @@ class ReferenceDerivatives:
 
         def motions(x: Array) -> Array:
             dq, dv = x.reshape(2, self._nv)
-            found = self._observations.port_motions(ports, self._model.integrate(q, dq), v + dv, a)
+            found = self._observations.port_motions(ports, self._model.moved(q, dq), v + dv, a)
             falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in found]
             return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(found, falling, strict=True)])
 
@@ -99,7 +108,7 @@ class ReferenceDerivatives:
 
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self._nv)
-            q_, v_ = self._model.integrate(q, dq), v + dv
+            q_, v_ = self._model.moved(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             if self._model.is_constrained:
                 return np.array(closed_dynamics.hybrid(self._model, q_, v_, tau_, a_, mask, pushes, rank, least))

@@ -15,7 +15,6 @@ from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.reference.passes import Passes, port_kinematics
 from titop.solvers.mechanism.conditioning import Pivots, find_pivots
-from titop.solvers.mechanism.coordinate_sizes import coordinate_sizes
 from titop.solvers.mechanism.inputs import Place, Push
 from titop.solvers.model.prepared import PreparedDynamics
 
@@ -83,9 +82,9 @@ class ReferenceDynamics:
         compares with gravity.
         """
         model, matrix = self._model, self.mass_matrix(q)
-        sizes = coordinate_sizes(model.assembly, np.real(np.diag(matrix)), model.size)
+        sizes = model.scale.coordinates_of(np.real(np.diag(matrix)))
         speed = float(np.abs(v / sizes).max(initial=0.0))
-        rate = float(np.sqrt(np.linalg.norm(model.assembly.gravity) / model.size)) or speed
+        rate = float(np.sqrt(np.linalg.norm(model.assembly.gravity) / model.scale.length)) or speed
         coriolis = matrix @ model.bracket(v)
         if not speed:
             return coriolis

@@ -17,8 +17,9 @@ from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.engines.reference.series import ReferenceSeries
 from titop.solvers.engines.reference.states import ReferenceStates
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.fast_path import NO_CALLS
+from titop.solvers.mechanism.kernel_calls import NO_CALLS
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 
 
@@ -49,13 +50,10 @@ class ReferenceEngine:
     def parameters(self) -> dict[str, tuple[float, str]]:
         return assembly_parameters(self.assembly)
 
-    def changed(self, values: Mapping[str, float]) -> tuple[Model, list[Finding]]:
+    def changed(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         changed = changed_assembly(self.assembly, values, self.parameters())
-        model = reference_model(changed)
-        return model, suspicions(self.assembly, values, changed=changed) + model.check_inertia()
-
-    def specification(self, assembly: Assembly, dtype: type) -> Model:
-        return reference_model(assembly, dtype)
+        mechanism = Mechanism(changed, ReferenceEngine)
+        return mechanism, suspicions(self.assembly, values, changed=changed) + mechanism.check_inertia()
 
     def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]:
         return [self.dynamics.pivots(q) for q in places]
@@ -69,11 +67,11 @@ class ReferenceEngine:
 
 def reference_model(assembly: Assembly, dtype: type = float) -> Model:
     """Return the model of an assembly, whose parameters may be complex (`dtype`), on the reference engine."""
-    return Model(assembly, partial(ReferenceEngine, dtype=dtype))
+    return Model(Mechanism(assembly, partial(ReferenceEngine, dtype=dtype)))
 
 
 def reference_passes(assembly: Assembly) -> Passes:
     """Return the passes over the blocks of an assembly."""
-    engine = reference_model(assembly).engine
+    engine = Mechanism(assembly, ReferenceEngine).engine
     assert isinstance(engine, ReferenceEngine)
     return engine.passes

@@ -176,7 +176,7 @@ class MovingTree:
             u = inputs.get(loop.closure.name, np.zeros(len(loop.closure.inputs)))
             poses, twists = [(rotation, position) for rotation, position, _ in motions], [twist for *_, twist in motions]
             with asking(loop.closure):
-                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u, mechanism.reach))
+                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u, mechanism.scale.reach))
             for port, wrench in zip(ports, wrenches, strict=True):
                 self._press(pressing, port, wrench)
             for (_, at), effort in zip(places, on_coordinates, strict=True):

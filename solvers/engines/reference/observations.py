@@ -11,6 +11,7 @@ from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.bodies.inertial_parameters import NAMES, wrenches_of_numbers
 from titop.blocks.contract.applied import is_acted_on, weight_energy
 from titop.blocks.contract.surroundings import mass_and_moment
+from titop.graph.network.connections import Loop
 from titop.solvers.constraints import closed_dynamics, interaction_loads
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.inputs import Push
@@ -45,6 +46,9 @@ class ReferenceObservations:
         child = passes.index[joint] + 1
         state = states[child]
         return twist_transport(*passes.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
+
+    def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+        return interaction_loads.touch_rows(self._model, loop, q, v, u)
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
         efforts = self._passes.own_passive_efforts(q, v) + self._applied_efforts(q, v)

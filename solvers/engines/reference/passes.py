@@ -23,17 +23,18 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import port_terms
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import motion_among
-from titop.graph.checking.massless import massless_joint
+from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.mechanism.conditioning import NO_INERTIA, Part, eliminate
+from titop.solvers.mechanism.conditioning import Part, eliminate
 from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.mechanism.port_motion import PortMotion
 
@@ -166,7 +167,7 @@ class Passes:
         places = [self.assembly.place(name) for name in loop.coordinates]
         own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
         inputs, own = loop.closure.inputs_and_states(u)
-        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.reach, own)
+        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.scale.reach, own)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self.index[block]
@@ -237,7 +238,7 @@ class Passes:
             raise ModelError(overflow(self.assembly))
         if imposed.all():
             return
-        lost = eliminate(self.parts(states), imposed).ratios <= NO_INERTIA
+        lost = eliminate(self.parts(states), imposed).ratios <= CANCELLED
         if lost.any():
             joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
             raise ModelError(massless_joint(joint, "no inertia at this configuration"))

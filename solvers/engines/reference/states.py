@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, rates_by_driving, rates_by_motion
 from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
@@ -12,8 +13,6 @@ from titop.solvers.constraints.mechanism import NamedMechanism, StateDerivatives
 
 #: Newton's iterations, and after how many of them derivatives are found anew.
 _ITERATIONS, _RENEWED = 30, 3
-#: Changes below this part of the largest state are none.
-_ROUNDED = 1e-12
 
 
 class ReferenceStates:
@@ -56,6 +55,6 @@ def _followed(interaction: Interaction, motion: TargetMotion, begun: Array, x: A
             inverse = np.linalg.inv(np.eye(len(x)) - half * rates_by_driving(interaction, at)[:, m:])
         change = inverse @ (x - begun - half * read_rates(interaction, at))
         x = x - change
-        if np.abs(change).max() <= _ROUNDED * np.abs([x, begun]).max():
+        if np.abs(change).max() <= EXACT * np.abs([x, begun]).max():
             return x, inverse
     return np.full(len(x), np.nan), inverse

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.kernels.derivatives.interaction_derivatives import rows_of, width_of, write_changes
 from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns
 from titop.solvers.kernels.equations.linearise import motions_and_slopes, sum_rows
@@ -43,8 +44,6 @@ from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 
 #: Newton's iterations, and after how many of them derivatives are found anew.
 ITERATIONS, RENEWED = 30, 3
-#: Changes below this part of the largest state are none.
-ROUNDED = 1e-12
 
 
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
@@ -181,7 +180,7 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
             x[first + i] -= change[0, i]
             largest = max(largest, abs(change[0, i]))
             size = max(size, max(abs(x[first + i]), abs(begun[first + i])))
-        if largest <= ROUNDED * size:
+        if largest <= EXACT * size:
             for i in range(count):
                 for j in range(count):
                     inverse[first + i, first + j] = solved[i, j]

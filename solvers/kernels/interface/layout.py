@@ -213,6 +213,8 @@ PORT_S = 36
 # -- law: of an interaction's port
 MOVING = 12  # its twist, behind its pose
 MOTION_SIZE = 18
+#: How many numbers are read of everything that touches in a contact: the gap, the force on it, its slip.
+TOUCH_SIZE = 7
 
 # -- stages: of blocks, see `stages`
 TERMS = 0

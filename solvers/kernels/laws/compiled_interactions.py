@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK, TOUCH_SIZE
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, six
 from titop.solvers.kernels.spatial.matrices import times, transposed
@@ -30,6 +30,7 @@ class InteractionStages(NamedTuple):
     rates: Stage | None = None
     rates_driven: Stage | None = None
     rates_slopes: Stage | None = None
+    touches: Stage | None = None
 
 
 class CompiledInteraction:
@@ -56,6 +57,8 @@ class CompiledInteraction:
     write_rates_driven, write_rates_slopes : helper, optional
         Likewise, the derivatives of the rates in place of these, see `stages`; never complex. All states are bristles or the
         like then: there are no inputs beside them. Given with `write_rates`.
+    write_touches : helper, optional
+        Likewise, what is read of everything that touches, in place of the loads; never complex.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class CompiledInteraction:
         write_rates: Any = None,
         write_rates_driven: Any = None,
         write_rates_slopes: Any = None,
+        write_touches: Any = None,
     ) -> None:
         def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
@@ -122,12 +126,18 @@ class CompiledInteraction:
             write_rates_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result)
             return OK
 
+        def touches(ports, coordinates, inputs, count, stages, numbers, motion, result):
+            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            write_touches(ports, coordinates, inputs, row_at(numbers, count), told, row_at(result, TOUCH_SIZE * count))
+            return OK
+
         self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
         self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
         self.gap = None if write_gap is None else Stage(f"{name}_gap", gap, INTERACTION_ARGUMENTS)
         parts = {"rates": rates, "rates_driven": rates_driven, "rates_slopes": rates_slopes} if write_rates else {}
         stages = {part: Stage(f"{name}_{part}", function, INTERACTION_ARGUMENTS) for part, function in parts.items()}
         self.rates, self.rates_driven, self.rates_slopes = (stages.get(f"rates{of}") for of in ("", "_driven", "_slopes"))
+        self.touches = None if write_touches is None else Stage(f"{name}_touches", touches, INTERACTION_ARGUMENTS)
         self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
 
 

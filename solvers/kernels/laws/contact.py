@@ -2,16 +2,17 @@
 
 `numbers` begin with the shape (5, see `titop.blocks.interactions.shape`), stiffness, exponent, dissipation, coefficient of
 friction, slip velocity, rolling friction, whether spheres turn, and the stiffness of bristles. Those of rigid bodies go on
-with the number of spheres, and of each its place in the second port's frame and its radius. States of bristles, three for each
-sphere, are the last numbers.
+with the number of spheres, and of each its place in the second port's frame, its radius, and how far it moves along z to both
+sides, to where it is nearest to the shape: not at all, but for capsules. States of bristles, three for each sphere, are the
+last numbers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.interactions.shape import PLANE, ROUNDED, WALL
-from titop.solvers.kernels.interface.layout import MOTION_SIZE
+from titop.blocks.interactions.shape import HALVINGS, LEVEL, PLANE, ROUNDED, WALL
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, TOUCH_SIZE
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, move_along
 from titop.solvers.kernels.laws.interaction_kinds import SECOND, position_of, put_wrenches, rates_of
 from titop.solvers.kernels.spatial.algebra import matrix_of
@@ -22,7 +23,10 @@ from titop.solvers.native.kernel import helper, shared
 
 #: Where the law's numbers stand behind the shape's, and what follows them.
 STIFFNESS, EXPONENT, DISSIPATION, FRICTION, SLIP, ROLLING, TURNS, BRISTLES, TOUCHING = range(5, 14)
-_SPHERE = 4
+_SPHERE = 5
+#: What is read of spheres: the energy of all; of each the gap and its rate, the rate of its bristle, or `TOUCH_SIZE` numbers:
+#: the gap, the force on it and its slip; and what bristles change of their rates (k x k).
+ENERGY, GAP, BENDING, TOUCH, STRAIGHTENING = range(5)
 
 
 # -- distances ---------------------------------------------------------------------------------------------------------
@@ -72,6 +76,29 @@ def distance(numbers, r):
         return b * (across - a), b * e, b * f, 0.0 * z
     apart, aside, along, _ = _from_box3(across, z, 0.0 * z, a, b, a + b)  # never out of the third side
     return apart, aside * e, aside * f, along
+
+
+@helper
+def _slope(numbers, c, u, s):
+    """Return what the distance grows by along a line, at c + s u."""
+    _, x, y, z = distance(numbers, (c[0] + s * u[0], c[1] + s * u[1], c[2] + s * u[2]))
+    return x * u[0] + y * u[1] + z * u[2]
+
+
+@shared
+def nearest(numbers, c, u, half):
+    """Return s from -half to half at which c + s u is nearest to a convex shape: see `titop.blocks.interactions.shape`."""
+    p, e, low, high = (c[0].real, c[1].real, c[2].real), (u[0].real, u[1].real, u[2].real), -half, half
+    for _ in range(HALVINGS):
+        s = 0.5 * (low + high)
+        rises = _slope(numbers, p, e, s) + LEVEL * s / half > 0.0
+        low, high = low if rises else s, s if rises else high
+    s = 0.5 * (low + high)
+    bend = _slope(numbers, p, e, s + 1j * STEP).imag / STEP + LEVEL / half
+    within = _slope(numbers, p, e, -half) < LEVEL and _slope(numbers, p, e, half) > -LEVEL
+    slope = _slope(numbers, c, u, s)
+    change = (slope - slope.real) / bend
+    return s - change if within else s + 0.0 * change
 
 
 # -- what happens at a sphere ------------------------------------------------------------------------------------------
@@ -172,10 +199,12 @@ def write_bending(numbers, r, rate, spin, radius, bristle, t):
 
 
 @helper
-def write_straightening(numbers, r, rate, spin, radius, bristle, k, inputs, slopes):
-    """Write what the bristle of sphere k changes of its rate, by complex steps, into the rows of all bristles' rates."""
+def _write_straightening(inputs, numbers, k, r, rate, spin, radius, slopes):
+    """Write what bristles change of the rate of that of sphere k, by complex steps: nothing but its own does."""
+    for j in range(3 * inputs):
+        slopes[0, 3 * k * inputs + j] = 0.0
     for c in range(3):
-        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle, c))
+        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle_of(inputs, numbers, k), c))
         for i in range(3):
             slopes[0, (3 * k + i) * inputs + 3 * k + c] = b[i].imag / STEP
 
@@ -197,26 +226,57 @@ def bends_by(t, row, column, x):
 
 
 @helper
-def pressed_energy(numbers, r, radius):
+def _pressed_energy(numbers, r, radius):
     """Return the energy stored at a sphere at a place."""
     apart, _, _, _ = distance(numbers, r)
     return impact_energy(_positive(radius - apart), numbers[0, STIFFNESS], numbers[0, EXPONENT])
 
 
 @helper
-def gap_and_rate(numbers, r, rate, radius):
-    """Return the gap between a sphere and the shape, and its rate."""
-    apart, a, b, c = distance(numbers, r)
-    return apart - radius, dot3((a, b, c), rate)
+def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
+    """Write into a row what is read of sphere k, which is seen as `touch` has it."""
+    if what == ENERGY:
+        result[0, 0] = (0.0 if k == 0 else result[0, 0]) + _pressed_energy(numbers, r, radius)
+    elif what == GAP:
+        apart, a, b, c = distance(numbers, r)
+        result[0, 2 * k], result[0, 2 * k + 1] = apart - radius, dot3((a, b, c), rate)
+    elif what == BENDING:
+        bending = bristle_rate(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
+        result[0, 3 * k], result[0, 3 * k + 1], result[0, 3 * k + 2] = bending
+    elif what == STRAIGHTENING:
+        _write_straightening(inputs, numbers, k, r, rate, spin, radius, result)
+    else:
+        o = TOUCH_SIZE * k
+        gap, force, _ = touch(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
+        apart, a, b, c = distance(numbers, r)
+        _, slip = _slip(numbers, apart, (a, b, c), rate, spin)
+        result[0, o], result[0, o + 1], result[0, o + 2], result[0, o + 3] = gap, force[0], force[1], force[2]
+        result[0, o + 4], result[0, o + 5], result[0, o + 6] = slip
+
+
+def readings(reading):
+    """Return what `CompiledInteraction` takes of a kind of contact, from what makes functions that read spheres."""
+    return {
+        "write_energy": reading(ENERGY),
+        "write_gap": reading(GAP),
+        "write_rates": reading(BENDING),
+        "write_rates_driven": reading(STRAIGHTENING),
+        "write_touches": reading(TOUCH),
+    }
 
 
 # -- spheres of rigid bodies -------------------------------------------------------------------------------------------
 
 
 @helper
-def _arm(turn, numbers, o):
+def _arm(turn, r, numbers, o):
     """Return where the sphere at ``numbers[0, o]`` stands beside the second port, in the axes of the first."""
-    return times(turn, (numbers[0, o], numbers[0, o + 1], numbers[0, o + 2]))
+    arm, half = times(turn, (numbers[0, o], numbers[0, o + 1], numbers[0, o + 2])), numbers[0, o + 4]
+    if half > 0.0:
+        u = turn[2], turn[5], turn[8]
+        s = nearest(numbers, (r[0] + arm[0], r[1] + arm[1], r[2] + arm[2]), u, half)
+        arm = arm[0] + s * u[0], arm[1] + s * u[1], arm[2] + s * u[2]
+    return arm
 
 
 @helper
@@ -235,7 +295,7 @@ def contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     f0 = f1 = f2 = t0 = t1 = t2 = 0.0 * motion[0, 0]
     for k in range(np.int64(numbers[0, TOUCHING])):
         o = TOUCHING + 1 + _SPHERE * k
-        arm = _arm(turn, numbers, o)
+        arm = _arm(turn, r, numbers, o)
         place, moving = _moved(r, rate, spin, arm)
         _, force, torque = touch(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k))
         lever = cross3(arm, force)
@@ -244,52 +304,17 @@ def contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     put_wrenches(motion, r, (f0, f1, f2), (t0, t1, t2), loads)
 
 
-@helper
-def contact_energy(ports, coordinates, inputs, numbers, motion, energy):
-    """What is stored at all spheres."""
-    turn, r = matrix_of(motion, 0, SECOND), position_of(motion)
-    energy[0, 0] = 0.0
-    for k in range(np.int64(numbers[0, TOUCHING])):
-        o = TOUCHING + 1 + _SPHERE * k
-        arm = _arm(turn, numbers, o)
-        energy[0, 0] += pressed_energy(numbers, (r[0] + arm[0], r[1] + arm[1], r[2] + arm[2]), numbers[0, o + 3])
+def _reading(what):
+    @helper
+    def read(ports, coordinates, inputs, numbers, motion, result):
+        turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
+        spin = times(turn, w)
+        for k in range(np.int64(numbers[0, TOUCHING])):
+            o = TOUCHING + 1 + _SPHERE * k
+            place, moving = _moved(r, rate, spin, _arm(turn, r, numbers, o))
+            read_sphere(what, inputs, numbers, k, place, moving, spin, numbers[0, o + 3], result)
 
-
-@helper
-def contact_gap(ports, coordinates, inputs, numbers, motion, gap):
-    """The distances of all spheres."""
-    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
-    spin = times(turn, w)
-    for k in range(np.int64(numbers[0, TOUCHING])):
-        o = TOUCHING + 1 + _SPHERE * k
-        place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
-        gap[0, 2 * k], gap[0, 2 * k + 1] = gap_and_rate(numbers, place, moving, numbers[0, o + 3])
-
-
-@helper
-def contact_rates(ports, coordinates, inputs, numbers, motion, rates):
-    """How all bristles bend."""
-    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
-    spin = times(turn, w)
-    for k in range(np.int64(numbers[0, TOUCHING])):
-        o = TOUCHING + 1 + _SPHERE * k
-        place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
-        found = bristle_rate(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k))
-        rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
-
-
-@helper
-def contact_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
-    """What bristles change of how they bend."""
-    turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
-    spin = times(turn, w)
-    for j in range(inputs * inputs):
-        slopes[0, j] = 0.0
-    for k in range(np.int64(numbers[0, TOUCHING])):
-        o = TOUCHING + 1 + _SPHERE * k
-        place, moving = _moved(r, rate, spin, _arm(turn, numbers, o))
-        bristle = bristle_of(inputs, numbers, k)
-        write_straightening(numbers, place, moving, spin, numbers[0, o + 3], bristle, k, inputs, slopes)
+    return read
 
 
 @shared
@@ -302,7 +327,7 @@ def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     loads = np.empty((1, 12))
     for k in range(np.int64(numbers[0, TOUCHING])):
         o = TOUCHING + 1 + _SPHERE * k
-        arm = _arm(turn, numbers, o)
+        arm = _arm(turn, r, numbers, o)
         place, moving = _moved(r, rate, spin, arm)
         write_bending(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), t)
         for c in range(width):
@@ -322,8 +347,8 @@ def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
 def _put_bending(numbers, o, moved, t, to, width, slopes):
     """Write the column of what an imaginary step of the motion changes of how a bristle bends."""
     turn, (rate, w) = matrix_of(moved, 0, SECOND), rates_of(moved)
-    spin = times(turn, w)
-    place, moving = _moved(position_of(moved), rate, spin, _arm(turn, numbers, o))
+    spin, at = times(turn, w), position_of(moved)
+    place, moving = _moved(at, rate, spin, _arm(turn, at, numbers, o))
     a, b, c = bends_by(t, BENT, 0, _part(place)), bends_by(t, BENT, 3, _part(moving)), bends_by(t, BENT, 6, _part(spin))
     for k in range(3):
         slopes[0, to + k * width] = a[k] + b[k] + c[k]
@@ -334,13 +359,4 @@ def _part(x):
     return x[0].imag / STEP, x[1].imag / STEP, x[2].imag / STEP
 
 
-CONTACT = CompiledInteraction(
-    "contact",
-    contact_loads,
-    contact_energy,
-    None,
-    contact_gap,
-    contact_rates,
-    contact_rates_driven,
-    contact_rates_slopes,
-)
+CONTACT = CompiledInteraction("contact", contact_loads, write_rates_slopes=contact_rates_slopes, **readings(_reading))

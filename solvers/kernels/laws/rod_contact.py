@@ -16,7 +16,7 @@ import numpy as np
 
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
 from titop.solvers.kernels.laws.contact import (
     BENT,
     BY_BRISTLE,
@@ -24,12 +24,11 @@ from titop.solvers.kernels.laws.contact import (
     TOUCHING,
     bends_by,
     bristle_of,
-    bristle_rate,
-    gap_and_rate,
-    pressed_energy,
+    distance,
+    read_sphere,
+    readings,
     touch,
     write_bending,
-    write_straightening,
 )
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
 from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
@@ -60,7 +59,6 @@ from titop.solvers.native.kernel import helper, shared
 #: Where spheres begin, and how many numbers one has; where the shape's pose and twist stand in the motion.
 _SPHERES, _SPHERE = TOUCHING + 3, 2
 SHAPE = np.int64(MOTION_SIZE)
-_STEP = 1e-30
 
 
 @helper
@@ -190,37 +188,22 @@ def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
 
 
 @shared
-def rod_contact_energy(ports, coordinates, inputs, numbers, motion, energy):
-    """What is stored at all spheres."""
-    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
-    energy[0, 0] = 0.0
-    for k in range(_counts(numbers)[0]):
-        place, _, _ = _seen(back, r, _centre(kept, _place(numbers, k)), speed)
-        energy[0, 0] += pressed_energy(numbers, place, _radius(numbers, k))
-
-
-@shared
-def rod_contact_gap(ports, coordinates, inputs, numbers, motion, gap):
-    """The distances of all spheres."""
-    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
-    for k in range(_counts(numbers)[0]):
-        here = _place(numbers, k)
-        place, rate, _ = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
-        gap[0, 2 * k], gap[0, 2 * k + 1] = gap_and_rate(numbers, place, rate, _radius(numbers, k))
-
-
-@shared
-def rod_contact_rates(ports, coordinates, inputs, numbers, motion, rates):
-    """How all bristles bend."""
+def read_spheres(what, coordinates, inputs, numbers, motion, result):
+    """Write what is read of all spheres."""
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
     _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
     for k in range(_counts(numbers)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
-        found = bristle_rate(numbers, place, rate, spin, _radius(numbers, k), bristle_of(inputs, numbers, k))
-        rates[0, 3 * k], rates[0, 3 * k + 1], rates[0, 3 * k + 2] = found
+        read_sphere(what, inputs, numbers, k, place, rate, spin, _radius(numbers, k), result)
+
+
+def _reading(what):
+    @helper
+    def read(ports, coordinates, inputs, numbers, motion, result):
+        read_spheres(what, coordinates, inputs, numbers, motion, result)
+
+    return read
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
@@ -229,7 +212,7 @@ def rod_contact_rates(ports, coordinates, inputs, numbers, motion, rates):
 @helper
 def _write_answer(numbers, back, r, p, V, radius, bristle, t):
     """Write K and D (6 x 6 each), by complex steps."""
-    h, rest = 1j * _STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j)
+    h, rest = 1j * STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j)
     for c in range(6):
         e = unit(c)
         x, y, z = cross3((e[3], e[4], e[5]), p)
@@ -244,7 +227,7 @@ def _write_answer(numbers, back, r, p, V, radius, bristle, t):
 @helper
 def _put_imaginary(t, c, w):
     for r in range(6):
-        t[0, c + 6 * r] = entry_of(w, r).imag / _STEP
+        t[0, c + 6 * r] = entry_of(w, r).imag / STEP
 
 
 @helper
@@ -339,19 +322,6 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
 
 
 @shared
-def rod_contact_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
-    """What bristles change of how they bend."""
-    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
-    clear(slopes, 0, inputs * inputs)
-    for k in range(_counts(numbers)[0]):
-        here = _place(numbers, k)
-        place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
-        bristle = bristle_of(inputs, numbers, k)
-        write_straightening(numbers, place, rate, spin, _radius(numbers, k), bristle, k, inputs, slopes)
-
-
-@shared
 def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What the motion changes of how all bristles bend, and each of these of the loads.
 
@@ -369,7 +339,7 @@ def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes
         here, s = _place(numbers, k), ROWS * n * np.int64(numbers[0, _SPHERES + _SPHERE * k])
         p, V = _centre(kept, here), _twist(kept, here)
         place, rate, spin = _seen(back, r, p, minus(V, speed))
-        if gap_and_rate(numbers, place, rate, _radius(numbers, k))[0] < 0.0:  # the others only straighten
+        if distance(numbers, place)[0] < _radius(numbers, k):  # the others only straighten
             write_bending(numbers, place, rate, spin, _radius(numbers, k), bristle_of(inputs, numbers, k), t)
             _write_bent(back, p, V, minus(V, speed), t, small)
             for i in range(3):
@@ -426,10 +396,7 @@ def _add_held_by(n, motion, back, p, i, t, columns, s, to, slopes):
 CONTACT = CompiledInteraction(
     "rod_contact",
     rod_contact_loads,
-    rod_contact_energy,
-    rod_contact_slopes,
-    rod_contact_gap,
-    rod_contact_rates,
-    rod_contact_rates_driven,
-    rod_contact_rates_slopes,
+    write_slopes=rod_contact_slopes,
+    write_rates_slopes=rod_contact_rates_slopes,
+    **readings(_reading),
 )

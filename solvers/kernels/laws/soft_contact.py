@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS, TOUCH_SIZE
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
+from titop.solvers.kernels.laws.compiled_interactions import STEP, InteractionStages
 from titop.solvers.kernels.laws.contact import (
+    BENDING,
     BENT,
     BY_BRISTLE,
+    ENERGY,
+    GAP,
     SPHERE_SLOPES,
+    STRAIGHTENING,
+    TOUCH,
     TOUCHING,
     bends_by,
     bristle_of,
-    bristle_rate,
-    gap_and_rate,
-    pressed_energy,
+    read_sphere,
     touch,
     write_bending,
-    write_straightening,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
 from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
@@ -37,7 +39,6 @@ from titop.solvers.native.kernel import Stage, helper
 
 #: How many numbers the programs tell of a point, beside three and nine times as many as there are coordinates.
 _COLUMNS, _BENDS = 9, 9
-_STEP = 1e-30
 
 
 @helper
@@ -112,50 +113,23 @@ def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
     return status
 
 
-def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    shared = np.empty((1, 3 * n + 12 + count))
-    points, (back, r, _), total = np.int64(own[0, TOUCHING]), shape_of(told), 0.0
-    found = np.empty((1, (_COLUMNS + 3 * n) * points))
-    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
-    for k in range(points):
-        p = place_at(found, (_COLUMNS + 3 * n) * k)
-        total += pressed_energy(own, times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), _radius(own, k))
-    row_at(energy, 1)[0, 0] = total
-    return status
+def _reading(what):
+    def read(ports, coordinates, inputs, count, stages, numbers, motion, result):
+        n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+        shared = np.empty((1, 3 * n + 12 + count))
+        points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
+        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, TOUCH_SIZE * points + inputs * inputs)
+        status = _run(n, stages, COLUMNS, own, told, found, found, shared)
+        V = minus(six(told, 0, np.int64(MOVING)), speed)
+        for k in range(points):
+            o = (_COLUMNS + 3 * n) * k
+            p = place_at(found, o)
+            place, rate = (p[0] - r[0], p[1] - r[1], p[2] - r[2]), _velocity(V, p, place_at(found, o + 3))
+            still = 0.0, 0.0, 0.0
+            read_sphere(what, inputs, own, k, times(back, place), times(back, rate), still, _radius(own, k), row)
+        return status
 
-
-def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    shared = np.empty((1, 3 * n + 12 + count))
-    points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
-    found, result = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(gap, 2 * points)
-    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
-    V = minus(six(told, 0, np.int64(MOVING)), speed)
-    for k in range(points):
-        p = place_at(found, (_COLUMNS + 3 * n) * k)
-        rate = times(back, _velocity(V, p, place_at(found, (_COLUMNS + 3 * n) * k + 3)))
-        place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
-        result[0, 2 * k], result[0, 2 * k + 1] = gap_and_rate(own, place, rate, _radius(own, k))
-    return status
-
-
-def _rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    shared = np.empty((1, 3 * n + 12 + count))
-    points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
-    found, result = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(rates, 3 * points)
-    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
-    V = minus(six(told, 0, np.int64(MOVING)), speed)
-    for k in range(points):
-        o = (_COLUMNS + 3 * n) * k
-        p = place_at(found, o)
-        rate = times(back, _velocity(V, p, place_at(found, o + 3)))
-        place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
-        bent = bristle_rate(own, place, rate, (0.0, 0.0, 0.0), _radius(own, k), bristle_of(inputs, own, k))
-        for j in range(3):
-            result[0, 3 * k + j] = bent[j]
-    return status
+    return read
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
@@ -164,13 +138,13 @@ def _rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
 @helper
 def _write_answer(numbers, back, r, p, c, radius, bristle, t):
     """Write A and B (3 x 3 each), by complex steps."""
-    h, at, by = 1j * _STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j), (c[0] + 0.0j, c[1] + 0.0j, c[2] + 0.0j)
+    h, at, by = 1j * STEP, (p[0] + 0.0j, p[1] + 0.0j, p[2] + 0.0j), (c[0] + 0.0j, c[1] + 0.0j, c[2] + 0.0j)
     for k in range(3):
         x, y, z, _, _, _ = scaled(h, unit(k))
         f = _pushed(numbers, back, r, (p[0] + x, p[1] + y, p[2] + z), by, radius, bristle)
         g = _pushed(numbers, back, r, at, (c[0] + x, c[1] + y, c[2] + z), radius, bristle)
         for j in range(3):
-            t[0, 3 * j + k], t[0, 9 + 3 * j + k] = f[j].imag / _STEP, g[j].imag / _STEP
+            t[0, 3 * j + k], t[0, 9 + 3 * j + k] = f[j].imag / STEP, g[j].imag / STEP
 
 
 @helper
@@ -266,24 +240,6 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
 # -- derivatives of bristles -------------------------------------------------------------------------------------------
 
 
-def _rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-    shared, result = np.empty((1, 3 * n + 12 + count)), row_at(slopes, inputs * inputs)
-    points, (back, r, speed), still = np.int64(own[0, TOUCHING]), shape_of(told), (0.0, 0.0, 0.0)
-    found = np.empty((1, (_COLUMNS + 3 * n) * points))
-    status = _run(n, stages, COLUMNS, own, told, found, found, shared)
-    V = minus(six(told, 0, np.int64(MOVING)), speed)
-    for j in range(inputs * inputs):
-        result[0, j] = 0.0
-    for k in range(points):
-        o = (_COLUMNS + 3 * n) * k
-        p = place_at(found, o)
-        rate = times(back, _velocity(V, p, place_at(found, o + 3)))
-        place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
-        write_straightening(own, place, rate, still, _radius(own, k), bristle_of(inputs, own, k), k, inputs, result)
-    return status
-
-
 def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
     width, shared, t = 18 + 2 * n, np.empty((1, 3 * n + 12 + count)), np.empty((1, SPHERE_SLOPES))
@@ -340,12 +296,17 @@ def _put_bent(back, t, dp, dc, to, width, slopes):
         slopes[0, to + k * width] = a[k] + b[k]
 
 
+def _stage(name, function):
+    return Stage(f"soft_contact_{name}", function, INTERACTION_ARGUMENTS)
+
+
 CONTACT = InteractionStages(
-    Stage("soft_contact_act", _act, INTERACTION_ARGUMENTS),
-    Stage("soft_contact_act_slopes", _slopes, INTERACTION_ARGUMENTS),
-    Stage("soft_contact_stored", _stored, INTERACTION_ARGUMENTS),
-    Stage("soft_contact_gap", _gap, INTERACTION_ARGUMENTS),
-    Stage("soft_contact_rates", _rates, INTERACTION_ARGUMENTS),
-    Stage("soft_contact_rates_driven", _rates_driven, INTERACTION_ARGUMENTS),
-    Stage("soft_contact_rates_slopes", _rates_slopes, INTERACTION_ARGUMENTS),
+    _stage("act", _act),
+    _stage("act_slopes", _slopes),
+    _stage("stored", _reading(ENERGY)),
+    _stage("gap", _reading(GAP)),
+    _stage("rates", _reading(BENDING)),
+    _stage("rates_driven", _reading(STRAIGHTENING)),
+    _stage("rates_slopes", _rates_slopes),
+    _stage("touches", _reading(TOUCH)),
 )

@@ -46,7 +46,7 @@ def _rod() -> tt.Rod:
         ({"radius": 0.1, "stiffness": 1.0, "rolling": -0.1}, "c.rolling: got -0.1"),
         ({"radius": 0.1, "stiffness": 1.0, "tangential_stiffness": 1e3}, "0 without friction"),
         ({"radius": 0.1, "stiffness": 1.0, "on": tt.Shape.sphere(0.1)}, "the shape that touches has a radius"),
-        ({"stiffness": 1.0, "on": tt.Shape.capsule(0.1, 0.2), "shape": tt.Shape.sphere(0.1)}, "a plane or a hollow cylinder"),
+        ({"stiffness": 1.0, "on": tt.Shape.box([1, 1, 1])}, "a tt.Shape that is a sphere or a capsule"),
         ({"stiffness": 1.0, "on": _rod(), "points": 2.5}, "how many, or abscissas from 0 to 0.5 m"),
         ({"stiffness": 1.0, "on": _rod(), "points": [0.1, 0.6]}, "how many, or abscissas from 0 to 0.5 m"),
     ],

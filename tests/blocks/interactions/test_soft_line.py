@@ -128,7 +128,7 @@ def test_readings_run_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_power() -> None:
     """What inputs do is minus tension times the rate of the length, and pressure times that of the volume."""
     m = pulled().resolve()
-    tendon, chamber = (loop.closure for loop in m.assembly.loops)
+    tendon, chamber = (loop.closure for loop in m.mechanism.assembly.loops)
     assert isinstance(tendon, tt.SoftTendon)
     assert isinstance(chamber, tt.SoftChamber)
     q, v, u = np.array([0.7, 0.01, -0.4, 0.02]), np.array([1.0, 0.1, -2.0, 0.2]), np.array([3.0, 2e4])

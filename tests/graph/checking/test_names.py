@@ -1,4 +1,4 @@
-"""Names that would stand for two things."""
+"""Names that stand for one thing each, and full names of coordinates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 import titop as tt
 from tests.refusals import assert_says, refused
+from tests.solvers.mechanism.soft_arms import soft_arm
+from titop.graph.checking.names import full_name, moving_blocks
 
 
 def hung(body: tt.Block, joint: tt.Joint | None = None) -> tt.System:
@@ -40,3 +42,25 @@ def test_encoders_read_positions_of_free_bodies() -> None:
     s = hung(tt.RigidBody("b", 2.0, inertia=1.0), tt.Free("j"))
     s.add_sensor(tt.Encoder("encoder", "j.y"))
     assert s.resolve().outputs([0.1, 0.2, 0.3, 0, 0, 0, 1.0], [0.0] * 6, [0.0] * 6).tolist() == [0.2]
+
+
+def test_joints_and_bodies_with_coordinates_may_be_named() -> None:
+    s = soft_arm()
+    found = moving_blocks(s)
+    assert {*found} == {"shoulder", "wrist", "segment", "panel"}
+    assert all(block.name == name for name, block in found.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("shoulder", "shoulder.angle"),
+        ("segment", "segment.bend"),
+        ("segment.bend", "segment.bend"),
+        ("panel", "panel"),  # has several
+        ("wrist", "wrist"),  # has none
+        ("elbow", "elbow"),
+    ],
+)
+def test_the_only_coordinate_has_its_full_name(name: str, full: str) -> None:
+    assert full_name(moving_blocks(soft_arm()), name) == full

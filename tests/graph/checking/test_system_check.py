@@ -1,4 +1,4 @@
-"""Bad input: every mistake is found when the system is resolved, with where, what, what was expected and what to do."""
+"""Checks of whole systems, and of blocks that users wrote in them."""
 
 from __future__ import annotations
 
@@ -130,3 +130,28 @@ class TestSeveralFindings:
     def test_unknown_engine(self) -> None:
         with pytest.raises(tt.ModelError, match="'compiled' or 'reference'"):
             hinged().resolve("fast")
+
+
+def test_ports_with_dots() -> None:
+    with pytest.raises(tt.ModelError, match=r"arm\.a\.b: got a\.b; expected a port name without dots"):
+        hinged(body(ports={"a.b": [0, 0, 0]})).check()
+    s = hinged()
+    s.world.add_port("c.d")
+    with pytest.raises(tt.ModelError, match=r"world\.c\.d"):
+        s.check()
+
+    class Dotted(tt.Block):
+        """A user's block with an unusable port."""
+
+        coordinates, ports = ("x",), ("C.D",)
+
+        def pose(self, port: str, q: Any) -> tuple[Any, Any]:
+            return np.eye(3) + 0 * q[0], np.zeros(3) + 0 * q[0]
+
+        def mass_matrix(self, q: Any) -> Any:
+            return np.eye(7) + 0 * q[0]
+
+    s = tt.System("dotted")
+    s.connect("world", Dotted("block"), tt.Free("base"))
+    with pytest.raises(tt.ModelError, match=r"block\.C\.D: .*without dots"):
+        s.check()

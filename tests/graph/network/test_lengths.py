@@ -84,7 +84,7 @@ def test_linkages_move_alike_wherever_they_stand(away: float) -> None:
     ],
 )
 def test_the_longest_of_what_moves_counts(model: tt.Model, length: float) -> None:
-    assert model.size == pytest.approx(length)
+    assert model.mechanism.scale.length == pytest.approx(length)
 
 
 def test_bodies_without_any_have_the_lengths_of_their_ports() -> None:
@@ -123,6 +123,6 @@ def test_what_rounding_leaves_of_a_centre_of_mass_is_no_length(com: float, pushe
         return s.resolve()
 
     m = gantry(com)
-    assert m.size == (0.5 if pushed else 1.0)
+    assert m.scale.length == (0.5 if pushed else 1.0)
     exact = tt.trim(gantry(0.0), tau=[5.0, 1.0, 0.2]).q
     np.testing.assert_allclose(tt.trim(m, tau=[5.0, 1.0, 0.2]).q, exact, rtol=0, atol=1e-8 + 4 * com)

@@ -11,7 +11,7 @@ import pytest
 import titop as tt
 from tests.refusals import ENGINES
 from tests.systems import Array
-from titop.solvers.arguments.stacked_loads import are_stacked, by_row, each_row
+from titop.solvers.arguments.stacked_loads import are_stacked, each_row
 
 ROWS = 3
 
@@ -78,7 +78,7 @@ def test_loads_by_row_may_be_tables_of_other_libraries(engine: str) -> None:
 
 def test_each_state_gets_its_own_and_what_acts_on_all(model: tt.Model) -> None:
     own, of_all, u = np.arange(6.0 * ROWS).reshape(ROWS, 6), np.ones(6), np.arange(1.0 * ROWS)[:, None]
-    rows = each_row(model, states(), {"cart.T": own, "cart": of_all}, u)
+    rows = each_row(model.mechanism, states(), {"cart.T": own, "cart": of_all}, u)
     assert len(rows) == ROWS
     for k, ((q, v), wrenches, inputs) in enumerate(rows):
         assert wrenches is not None
@@ -92,17 +92,14 @@ def test_each_state_gets_its_own_and_what_acts_on_all(model: tt.Model) -> None:
 def test_uneven_stacks_are_refused_by_name(model: tt.Model) -> None:
     for wrenches, u in (({"cart.T": np.zeros((ROWS + 1, 6))}, None), (None, np.zeros((ROWS - 1, 1)))):
         with pytest.raises(tt.ModelError, match=r"wrenches\['cart\.T'\]|u: "):
-            each_row(model, states(), wrenches, u)
+            each_row(model.mechanism, states(), wrenches, u)
 
 
-@pytest.mark.parametrize("compiled", [True, False], ids=["together", "row by row"])
-def test_results_are_put_where_they_are_asked_for(model: tt.Model, compiled: bool) -> None:
+def test_results_are_put_where_they_are_asked_for(model: tt.Model) -> None:
     """Accelerations of the cart: input and force along its axis over the mass."""
     wrenches, u = np.zeros((ROWS, 6)), np.array([[1.0], [0.0], [-4.0]])
     wrenches[:, 0] = 0.0, 3.0, 4.0
     out = np.empty((ROWS, 1))
-    loads = {"wrenches": {"cart.T": wrenches}, "u": u, "out": out}
-    together = model.engine.calls.forward_stacked if compiled else None
-    found = by_row(model, model.forward_dynamics, together, "tau", (*states().values(), None), loads)
+    found = model.forward_dynamics(*states().values(), None, {"cart.T": wrenches}, u=u, out=out)
     assert found is out
     np.testing.assert_allclose(found[:, 0], [0.5, 1.5, 0.0], rtol=1e-14, atol=1e-14)

@@ -32,7 +32,7 @@ def test_assembling_random_systems(engine: str, seed: int) -> None:
     assert np.abs(model.closure_jacobian(found) @ kept).max() < 1e-12
     # least change, lengths over the system's size: at right angles to every velocity that keeps the loops closed
     other = model.assemble_velocity(found, rng.normal(size=model.nv))
-    sizes = model.coordinate_weights
+    sizes = model.mechanism.scale.coordinates
     assert abs(((kept - v) / sizes) @ (other / sizes)) < 1e-11
     a = model.assemble_acceleration(found, kept, v)
     assert np.abs(model.closure_jacobian(found) @ a + model.closure_bias(found, kept)).max() < 1e-10
@@ -152,19 +152,19 @@ def chain_with_beam() -> tt.Model:
 
 def test_joints_close_loops_before_bodies_deform() -> None:
     m = chain_with_beam()
-    assert m.deformations.tolist() == [not name.startswith("hinge") for name in m.coordinate_names]
-    guess = m.integrate(m.neutral(), np.where(m.deformations, 0.0, 0.5) * np.linspace(-1.0, 1.0, m.nv))
+    assert m.mechanism.deformations.tolist() == [not name.startswith("hinge") for name in m.coordinate_names]
+    guess = m.integrate(m.neutral(), np.where(m.mechanism.deformations, 0.0, 0.5) * np.linspace(-1.0, 1.0, m.nv))
     q = m.assemble(guess)
     assert np.abs(m.closure_error(q)).max() < 1e-12
-    assert not q[m.deformations].any()
+    assert not q[m.mechanism.deformations].any()
     # as a model's own closed configuration; its bodies are bent by the small step that shows whether it is regular
-    assert np.abs(m.regular_configuration[m.deformations]).max() < 0.02
+    assert np.abs(m.mechanism.regular_configuration[m.mechanism.deformations]).max() < 0.02
 
 
 def test_bodies_deform_where_joints_cannot_close_a_loop() -> None:
     m = chain_with_beam()
-    guess = m.assemble(m.integrate(m.neutral(), np.where(m.deformations, 0.0, [*np.full(m.nv - 1, 0.5), -1.5])))
-    guess[m.deformations] = 1e-4 * np.arange(1, np.count_nonzero(m.deformations) + 1)
+    guess = m.assemble(m.integrate(m.neutral(), np.where(m.mechanism.deformations, 0.0, [*np.full(m.nv - 1, 0.5), -1.5])))
+    guess[m.mechanism.deformations] = 1e-4 * np.arange(1, np.count_nonzero(m.mechanism.deformations) + 1)
     q = m.assemble(guess, fixed=["hinge0", "hinge1", "hinge2"])
     assert np.abs(m.closure_error(q)).max() < 1e-12
-    assert 1e-6 < np.abs((q - guess)[m.deformations]).max() < 0.1
+    assert 1e-6 < np.abs((q - guess)[m.mechanism.deformations]).max() < 0.1

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
 def open_accelerations(model, q, v, tau):
     """Return the accelerations of the tree without its rigid closures."""
-    return model.engine.dynamics.tree_hybrid(q, v, tau, np.zeros(model.nv), np.zeros(model.nv, dtype=bool), [])[0]
+    return model.mechanism.engine.dynamics.tree_hybrid(q, v, tau, np.zeros(model.nv), np.zeros(model.nv, dtype=bool), [])[0]
 
 
 def rounding(model, q):

@@ -57,6 +57,6 @@ class TestRedundantConstraints:
         opening = 1e-11 / units.time**2 * np.linspace(1.0, -1.0, m.nv)
         for rounding in (a, opening):
             np.testing.assert_allclose(m.inverse_dynamics(q, nothing, rounding, actuated=["A0"]), tau, rtol=1e-10)
-        monkeypatch.setattr(consistency, "ROUNDING", 0.0)
+        monkeypatch.setattr(consistency, "SAME", 0.0)
         with refusal("inconsistent-acceleration", "C"):
             m.inverse_dynamics(q, nothing, opening, actuated=["A0"])

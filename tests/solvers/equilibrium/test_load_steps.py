@@ -15,7 +15,8 @@ from tests.closed_systems import stewart
 from tests.example_scripts import script
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium import trim as trimming
-from titop.solvers.equilibrium.load_steps import loaded, stands
+from titop.solvers.equilibrium.settling import with_part_of_loads
+from titop.solvers.equilibrium.stiffness import stands
 
 #: Of a clamped column with E I = length = 1.
 BUCKLING = np.pi**2 / 4
@@ -127,7 +128,7 @@ class TestSnapThrough:
     def test_what_is_found_elsewhere_comes_with_a_warning(self, monkeypatch: pytest.MonkeyPatch) -> None:
         model = truss(1.01 * LARGEST)
         snapped = tt.trim(model, q=[0.45])
-        monkeypatch.setattr(trimming, "_found_near", lambda *_: None)
+        monkeypatch.setattr(trimming, "stands", lambda _: False)  # what is found at once
         search = trimming.search
         monkeypatch.setattr(trimming, "search", lambda *a, **kw: search(*a, **kw) if "wider" in kw else snapped)
         with pytest.warns(tt.ModelWarning, match=r"end near 0\.9901 of the whole load.*other-branch"):
@@ -146,7 +147,7 @@ def test_rigid_mechanisms_have_no_load_steps() -> None:
     s = tt.System("swing", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("bob", 2.0, com=[0, 0, -1]), tt.Revolute("hinge", axis=[0, 1, 0]))
     model = s.resolve()
-    assert not stands(loaded(tt.trim(model), 0.0))
+    assert not stands(with_part_of_loads(tt.trim(model), 0.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tt.trim(model, q=[3.0]).stability == "unstable"
@@ -157,9 +158,9 @@ def test_a_part_of_all_loads() -> None:
     rod = tt.Rod("rod", 1.0, SECTION, YOUNG, 1000.0, basis=1, points=3)
     model = clamped(rod, gravity=[0.0, 0.0, -9.81], force=[0.0, 1.0, 0.5], engine="compiled")
     whole = tt.OperatingPoint(model, model.neutral(), tau=np.ones(model.nv), wrenches={"rod.tip": np.arange(6.0)})
-    part = loaded(whole, 0.25)
+    part = with_part_of_loads(whole, 0.25)
     np.testing.assert_allclose(part.residual, 0.25 * whole.residual, rtol=1e-12)  # at rest without strain nothing else acts
-    assert loaded(whole, 1.0) is whole
+    assert with_part_of_loads(whole, 1.0) is whole
 
 
 def test_a_part_of_loads_along_rods() -> None:
@@ -170,7 +171,7 @@ def test_a_part_of_loads_along_rods() -> None:
     s.add_interaction(tt.DistributedLoad("wind", rod, force=[0, 0.1, 0], scale=2.0))
     s.add_interaction(tt.DistributedLoad("jets", rod, force=[0, 0.1, 0], driven=True))
     whole = tt.trim(s.resolve(engine="reference"), u={"jets.amplitude": 1.0})
-    part, zero = loaded(whole, 0.25), np.zeros(2)
+    part, zero = with_part_of_loads(whole, 0.25), np.zeros(2)
     efforts = [point.model.inverse_dynamics(zero, zero, zero, u=point.u) for point in (whole, part)]
     np.testing.assert_allclose(efforts[1], 0.25 * efforts[0], rtol=1e-14)  # rounding
     assert np.abs(efforts[0]).max() > 0.01

@@ -1,4 +1,4 @@
-"""Unstable equilibria that a search strays to, and the stable ones where systems settle."""
+"""Unstable equilibria that a search strays to, and the stable ones where systems settle and to which they creep."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import pytest
 from scipy.optimize import fsolve
 
 import titop as tt
+from tests.closed_systems import slider_crank
 from tests.refusals import refusal
 from tests.solvers.equilibrium.test_load_steps import LARGEST, truss
 from tests.solvers.equilibrium.test_trim import parallel_pendulum
 from tests.systems import Array
+from titop.blocks.basics.errors import Finding
+from titop.solvers.equilibrium import settling
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.unknowns import TrimUnknowns
 
 GRAVITY, STIFFNESS, RADIUS = 9.81, 1e6, 0.01
 #: Corners and the centre of mass of a box of 10 kg.
@@ -174,3 +179,84 @@ def test_where_nothing_stands_the_unstable_one_is_not_lost() -> None:
 def test_preferences_are_read(arguments: dict[str, Any], code: str, text: str) -> None:
     with refusal(code, text):
         tt.trim(TestPendulums().pendulum(1.0, 1.0), **arguments)
+
+
+def chain(count: int, joint: type) -> tt.Model:
+    """Return a chain of bars from the world, along x at neutral, whose revolute joints turn about changing axes."""
+    s, carrier = tt.System("chain", gravity=[0, 0, -9.81]), "world"
+    for k in range(count):
+        bar = tt.RigidBody(f"bar{k}", mass=1.0 + k % 3, com=[0.2, 0.01 * k, 0], inertia=[0.1] * 3, ports={"end": [0.4, 0, 0]})
+        turning = {} if joint is tt.Spherical else {"axis": [[0, 1, 0], [1, 1, 0], [0, 1, 1]][k % 3]}
+        s.connect(carrier, bar, joint=joint(f"joint{k}", **turning))
+        carrier = bar.port("end")
+    return s.resolve()
+
+
+def accelerations(point: OperatingPoint) -> float:
+    """Return the largest acceleration left at rest (rad/s^2)."""
+    m = point.model
+    return float(np.abs(m.forward_dynamics(point.q, np.zeros(m.nv), np.zeros(m.nv))).max())
+
+
+@pytest.mark.parametrize(("count", "joint"), [(3, tt.Revolute), (12, tt.Revolute), (12, tt.Spherical)])
+def test_chains_come_to_rest_from_any_guess(count: int, joint: type) -> None:
+    """Accelerations left are rounding beside the 10 to 100 rad/s^2 of a chain that falls: 1e-6 is a part of 1e-7 of these."""
+    m, rng = chain(count, joint), np.random.default_rng(1)
+    for _ in range(6):
+        assert accelerations(tt.trim(m, q=m.random_configuration(rng))) < 1e-6
+
+
+def parallel_chain() -> tt.Model:
+    """Return three bars about parallel axes, horizontal at neutral."""
+    s, carrier = tt.System("chain", gravity=[0, 0, -9.81]), "world"
+    for k in range(3):
+        bar = tt.RigidBody(f"bar{k}", mass=1.0, com=[0.2, 0, 0], inertia=[0.1] * 3, ports={"end": [0.4, 0, 0]})
+        s.connect(carrier, bar, joint=tt.Revolute(f"joint{k}", axis=[0, 1, 0]))
+        carrier = bar.port("end")
+    return s.resolve()
+
+
+def test_a_horizontal_chain_hangs() -> None:
+    """On a vertical below the first joint, to what Newton's method leaves."""
+    m = parallel_chain()
+    point = tt.trim(m)
+    assert accelerations(point) < 1e-6
+    np.testing.assert_allclose(m.pose("bar2.end", point.q)[1][:2], 0.0, atol=1e-8)
+
+
+def test_what_has_no_matrix_of_closures_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = slider_crank().resolve()
+    guess = TrimUnknowns(OperatingPoint(m, m.assemble([0.7, -1.0, 0.3])))
+    assert np.isfinite(settling._growth(guess))
+    monkeypatch.setattr(settling, "efforts_of_motions", lambda point, motions: np.zeros_like(motions))
+    assert settling._growth(guess) == 0.0
+
+
+def test_singular_configurations_on_the_way_are_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told is what the search itself has found."""
+
+    def meet(unknowns: TrimUnknowns, _: int) -> TrimUnknowns:
+        raise tt.ModelError(Finding("singular-closure", "loop", "1 independent constraint", "2", "move away"))
+
+    monkeypatch.setattr(settling, "creep", meet)
+    with pytest.raises(tt.ConvergenceError, match="no equilibrium near the guess"):
+        tt.trim(parallel_chain())
+    with pytest.raises(tt.ConvergenceError, match="no stable equilibrium is found"):
+        tt.trim(parallel_chain(), q=[-np.pi / 2, 0.0, 0.0], prefer="stable")
+
+
+def test_without_creeping_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: Newton's method and scipy's trust region both end where accelerations are least, not zero."""
+    monkeypatch.setattr(settling, "creep", lambda unknowns, _: unknowns)
+    with pytest.raises(tt.ConvergenceError, match="no equilibrium near the guess"):
+        tt.trim(parallel_chain())
+
+
+def test_what_nowhere_comes_to_rest_is_refused() -> None:
+    """A body that falls freely: the error is that of the search from the guess."""
+    s = tt.System("stone", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("stone", mass=1.0), joint=tt.Prismatic("fall", axis=[0, 0, 1]))
+    m = s.resolve()
+    with pytest.raises(tt.ConvergenceError, match="fall"):
+        tt.trim(m)
+    assert np.isfinite(settling.creep(TrimUnknowns(OperatingPoint(m, m.neutral())), 20).guess.q).all()

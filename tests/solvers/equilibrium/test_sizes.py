@@ -12,7 +12,7 @@ import titop as tt
 from tests.solvers.scaled_systems import SI, UNITS, Units, bar, closed, linkage
 from tests.systems import Array
 from titop.solvers.equilibrium import unknowns as trim_unknowns
-from titop.solvers.equilibrium.sizes import Sizes
+from titop.solvers.mechanism.scale import StateScale
 
 
 @functools.cache
@@ -97,9 +97,9 @@ class TestEquilibria:
 
 
 def test_without_the_systems_sizes_some_units_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absolute(point: tt.OperatingPoint) -> Sizes:
+    def absolute(point: tt.OperatingPoint) -> StateScale:
         ones = np.ones(point.model.nv)
-        return Sizes(ones, 1.0, 1.0, ones, 1.0, 0.0)
+        return StateScale(ones, 1.0, 1.0, ones, 1.0, 0.0)
 
     right = found_of(trimmed(SI, "arm"), SI)
     monkeypatch.setattr(trim_unknowns, "sizes_of", absolute)

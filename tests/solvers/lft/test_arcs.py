@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.lft.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still, tied
-from titop.solvers.lft.model.responses import frequencies_around, largest_difference, response
+from titop.solvers.lft.members import frequencies_around, largest_difference, response
 
 #: Beside the response's norm: see `test_lft`.
 EXACT = 1e-9

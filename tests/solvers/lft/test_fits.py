@@ -1,106 +1,141 @@
-"""Parameters in which laws are fitted: the response's error is stated, and narrow ranges do not hide what is no polynomial."""
+"""Functions of a few numbers as linear fractions with few repetitions: polynomials, quotients, in the place of deltas."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 
-import titop as tt
-from tests.solvers.lft.satellites import arm, bent, satellite, still
-from titop.solvers.lft.fractions.interpolation import Irrational, evaluated, interpolated
+from titop.solvers.lft.fits import (
+    fit_polynomial,
+    fit_quotient,
+    fraction_at,
+    fraction_of,
+    number_of_terms,
+    products,
+    smallest_fraction,
+    spread_points,
+    substitute,
+    terms,
+)
+from titop.solvers.lft.fractions import Fractional, response_at
+from titop.solvers.lft.polynomials import Polynomial
 
-OUTPUTS = ("j1.q", "j3.a", "b3.E.dv", "b3.E.w", "j2.reaction", "b2.C.v")
+pytestmark = pytest.mark.portable
 
+POINTS = spread_points(2, 60)
+TESTS = np.random.default_rng(0).uniform(-1, 1, (40, 2))
 
-@pytest.mark.parametrize("name", ["j1.axis.x", "j3.axis.z"])
-def test_axes_of_joints(name: str) -> None:
-    """The stated error holds at members that it has not seen, within twice; a finer tolerance gives a smaller one."""
-    m = arm()
-    value = m.parameters()[name][0]
-    given = {name: (value - 0.1, value + 0.15)}
-    model = tt.lft(m, bent(m), given, ("mot", "j2"), OUTPUTS, fits=[name])
-    assert 1e-9 < model.error < 1e-2
-    assert model.check(20, seed=7) < 2 * model.error
-    fine = tt.lft(m, bent(m), given, ("mot", "j2"), OUTPUTS, fits={name: 1e-7})
-    assert fine.error < 0.02 * model.error
-    assert fine.blocks[0].repetitions > model.blocks[0].repetitions
-
-
-def test_rotations_about_two_axes() -> None:
-    m = arm()
-    given = {"b1.C.rotation.x": (-0.2, 0.2), "b1.C.rotation.y": (-0.1, 0.2)}
-    model = tt.lft(m, bent(m), given, ("mot",), ("j1.q", "b3.E.w"), fits=dict.fromkeys(given, 1e-5))
-    assert 0 < model.error < 1e-2
+#: Normal equations of some dozen numbers.
+EXACT = 1e-8
 
 
-def test_ports_of_flexible_bodies() -> None:
-    """A port that its modes move turns them too."""
-    m, name = satellite(), "panel_right.tip.rotation.z"
-    outputs = ("hub.imu.w", "panel_right.tip.v")
-    model = tt.lft(m, still(m), {name: (-0.3, 0.4)}, ("wheels", "panel_right.tip.F"), outputs, fits={name: 1e-6})
-    assert model.error < 1e-5
+def sag(x: np.ndarray) -> np.ndarray:
+    """How far a mass of 1 + 0.3 a sinks on a spring of 1 + 0.4 b beyond that of a = b = 0: a quotient, one copy of each."""
+    return np.asarray((1 + 0.3 * x[:, 0]) / (1 + 0.4 * x[:, 1]) - 1)
 
 
-def test_damping_ratios_of_beams() -> None:
-    s = tt.System("hung", gravity=[0, 0, 0])
-    beam = tt.Beam("arm", 2.0, 2700.0, 1e-4, 70e9, iy=1e-9, iz=1e-9, damping_ratio=0.01)
-    s.connect("world", beam, joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=50.0, damping=3.0))
-    m = s.resolve()
-    point = m.neutral(), np.zeros(m.nv)
-    model = tt.lft(m, point, {"arm.young": tt.percent(10)}, ["hinge"], ["hinge.q"], fits="arm.young")
-    assert model.error < 1e-3
+def test_a_quotient_is_found_as_it_is() -> None:
+    """Which no polynomial meets; its linear fraction has its values."""
+    row = fit_quotient(("a", "b"), POINTS, sag(POINTS), 1, 1e-6)
+    assert row is not None
+    fraction = fraction_of(row, ["a", "b"])
+    assert fraction.sizes == (1, 1, 0)
+    np.testing.assert_allclose(fraction_at(fraction, TESTS), sag(TESTS), atol=EXACT)
+    np.testing.assert_allclose(response_at(fraction, [*TESTS[0], 0.5j])[0, 0], sag(TESTS)[0], atol=EXACT)
 
 
-def test_friction() -> None:
-    """At rest a joint is damped by breakaway over smoothing: linear in the one, to be fitted in the other."""
-    s = tt.System("door")
-    friction = tt.Friction(coulomb=0.1, breakaway=0.2, smoothing=0.5, stribeck_velocity=0.3)
-    hinge = tt.Revolute("hinge", axis=[0, 0, 1], stiffness=5.0, friction=friction)
-    s.connect("world", tt.RigidBody("leaf", 2.0, inertia=[1.0, 2.0, 2.5]), joint=hinge)
-    m = s.resolve()
-    point = m.neutral(), np.zeros(1)
-    breakaway, smoothing = "hinge.friction.breakaway", "hinge.friction.smoothing"
-    assert tt.lft(m, point, {breakaway: tt.percent(20)}, ["hinge"], ["hinge.q"]).check(3) < 1e-9
-    with pytest.raises(tt.ModelError, match=r"friction\.smoothing.*fits=.*not-rational"):
-        tt.lft(m, point, {smoothing: tt.percent(20)}, ["hinge"], ["hinge.q"])
-    assert 0 < tt.lft(m, point, {smoothing: tt.percent(20)}, ["hinge"], ["hinge.q"], fits=smoothing).error < 1e-3
+def test_a_quotient_that_may_be_infinite_is_none() -> None:
+    """A pole in the box; the negative control stands beside it."""
+    assert fit_quotient(("a", "b"), POINTS, 0.5 * POINTS[:, 0] / (1.02 - POINTS[:, 1]), 1, 1e-6) is None
+    assert fit_quotient(("a", "b"), POINTS, 0.5 * POINTS[:, 0] / (2.0 - POINTS[:, 1]), 1, 1e-6) is not None
 
 
-@pytest.mark.parametrize("half", [1e-4, 1e-3, 1e-2, 0.1])
-def test_narrow_ranges_hide_nothing(half: float) -> None:
-    m = arm()
-    with pytest.raises(tt.ModelError, match=r"j1\.axis\.y.*not-rational"):
-        tt.lft(m, bent(m), {"j1.axis.y": (1.0 - half, 1.0 + half)}, ["mot"], ["j1.q"])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
+def test_fewer_repetitions_are_found(tolerance: float) -> None:
+    """Of a root of a quotient, of which polynomials need five and more."""
+    values, right = (np.sqrt(1 + sag(x)) - 1 for x in (POINTS, TESTS))
+
+    def is_near(found: Fractional) -> bool:
+        return bool(np.abs(fraction_at(found, TESTS) - right).max() <= tolerance)
+
+    found = smallest_fraction(POINTS, values, (4, 5), is_near)
+    assert found is not None
+    assert is_near(found)
+    assert sum(found.sizes) <= 4, "two copies of each make up a continued fraction of second order"
+    assert smallest_fraction(POINTS, values, (1, 1), is_near) is None, "nothing smaller than the smallest there is"
 
 
-def test_what_a_narrow_range_would_have_hidden() -> None:
-    """A root within a ten-thousandth is a parabola to rounding; where it is looked at farther off it is none."""
-
-    def root(values: dict[str, float]) -> np.ndarray:
-        return np.array([[np.sqrt(1 + 1e-4 * values.get("x", 0.0))]])
-
-    assert not isinstance(interpolated(root, ["x"]), Irrational)  # type: ignore[arg-type]
-    assert isinstance(interpolated(root, ["x"], {"x": 3e3}), Irrational)  # type: ignore[arg-type]
+def test_what_does_not_count_has_no_copy() -> None:
+    found = smallest_fraction(POINTS, sag(POINTS * [1, 0]), (3, 0), lambda one: one.sizes[1] == 0)
+    assert found is not None
+    assert found.sizes == (1, 0, 0)
 
 
-def test_the_lowest_degree_that_meets_a_tolerance() -> None:
-    def exponential(values: dict[str, float]) -> np.ndarray:
-        return np.array([[np.exp(values.get("x", 0.0))]])
+#: Sums of a few dozen rounded products.
+ROUNDING = 1e-12
 
-    for tolerance, degree in ((0.2, 2), (1e-3, 4), (1e-5, 6)):
-        found = interpolated(exponential, ["x"], fits={"x": tolerance})  # type: ignore[arg-type]
-        assert not isinstance(found, Irrational)
-        assert max(e[0] for e in found.exponents) <= degree
-        errors = [abs(evaluated(found, {"x": x})[0, 0] - np.exp(x)) / np.exp(x) for x in np.linspace(-1, 1, 50)]
-        assert max(errors) < 2 * tolerance
+NAMES = ("a", "b", "c")
 
 
-def test_refused_fits() -> None:
-    m, given = arm(), {"j1.axis.x": (0.1, 0.3)}
-    for fits, message in (
-        (["j1.axis.y"], "unknown-parameter"),
-        ({"j1.axis.x": 2.0}, "bad-tolerance"),
-        ({"j1.axis.x": 1e-14}, r"polynomials miss by.*no-fit"),
-    ):
-        with pytest.raises(tt.ModelError, match=message):
-            tt.lft(m, bent(m), given, ["mot"], ["j1.q"], fits=fits)
+def value(polynomial: Polynomial, point: np.ndarray) -> float:
+    return float((products(point[None], [*polynomial.exponents]) @ np.ravel(polynomial.matrices))[0])
+
+
+def smooth(x: np.ndarray) -> np.ndarray:
+    return np.exp(x @ [0.3, 0.2, -0.1]) - 1.0
+
+
+def test_terms_are_counted() -> None:
+    for count, degree in ((1, 5), (2, 3), (5, 4)):
+        assert len(set(terms(count, degree))) == number_of_terms(count, degree)
+    assert terms(2, 2) == [(0, 1), (1, 0), (0, 2), (1, 1), (2, 0)]
+
+
+def test_points_are_spread_and_nested() -> None:
+    """No box of a sixteenth of the square, in arcs, is left out, and more points are the same and others."""
+    points = spread_points(2, 60)
+    angles = np.arcsin(points) / np.pi + 0.5
+    assert len({tuple(cell) for cell in np.floor(4 * angles).astype(int)}) == 16
+    assert spread_points(2, 20) == pytest.approx(points[:20], abs=0.0)
+
+
+def test_a_polynomial_is_fitted_as_it_is() -> None:
+    """With the terms that it has, and no others."""
+    points = spread_points(3, 60)
+    found = fit_polynomial(NAMES, points, 0.5 * points[:, 0] - 2.0 * points[:, 1] * points[:, 2] ** 2, 3, 1e-3)
+    assert dict(zip(found.exponents, np.ravel(found.matrices), strict=True)) == pytest.approx({(1, 0, 0): 0.5, (0, 1, 2): -2.0})
+
+
+def test_fits_become_better_with_their_degree() -> None:
+    points, tests = spread_points(3, 300), np.random.default_rng(0).uniform(-1, 1, (40, 3))
+    errors = []
+    for degree in (1, 2, 3, 4):
+        polynomial = fit_polynomial(NAMES, points, smooth(points), degree, 1e-9)
+        errors.append(max(abs(value(polynomial, x) - smooth(x)) for x in tests))
+        assert value(polynomial, np.zeros(3)) == 0.0  # the nominal member is exact
+    # of an exponential of numbers up to 0.6, each further term of its series is at most 0.3 of the one before
+    assert all(after < 0.4 * before for before, after in itertools.pairwise(errors))
+
+
+def test_deltas_are_replaced() -> None:
+    """The response is that of the model with the values of the polynomials, two deltas replaced by different ones."""
+    rng = np.random.default_rng(1)
+    points = spread_points(3, 300)
+    polynomials = [fit_polynomial(NAMES, points, sign * smooth(points), degree, 1e-6) for sign, degree in ((1, 3), (-2, 2))]
+    fractions = [fraction_of(polynomial, NAMES) for polynomial in polynomials]
+    sizes = (2, 1, 3, 2, 4, 3)
+    n = sum(sizes)
+    model = Fractional(rng.normal(size=(n, n)) / n, *(rng.normal(size=shape) for shape in ((n, 2), (2, n), (2, 2))), sizes)
+    found = substitute(model, [None, None, None, *fractions, None])
+    deltas = rng.uniform(-1, 1, 3)
+    right = response_at(model, [*deltas, *(value(own, deltas) for own in polynomials), 0.5j])
+    assert response_at(found, [*deltas, 0.5j]) == pytest.approx(right, rel=ROUNDING)
+    grown = tuple(2 * f1 + 4 * f2 for f1, f2 in zip(fractions[0].sizes, fractions[1].sizes, strict=True))
+    assert found.sizes == tuple(a + b for a, b in zip((2, 1, 3, 3), grown, strict=True))
+
+
+def test_one_number_costs_its_degree() -> None:
+    polynomial = Polynomial(("a",), ((1,), (2,), (4,)), tuple(np.array([[x]]) for x in (1.0, 0.3, 0.1)))
+    assert fraction_of(polynomial, ["a"]).sizes == (4, 0)

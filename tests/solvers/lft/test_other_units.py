@@ -11,7 +11,7 @@ import pytest
 import titop as tt
 from tests.solvers.scaled_systems import SI, UNITS, Units
 from tests.systems import Array
-from titop.solvers.lft.model.responses import frequencies_around, response
+from titop.solvers.lft.members import frequencies_around, response
 
 #: Beside the response: members go through a reduction that may change 3e-11 of it.
 EXACT = 1e-9

@@ -58,7 +58,7 @@ def test_outputs_are_what_the_reference_engine_reads_one_by_one(outputs: list[An
     for params in ({}, {"arm.mass": 4.0}, {}):
         found, plant = system.output(0, x, w, params), reference.plant
         at = plant.acting(x, w, params)
-        snapshot = Snapshot(at.model, at.q, at.v, *plant.dynamics(at), at.u, at.wrenches, plant.origin)
+        snapshot = Snapshot(at.model, at.q, at.v, *plant.dynamics(at), at.driving, at.wrenches, plant.origin)
         expected = np.concatenate([group.value(snapshot) for group in plant.system_outputs])
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)  # rounding in some hundreds of terms
         shown.append(found)

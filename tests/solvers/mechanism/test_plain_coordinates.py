@@ -24,7 +24,7 @@ class Winding(tt.Revolute):
 def check(s: tt.System) -> list[str]:
     """Compare with what `Model.integrate` does; return the names of the blocks whose coordinates are not plain."""
     model, rng = s.resolve("reference"), np.random.default_rng(0)
-    plain = plain_coordinates(model.assembly)
+    plain = plain_coordinates(model.mechanism.assembly)
     q, dq = model.random_configuration(rng), rng.normal(size=model.nv)
     np.testing.assert_allclose(model.integrate(q, dq)[plain.in_q], q[plain.in_q] + dq[plain.in_v], rtol=1e-14, atol=1e-14)
     assert len(plain.in_q) + sum(in_q.stop - in_q.start for _, in_q, _ in plain.others) == model.nq

@@ -48,7 +48,7 @@ def test_what_holds_of_the_structure_is_shared_and_nothing_else(asked: tt.Model,
 
 @pytest.mark.parametrize(("change", "rank"), [(NEAR, 99), (FAR, 99), (MOVED, 2)])
 def test_constraints_are_counted_anew_where_ports_move(asked: tt.Model, change: dict[str, float], rank: int) -> None:
-    assert asked.with_parameters(change).generic_rank == rank
+    assert asked.with_parameters(change).mechanism.generic_rank == rank
 
 
 def test_what_one_finds_others_have() -> None:
@@ -56,7 +56,11 @@ def test_what_one_finds_others_have() -> None:
     model = windows(1).resolve()
     changed = model.with_parameters(NEAR)
     assert "parameter_names" not in vars(model)
-    assert changed.parameter_names is model.parameter_names is model.with_parameters(NEAR).parameter_names
+    assert (
+        changed.mechanism.parameter_names
+        is model.mechanism.parameter_names
+        is model.with_parameters(NEAR).mechanism.parameter_names
+    )
 
 
 @pytest.fixture
@@ -84,7 +88,7 @@ def test_a_changed_model_that_computed_nothing_is_freed_at_once(no_collection: N
 def test_a_changed_model_crosses_processes_before_and_after_it_is_used() -> None:
     model = windows(1).resolve()
     changed = model.with_parameters(NEAR)
-    q, zeros = model.regular_configuration, np.zeros(model.nv)
+    q, zeros = model.mechanism.regular_configuration, np.zeros(model.nv)
     sent = pickle.loads(pickle.dumps(changed))
     expected = changed.forward_dynamics(q, zeros, zeros)
     for other in (sent, pickle.loads(pickle.dumps(changed)), sent.with_parameters(NEAR)):

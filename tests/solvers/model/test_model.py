@@ -22,6 +22,6 @@ def test_models_travel_to_other_processes() -> None:
     tt.linear_matrices(model, ([0.3], [0.1], [0.0]))
     model.gravity_effects([0.3])
     model.nonlinear_effects([0.3], [0.1])
-    assert sum(isinstance(value, functools.partial) for value in vars(model.engine.calls).values()) > 4
+    assert sum(isinstance(value, functools.partial) for value in vars(model.mechanism.engine.calls).values()) > 4
     copy = pickle.loads(pickle.dumps(model))
     assert copy.forward_dynamics([0.3], [0.1]) == first

@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
-from titop.solvers.model.overlaps import overlaps
+from titop.solvers.model.sections import overlaps
 
 
 def bent(moment: float) -> tt.Model:

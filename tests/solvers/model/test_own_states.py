@@ -31,7 +31,7 @@ def test_names_and_sizes() -> None:
     m = interacting().resolve(engine="reference")
     assert (m.nx, m.state_names) == (4, ("motor.effort", "drag.sx", "drag.sy", "drag.sz"))
     assert jointed().resolve(engine="reference").state_names == ("driven.effort", "rail.bristle", "soft.creep")
-    assert m.inputs.state_units == ("N m", "N", "N", "N")
+    assert m.mechanism.inputs.state_units == ("N m", "N", "N", "N")
 
 
 def test_a_state_acts_as_its_effort() -> None:
@@ -222,6 +222,17 @@ def test_wrong_interactions_are_refused(own: dict[str, Any], code: str) -> None:
 def test_check_block_accepts_them() -> None:
     tt.check_block(LaggingJoint("driven"))
     tt.check_block(MaxwellJoint("soft"))
+
+
+@pytest.mark.parametrize("method", ["state_rates", "act"])
+def test_check_block_refuses_what_is_no_number_anywhere(method: str) -> None:
+    nothing = {
+        "state_rates": lambda self, motion: np.nan * motion.x,
+        "act": lambda self, motion: (np.zeros((0, 6)), np.nan * motion.q),
+    }
+    with pytest.raises(tt.ModelError, match=rf"lost\.{method}: got \[nan") as refusal:
+        tt.check_block(type("Lost", (StoringSpring,), {method: nothing[method]})("lost"))
+    assert refusal.value.code == "not-finite"
 
 
 class StoringSpring(tt.Interaction):

@@ -8,6 +8,7 @@ import pytest
 import titop as tt
 from tests.solvers.engines.compiled.soft_systems import Array
 from tests.systems import random_state, random_tree
+from titop.solvers.engines.reference.engine import reference_model
 from titop.solvers.mechanism.parameters import perturbed_assembly
 
 
@@ -37,7 +38,7 @@ def test_every_parameter_against_differences_of_the_model() -> None:
         step = 1e-3 * max(abs(value), 0.01)
 
         def at(offset: float, name: str = name, value: float = value) -> Array:
-            changed = reference.of(perturbed_assembly(reference.assembly, {name: value + offset}))
+            changed = reference_model(perturbed_assembly(reference.mechanism.assembly, {name: value + offset}))
             return np.array([changed.inverse_dynamics(q, v, a, u=u), changed.forward_dynamics(q, v, tau, u=u)])
 
         changes = sum(w * (at(n * step) - at(-n * step)) for n, w in ((1, 2 / 3), (2, -1 / 12))) / step

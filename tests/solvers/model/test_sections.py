@@ -13,7 +13,7 @@ import titop as tt
 from tests.blocks.bodies.rods.rod_systems import settled
 from titop.blocks.basics.spatial import twist_transport
 from titop.blocks.bodies.rods import rod_sections
-from titop.solvers.model import sections
+from titop.solvers.model import mechanism
 
 Array = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def test_the_material_answers_as_orders_rise() -> None:
         q = settled(model)
         rest, places = np.zeros(model.nv), [0.1, 0.25, 0.5, 0.7]
         needed = model.section_wrenches("rod", places, q, rest, rest)
-        given = model.assembly.blocks["rod"].elastic_wrench(q[model.assembly.q_slices["rod"]], places)
+        given = model.mechanism.assembly.blocks["rod"].elastic_wrench(q[model.mechanism.assembly.q_slices["rod"]], places)
         errors.append(np.abs(needed - given).max() / np.abs(needed).max())
     assert errors[0] > 1e-2
     assert errors[1] < 0.1 * errors[0]
@@ -118,7 +118,7 @@ def test_poses_strains_and_stresses_of_sections() -> None:
         R, r = model.pose(port, q)
         np.testing.assert_allclose(rotations[k], R, atol=ROUNDING)
         np.testing.assert_allclose(positions[k], r, atol=ROUNDING)
-    rod, own = model.assembly.blocks["rod"], q[model.assembly.q_slices["rod"]]
+    rod, own = model.mechanism.assembly.blocks["rod"], q[model.mechanism.assembly.q_slices["rod"]]
     np.testing.assert_array_equal(model.section_strains("rod", [0.33], q), rod.stressing_strain(own, [0.33]))
     np.testing.assert_array_equal(model.section_stresses("rod", [0.33], q), rod.stress(own, [0.33]))
     stacked = model.section_wrenches("rod", [0.1, 0.2, 0.3], *(np.array([x, 2 * x]) for x in (q, v, a)))
@@ -153,12 +153,12 @@ def test_changed_rods_are_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> Non
             np.testing.assert_allclose(
                 changed.section_poses("rod", end, q)[1][-1], changed.pose("rod.tip", q)[1], atol=ROUNDING
             )
-        assert len(changed.assembly.blocks["rod"]._reached) == 2  # type: ignore[attr-defined]
+        assert len(changed.mechanism.assembly.blocks["rod"]._reached) == 2  # type: ignore[attr-defined]
         assert np.allclose(changed.pose("rod.tip", q)[1], model.pose("rod.tip", q)[1]) == (length == 0.8)
 
 
 def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "_KEPT", 2)
+    monkeypatch.setattr(mechanism, "_KEPT", 2)
     model = robot()
     q, v, a = state(model)
     before = model.section_wrenches("rod", [0.0], q, v, a)[0]
@@ -172,14 +172,14 @@ def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_stacked_states_share_their_cuts(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each section is cut once for all states, more sections than are kept too."""
     made: list[float] = []
-    cut = sections.cut
+    cut = mechanism.cut
 
     def counted(assembly: Any, rod: Any, fraction: float) -> Any:
         made.append(fraction)
         return cut(assembly, rod, fraction)
 
-    monkeypatch.setattr(sections, "_KEPT", 2)
-    monkeypatch.setattr(sections, "cut", counted)
+    monkeypatch.setattr(mechanism, "_KEPT", 2)
+    monkeypatch.setattr(mechanism, "cut", counted)
     model, places = robot(closed=closed), [0.1, 0.2, 0.3, 0.4]
     q, v, a = (np.array([x, x, x]) for x in state(model))
     if closed:
@@ -198,15 +198,15 @@ def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
     """So that families keep no more than one; copies in other processes begin without."""
     model = robot()
     heavier = model.with_parameters({"hand.mass": 2.0})
-    opened = model.opened("wrist")
+    opened = model.mechanism.opened("wrist")
     assert opened.nv == model.nv + 6
-    assert model.opened("wrist") is opened
-    assert heavier.opened("wrist").parameters()["hand.mass"][0] == 2.0
-    assert model.opened("wrist") is not opened
-    assert model.opened("rod.mid") is model.opened("rod.mid")
-    copied = pickle.loads(pickle.dumps(model))
+    assert model.mechanism.opened("wrist") is opened
+    assert heavier.mechanism.opened("wrist").parameters()["hand.mass"][0] == 2.0
+    assert model.mechanism.opened("wrist") is not opened
+    assert model.mechanism.opened("rod.mid") is model.mechanism.opened("rod.mid")
+    copied = pickle.loads(pickle.dumps(model)).mechanism
     assert not {"_openings", "_cuts"} & {*vars(copied), *copied._structural}
-    assert copied.opened("wrist").nv == opened.nv
+    assert copied.mechanism.opened("wrist").nv == opened.nv
 
 
 def test_refusals() -> None:

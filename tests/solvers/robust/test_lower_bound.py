@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.solvers.robust.families import matrix
-from titop.solvers.robust.balancing import balanced_matrix
-from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.lower_bound import lower_bound
-from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.structure import Matrices, Structure, balance
 from titop.solvers.robust.upper_bound import upper_bound
 
 REAL, COMPLEX, FULL = tt.DeltaBlock.real, tt.DeltaBlock.complex, tt.DeltaBlock.full
@@ -42,7 +41,7 @@ def test_two_real_blocks_agree_with_all_solutions(size: int, seed: int) -> None:
     """Some matrices have none; the power iteration alone misses three in ten of those that do."""
     blocks = [REAL("a", size), REAL("b", size)]
     M, structure = matrix(blocks, seed), Structure.of(blocks)
-    found = lower_bound(balanced_matrix(M, structure), structure)
+    found = lower_bound(balance(Matrices.constant(M), structure).D, structure)
     np.testing.assert_allclose(found.value, of_two_real(M, size), rtol=STRAIGHT)
     if found.value:
         sizes = np.linalg.svd(np.eye(len(M)) - M @ structure.matrix(found.deltas) / found.value, compute_uv=False)
@@ -91,7 +90,7 @@ def test_a_real_block_and_another_agree_with_a_scan(sizes: tuple[int, int], full
     """Power iterations with the real number at its ends lose 2 to 10 % of these."""
     blocks = [REAL("a", sizes[0]), FULL("b", sizes[1]) if full else COMPLEX("b", sizes[1])]
     M, structure = matrix(blocks, seed), Structure.of(blocks)
-    found = lower_bound(balanced_matrix(M, structure), structure)
+    found = lower_bound(balance(Matrices.constant(M), structure).D, structure)
     np.testing.assert_allclose(found.value, of_a_real_block_and_another(M, sizes[0], full), rtol=1e-3, err_msg="of a last step")
 
 

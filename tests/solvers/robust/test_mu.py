@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import titop as tt
 from tests.solvers.robust.families import matrix, oscillator
 from tests.solvers.robust.test_lower_bound import STRAIGHT, of_a_real_block_and_another, of_two_real
-from titop.solvers.robust.centres import Centres
 from titop.solvers.robust.least_size import NONE
 from titop.solvers.robust.lower_bound import lower_bound
+from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.upper_bound import upper_bound
 

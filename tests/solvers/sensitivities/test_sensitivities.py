@@ -22,8 +22,8 @@ from tests.solvers.sensitivities.whole_systems import accelerations, by_paramete
 from tests.systems import random_pose, random_rotation, random_tree
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.shares import Shares
-from titop.solvers.sensitivities import changed_laws
-from titop.solvers.sensitivities.responses import Response
+from titop.solvers.sensitivities import changed_parts
+from titop.solvers.sensitivities.effects import Response
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # redundant constraints, light bodies
 
@@ -106,7 +106,7 @@ def one_of_each(m: tt.Model, most: int = 40) -> list[str]:
     kinds: dict[Any, str] = {}
     for name in m.parameters():
         block, _, entry = name.partition(".")
-        kinds.setdefault((type(m.assembly.blocks.get(block)), entry), name)
+        kinds.setdefault((type(m.mechanism.assembly.blocks.get(block)), entry), name)
     names = list(kinds.values())
     return [str(name) for name in rng(0).permutation(names)[:most]]
 
@@ -167,8 +167,8 @@ def test_closed_systems(name: str) -> None:
 @pytest.mark.parametrize(
     ("break_it", "test", "name"),
     [
-        ((changed_laws, "twist_cross", lambda _: np.zeros((6, 6))), test_trees, "rigid"),
-        ((changed_laws, "_hanging_back", lambda *_: []), test_trees, "hung by ports"),
+        ((changed_parts, "twist_cross", lambda _: np.zeros((6, 6))), test_trees, "rigid"),
+        ((changed_parts, "_hanging_back", lambda *_: []), test_trees, "hung by ports"),
         ((Response, "turned", lambda *_: 0.0), test_closed_systems, "four-bar, three redundant rows"),
         (
             (Shares, "closing", lambda self, opening: np.zeros((len(self.unknown), opening.shape[1]))),

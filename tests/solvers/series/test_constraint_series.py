@@ -19,20 +19,20 @@ def test_rates_are_derivatives_of_each_other_and_of_the_opening() -> None:
     m = four_bar().resolve("reference")
     rng = np.random.default_rng(0)
     q, stack = rng.normal(size=3), rng.normal(size=(4, 3))
-    rates = ConstraintSeries(m, q, stack).rates()
+    rates = ConstraintSeries(m.mechanism, q, stack).rates()
     assert rates.shape == (4, len(m.constraint_names))
     np.testing.assert_allclose(rates[0], m.closure_jacobian(q) @ stack[0], rtol=0, atol=1e-12)
     acceleration = m.closure_jacobian(q) @ stack[1] + m.closure_bias(q, stack[0])
     np.testing.assert_allclose(rates[1], acceleration, rtol=0, atol=1e-11)
-    differences = slope(lambda h: ConstraintSeries(m, *moved(m, q, stack, h)).rates())
+    differences = slope(lambda h: ConstraintSeries(m.mechanism, *moved(m, q, stack, h)).rates())
     np.testing.assert_allclose(rates[1:], differences[:-1], rtol=0, atol=1e-8 * np.abs(rates).max())
 
 
 def test_gears_are_rows_of_numbers() -> None:
     m = geared_hand().resolve("reference")
     stack = np.random.default_rng(0).normal(size=(3, m.nv))
-    rates = ConstraintSeries(m, m.neutral(), stack).rates()
-    expected = stack @ np.array([gear.jacobian(m.nv)[0] for gear in m.gear_constraints]).T
+    rates = ConstraintSeries(m.mechanism, m.neutral(), stack).rates()
+    expected = stack @ np.array([gear.jacobian(m.nv)[0] for gear in m.mechanism.gear_constraints]).T
     np.testing.assert_allclose(rates, expected, rtol=1e-14)
 
 
@@ -49,9 +49,9 @@ def test_multipliers_act_by_the_jacobian(known: int) -> None:
         carried = sum(row * h**k / factorials(known)[k] for k, row in enumerate(multipliers))
         return np.asarray(m.closure_jacobian(at).T @ carried)
 
-    pushes = ConstraintSeries(m, q, stack).pushes(multipliers)
+    pushes = ConstraintSeries(m.mechanism, q, stack).pushes(multipliers)
     assert all(isinstance(push, PortPush) and not push.inertial for push in pushes)
-    done = m.engine.series.tree_inverse(q, stack, []) - m.engine.series.tree_inverse(q, stack, pushes)
+    done = m.mechanism.engine.series.tree_inverse(q, stack, []) - m.mechanism.engine.series.tree_inverse(q, stack, pushes)
     assert done.shape == (3, 3)
     np.testing.assert_allclose(done[0], efforts(0.0), rtol=0, atol=1e-11)
     if known > 1:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.linear.linear_equations import Points, motions, snapshot
+from titop.solvers.linear.linear_equations import motions
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
@@ -37,13 +37,12 @@ class Moved:
     def __init__(self) -> None:
         self.model, rng = read_twice().resolve(), np.random.default_rng(3)
         q, (v, tau) = self.model.random_configuration(rng), rng.normal(size=(2, self.model.nv))
-        points = Points([self.model], q[None], v[None], tau[None])
         self.inputs = SystemInputs(self.model, ["hinge", "tendon", "rod.tip"])
-        self.motion = motions(points, self.inputs)
-        self.at: Snapshot = snapshot(points, self.motion.a[0], tau, 0)
+        self.motion = motions([tt.OperatingPoint(self.model, q, v, tau)], self.inputs)
+        self.at: Snapshot = Snapshot(self.model, q, v, self.motion.a[0], tau, None, None, q)
 
     def change(self) -> SnapshotDerivatives:
-        return SnapshotDerivatives(lambda matrix: matrix, *self.motion[2:]).at(0)
+        return SnapshotDerivatives(lambda matrix: matrix, *self.motion[2:6]).at(0)
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -64,7 +64,7 @@ def test_reactions_are_those_of_complex_steps(make: Callable[[], tt.System], ran
     assert (model.closure_rank(q), len(model.constraint_names)) == (rank, count)
     v, tau = model.assemble_velocity(q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
     body, first, wrench = model.body_names[-1], model.coordinate_names[0], rng.normal(size=6)
-    joints = [*model.joint_names, *(loop.closure.name for loop in model.rigid_loops)]
+    joints = [*model.joint_names, *(loop.closure.name for loop in model.mechanism.rigid_loops)]
     coordinates = [f"{name}.{what}" for what in ("q", "v", "a", "tau") for name in model.coordinate_names]
     inputs = [first + ".a" if prescribed else first, body]
     point = tt.OperatingPoint(model, q, v, tau=tau, wrenches={body: wrench})

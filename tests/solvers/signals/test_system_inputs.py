@@ -46,7 +46,7 @@ def test_efforts_are_what_a_unit_spares(model: Any) -> None:
             expected = at - model.inverse_dynamics(q, v, a, {channel.port: np.eye(6)[channel.entry]})
         np.testing.assert_allclose(column, expected, rtol=0, atol=1e-12)  # rounding of efforts near 30
     assert found.shape == (2, 1 + 1 + 3 + 1)
-    assert np.array_equal(inputs.applied(2), np.where(np.isin(np.arange(6), [0, 5]), found, 0.0))
+    assert np.array_equal(inputs.applied, np.where(np.isin(np.arange(6), [0, 5]), found, 0.0))
     assert inputs.depend_on_attitude
     assert not SystemInputs(model, ["slide"]).depend_on_attitude
 
@@ -55,7 +55,7 @@ def test_imposed_motion_is_held_or_an_input(model: Any) -> None:
     inputs = SystemInputs(model, ["slide.a"], hold=["arm"])
     assert inputs.imposed_names == list(model.coordinate_names)
     assert (inputs.held.tolist(), inputs.prescribed.tolist()) == ([False, True], [True, True])
-    assert inputs.motions(2).tolist() == [[1.0], [0.0]]
+    assert inputs.motions.tolist() == [[1.0], [0.0]]
     assert not inputs.efforts(model, np.zeros(2)).any()
 
 

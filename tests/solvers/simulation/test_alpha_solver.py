@@ -11,11 +11,11 @@ import titop as tt
 from tests.closed_systems import closed_four_bar
 from tests.solvers.simulation.alpha_systems import dropped, flying, oscillator, padded, slammed, stopped, swinging
 from tests.solvers.simulation.closed_motions import opening
+from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.implicit_dynamics import Derivatives, ImplicitDynamics
-from titop.solvers.simulation.prescribed import PrescribedMotion
+from titop.solvers.simulation.implicit_dynamics import ImplicitDerivatives, ImplicitDynamics
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -74,14 +74,15 @@ def test_stiff_stops_excuse_no_errors_of_the_steps_into_them(start, end, rtol, w
 def solver_at_start(model, q, v, step):
     """Return the scheme at the start of a simulation."""
     plant = DrivenModel(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
-    plant.held_rank = model.closure_rank(q)
+    plant.prepared.rank = model.closure_rank(q)
     state = np.concatenate([q, v])
     return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, rtol=1e-8, atol=1e-10, max_step=np.inf)
 
 
 def corrections(model, q, v, step):
     """Return the sizes of Newton's corrections of a step's increment, with derivatives found anew every time."""
-    whole = Step(solver_at_start(model, q, v, step), step, step)
+    solver = solver_at_start(model, q, v, step)
+    whole = Step(solver.system, solver.before, solver.node, step, step)
     sizes = []
     for _ in range(6):
         residual = whole.linearise(whole.residual(), renew=True)
@@ -98,7 +99,7 @@ def test_newton_converges_quadratically(start, monkeypatch: pytest.MonkeyPatch) 
     # each is at most a constant times the square of the one before; 1e-13 is rounding
     assert (sizes[1:] < 2 * sizes[:-1] ** 2 + 1e-13).all()
     assert sizes[-1] < 1e-13
-    wrong = Derivatives(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
+    wrong = ImplicitDerivatives(np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv)))
     monkeypatch.setattr(ImplicitDynamics, "derivatives", lambda *_: wrong)
     assert corrections(model, q, v, 0.05)[-1] > 1e-13, "the negative control: without derivatives it is linear at best"
 
@@ -110,7 +111,7 @@ def test_wrong_slopes_take_more_iterations(monkeypatch: pytest.MonkeyPatch) -> N
     right = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     exact = ImplicitDynamics.derivatives
     monkeypatch.setattr(
-        ImplicitDynamics, "derivatives", lambda *args, **how: Derivatives(*(0.5 * x for x in exact(*args, **how)))
+        ImplicitDynamics, "derivatives", lambda *args, **how: ImplicitDerivatives(*(0.5 * x for x in exact(*args, **how)))
     )
     wrong = tt.simulate(model, [0, 0.5], q, v, **arguments).statistics
     assert wrong["iterations"] > 2 * right["iterations"]

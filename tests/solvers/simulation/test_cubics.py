@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from titop.solvers.simulation.cubics import Ends
+from titop.solvers.simulation.switching import Cubic
 
 
-def through(curve: Polynomial, begin: float, end: float) -> Ends:
+def through(curve: Polynomial, begin: float, end: float) -> Cubic:
     rate = curve.deriv()
-    return Ends(begin, end, curve(begin), curve(end), rate(begin), rate(end))
+    return Cubic(begin, end, curve(begin), curve(end), rate(begin), rate(end))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -33,15 +33,15 @@ def test_zeros_and_bottoms_are_those_of_the_polynomial(seed: int) -> None:
 
 
 def test_parts_and_signs() -> None:
-    ends = Ends(0.0, 1.0, 2.0, -1.0, -3.0, -3.0)
-    assert ends.since(0.5, 0.5, -3.0) == Ends(0.5, 1.0, 0.5, -1.0, -3.0, -3.0)
-    assert ends.until(0.5, 0.5, -3.0) == Ends(0.0, 0.5, 2.0, 0.5, -3.0, -3.0)
-    assert ends.opposite() == Ends(0.0, 1.0, -2.0, 1.0, 3.0, 3.0)
+    ends = Cubic(0.0, 1.0, 2.0, -1.0, -3.0, -3.0)
+    assert ends.since(0.5, 0.5, -3.0) == Cubic(0.5, 1.0, 0.5, -1.0, -3.0, -3.0)
+    assert ends.until(0.5, 0.5, -3.0) == Cubic(0.0, 0.5, 2.0, 0.5, -3.0, -3.0)
+    assert ends.opposite() == Cubic(0.0, 1.0, -2.0, 1.0, 3.0, 3.0)
     assert ends.zero() == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(("lift", "stays"), [(1.0, True), (0.3, False), (-0.1, False)])
 def test_control_points_above_zero_keep_the_cubic_there(lift: float, stays: bool) -> None:
     """Of a dip of a quarter, which changes by 1 in all, with rates -1 and 1."""
-    ends = Ends(0.0, 1.0, lift, lift, -1.0, 1.0)
+    ends = Cubic(0.0, 1.0, lift, lift, -1.0, 1.0)
     assert ends.stays_above(0.25) is stays

@@ -11,7 +11,7 @@ import titop as tt
 from tests.solvers.simulation.simulated_models import largest, slider
 from tests.systems import Array
 from tests.tolerances import TIGHT
-from titop.solvers.simulation import constrained_integration
+from titop.solvers.simulation import steppers
 
 
 def oscillator(events: Any, tau: Any = None, end: float = 10.0) -> tt.Trajectory:
@@ -154,7 +154,7 @@ def test_events_that_begin_and_end_within_a_step_are_found(method: str) -> None:
 
 def test_they_are_missed_where_nobody_looks_within_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: steps of a second are too long for what lasts a quarter; output times find it again."""
-    monkeypatch.setattr(constrained_integration, "PARTS", 1)
+    monkeypatch.setattr(steppers, "PARTS", 1)
     assert crossings("DOP853", np.array([0.0, 100.0])) < 31
     assert crossings("DOP853", np.linspace(0, 100, 1001)) == 31
 

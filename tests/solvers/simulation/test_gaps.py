@@ -13,8 +13,8 @@ from tests.solvers.simulation.soft_arms import L, hinged
 from tests.solvers.simulation.switching_systems import PLACES, Teeth, landing, teeth_law
 from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.ports.guards import BEFORE, CLOSE, RATE, SIDE, VALUE
+from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
 
 
 def switching() -> tt.System:
@@ -59,11 +59,11 @@ def test_gaps_are_distances_from_stops_planes_and_tautness(engine: str) -> None:
 
 def test_compiled_code_guards_the_same_gaps() -> None:
     driven, y = plant(switching().resolve()), np.array([0.3, -0.8, 0.7, 0.4])
-    driven.clears(0.0, y, 1e-3)
+    driven.gaps.stay_clear(1e-3, *driven.split(0.0, y))
     gaps = driven.gaps.at(y[:2], y[2:])
-    np.testing.assert_allclose(driven.guards[:, VALUE], gaps, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(driven.gaps.step_guards[:, VALUE], gaps, rtol=0, atol=1e-15)
     np.testing.assert_allclose(
-        driven.guards[:, RATE], driven.gaps.rows(y[None, :2], y[None, 2:], 1e-7)[1][0], rtol=0, atol=1e-6
+        driven.gaps.step_guards[:, RATE], driven.gaps.rows(y[None, :2], y[None, 2:], 1e-7)[1][0], rtol=0, atol=1e-6
     )
 
 
@@ -90,14 +90,14 @@ def test_compiled_code_guards_tendons(kind: str) -> None:
     s, rng = tendons()[kind], np.random.default_rng(3)
     driven, of_blocks = plant(s.resolve()), plant(s.resolve(engine="reference")).gaps
     q, v = 0.3 * rng.normal(size=driven.model.nq), rng.normal(size=driven.model.nv)
-    driven.clears(0.0, np.concatenate([q, v]), 1e-3)
+    driven.gaps.stay_clear(1e-3, *driven.split(0.0, np.concatenate([q, v])))
     gaps, step = of_blocks.at(q, v), 1e-6
     assert gaps.shape == (2,)
-    np.testing.assert_allclose(driven.guards[:, VALUE], gaps, rtol=0, atol=1e-15)  # rounding of lengths of 0.3 m
+    np.testing.assert_allclose(driven.gaps.step_guards[:, VALUE], gaps, rtol=0, atol=1e-15)  # rounding of lengths of 0.3 m
     slopes = (of_blocks.at(q + step * v, v) - of_blocks.at(q - step * v, v)) / (2 * step)
-    np.testing.assert_allclose(driven.guards[:, RATE], slopes, rtol=1e-7, atol=1e-9)  # central differences
-    np.testing.assert_array_equal(driven.gaps.at(q, v), driven.guards[:, VALUE])
-    np.testing.assert_array_equal(driven.gaps.rows(q[None], v[None], math.nan)[1][0], driven.guards[:, RATE])
+    np.testing.assert_allclose(driven.gaps.step_guards[:, RATE], slopes, rtol=1e-7, atol=1e-9)  # central differences
+    np.testing.assert_array_equal(driven.gaps.at(q, v), driven.gaps.step_guards[:, VALUE])
+    np.testing.assert_array_equal(driven.gaps.rows(q[None], v[None], math.nan)[1][0], driven.gaps.step_guards[:, RATE])
 
 
 def in_python(self: Teeth, motion: tt.TargetMotion) -> Array:
@@ -124,19 +124,19 @@ def test_interactions_have_as_many_gaps_as_they_say(kind: type[Teeth], engine: s
     np.testing.assert_allclose(rates[1, order], slopes, rtol=0, atol=1e-6 if said else 1e-14)
     assert len(driven.gaps.guards) == 5 - said
     assert driven.gaps.is_guarded is (said == 0)
-    assert len(driven.guards) == 5 * (said == 0)
+    assert len(driven.gaps.step_guards) == 5 * (said == 0)
 
 
 def test_gaps_of_one_interaction_are_guarded_one_by_one() -> None:
     """A plank sinks by 2 mm, between heights at which its third tooth is above the ground, and in it."""
     s, _ = landing()
     driven, tilt = plant(s.resolve()), 0.2
-    rows, places = driven.guards, np.array(PLACES)
+    rows, places = driven.gaps.step_guards, np.array(PLACES)
     for sunk, close in ((1e-3, [0.0, 0.0, 1.0, 0.0]), (-0.01, [0.0] * 4)):
         y = np.array([places[2] * np.sin(tilt) - sunk, tilt, 0.0, 0.0])
         heights = y[0] - places * np.sin(tilt)
         rows[:, SIDE], rows[:, VALUE], rows[:, RATE] = np.sign(heights + 2e-3), heights + 2e-3, 0.0
-        assert driven.clears(0.0, y, 1e-3) == (not any(close))
+        assert driven.gaps.stay_clear(1e-3, *driven.split(0.0, y)) == (not any(close))
         assert rows[:, CLOSE].tolist() == close
         np.testing.assert_array_equal(rows[:, BEFORE], heights + 2e-3)
         np.testing.assert_allclose(rows[:, VALUE], heights, rtol=0, atol=1e-15)
@@ -187,7 +187,7 @@ def test_users_gaps_are_not_guarded_but_watched() -> None:
     driven = plant(s.resolve())
     assert driven.gaps.at(np.array([0.2]), np.array([0.7])).tolist() == pytest.approx([0.2, 3.7])
     assert driven.gaps.follow_rates
-    assert not len(driven.guards)
+    assert not len(driven.gaps.step_guards)
 
 
 def test_gaps_that_follow_rates_away_from_neutral_do_so() -> None:
@@ -221,4 +221,4 @@ def test_limits_with_gaps_of_their_own_say_them() -> None:
         driven = plant(m := s.resolve())
         found = driven.gaps.at(m.configuration({"boom.C_y": 0.003}), m.velocity({"boom.C_y": 0.5}))
         assert found.tolist() == pytest.approx([expected], abs=1e-16)
-        assert len(driven.guards) == (kind is tt.CoordinateLimits)
+        assert len(driven.gaps.step_guards) == (kind is tt.CoordinateLimits)

@@ -12,8 +12,8 @@ from scipy.linalg import expm
 
 import titop as tt
 from tests.stated_systems import BristleJoint, DragInPython, LaggingJoint, MaxwellJoint, interacting, jointed, looped
+from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
 from titop.solvers.simulation.rate_jacobian import RateJacobian
 
 #: Tolerances of integrators, and what errors of a simulation of a second may add up to.

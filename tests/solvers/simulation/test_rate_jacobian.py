@@ -8,21 +8,21 @@ from typing import Any
 import control
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import titop as tt
-import titop.solvers.simulation.rate_jacobian
 from tests.closed_systems import andrews, bricard, closed_four_bar, geared_hand, slider_crank
 from tests.flexible import random_system
-from tests.systems import KINDS, add_random_loads, random_tree
+from tests.solvers.scaled_systems import SI, UNITS, Units, pendulum_on_a_slider
+from tests.systems import KINDS, Array, add_random_loads, random_tree
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.mechanism.inputs import PortPush
+from titop.solvers.mechanism.scale import Scale
 from titop.solvers.model.reduction import reduction
-from titop.solvers.simulation.closed_states import ROUNDING, project
+from titop.solvers.motions.prescribed import PrescribedMotion
+from titop.solvers.simulation import rate_jacobian
+from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
-from titop.solvers.simulation.rate_jacobian import RateJacobian
-
-Array = NDArray[np.float64]
+from titop.solvers.simulation.rate_jacobian import RateJacobian, feedback_derivatives
 
 #: Sixth-order differences with a step of 1e-3: truncation is 1e-18 times high derivatives, rounding near 1e-13 of the largest.
 EXACT = 1e-9
@@ -64,7 +64,7 @@ def tree(seed: int, engine: str = "compiled", bodies: int = 6) -> tuple[tt.Model
     add_random_loads(rng, s, [connection.child.block for connection in s.connections])
     model = s.resolve(engine)
     y = np.concatenate([model.random_configuration(rng), rng.normal(size=model.nv)])
-    for start in model.quaternions:
+    for start in model.mechanism.quaternions:
         y[start : start + 4] *= rng.uniform(0.99, 1.01)
     return model, y
 
@@ -86,7 +86,7 @@ def test_without_the_change_of_the_rates_it_is_wrong(part: str, monkeypatch: pyt
     """``d(dq)/dt = dv - ad(v) dq``: negative control."""
     model, y = tree(0)
     if part == "skew":
-        monkeypatch.setattr(titop.solvers.simulation.rate_jacobian, "skew", lambda w: np.zeros((3, 3)))
+        monkeypatch.setattr(rate_jacobian, "skew", lambda w: np.zeros((3, 3)))
         assert error(driven(model), y) > 1e-3
     else:  # quaternions taken as if they were unit ones
         monkeypatch.setattr(np.linalg, "norm", lambda x: 1.0)
@@ -116,8 +116,8 @@ def test_prescribed_motion() -> None:
     model, y = tree(3)
     names = [
         name
-        for name in model.assembly.v_slices
-        if model.assembly.v_slices[name].stop - model.assembly.v_slices[name].start == 1
+        for name in model.mechanism.assembly.v_slices
+        if model.mechanism.assembly.v_slices[name].stop - model.mechanism.assembly.v_slices[name].start == 1
     ]
     motions = {name: lambda t: (np.sin(t), np.cos(t), -np.sin(t)) for name in names[:2]}
     plant = driven(model, prescribed=motions)
@@ -136,9 +136,9 @@ def test_closed_systems_along_their_motions(system: Callable[[], tt.System]) -> 
     basis = reduction(model, q, v, np.zeros(model.nv, dtype=bool)).basis
     assert basis is not None
     directions = basis / np.abs(basis).max(axis=0)
-    assert all(model.has_plain_coordinates(k) for k in range(model.nv))
+    assert all(model.mechanism.has_plain_coordinates(k) for k in range(model.nv))
     plant = driven(model)
-    plant.held_rank = model.closure_rank(q)
+    plant.prepared.rank = model.closure_rank(q)
     assert error(plant, np.concatenate([q, v]), directions) < EXACT
 
 
@@ -206,8 +206,8 @@ def test_next_to_singular_configurations_states_are_projected() -> None:
     """There the Jacobian is that of rates at projected states; without the projection it is another by far."""
     model, q, v = closed_four_bar(0.5, 5.0)
     plant, y = driven(model), np.concatenate([q, v])
-    plant.held_rank = model.closure_rank(q)
-    expected = differences(lambda x: plant.rate(0.0, project(plant, 0.0, x, ROUNDING).y), y, np.eye(len(y)))
+    plant.prepared.rank = model.closure_rank(q)
+    expected = differences(lambda x: plant.rate(0.0, project(plant, 0.0, x, UTMOST).y), y, np.eye(len(y)))
     size = np.abs(expected).max()
     # central differences of 1e-6 of the projection, whose curvature is of the order of one
     assert np.abs(RateJacobian(plant, lambda: True)(0.0, y) - expected).max() < 1e-6 * size
@@ -233,10 +233,64 @@ def test_projections_of_systems_of_any_size(size: float) -> None:
         q, v = np.array([-length * np.cos(0.7), 0.7, -0.7]), np.array([length * np.sin(0.7), 1.0, -1.0])
         y, sizes = np.concatenate([q, v]), np.array([length, 1.0, 1.0] * 2)
         plant = driven(model)
-        plant.held_rank = model.closure_rank(q)
+        plant.prepared.rank = model.closure_rank(q)
         return RateJacobian(plant, lambda: True)(0.0, y) * sizes / sizes[:, None]
 
     expected = jacobian(1.0)
     assert np.abs(expected[3:]).max() > 0.1
     # differences with steps of 1e-6 through numbers of one
     np.testing.assert_allclose(jacobian(size), expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+# -- slopes of feedback, in other units
+
+
+class Servo:
+    """What `feedback_derivatives` asks of a plant: a cart with a pendulum, held by a servo that hardens in its own length."""
+
+    def __init__(self, units: Units) -> None:
+        self.model, self.units = pendulum_on_a_slider(units), units
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Any]]:
+        x, rate = q[0] / self.units.length, v[0] * self.units.time / self.units.length
+        force = self.units.effort / self.units.length
+        return np.array([-force * (5.0 * np.sinh(x) + 0.3 * np.tanh(rate)), 0.0]), []
+
+
+def feedback_is_right(units: Units) -> bool:
+    """Return whether the servo's derivatives are, at three states."""
+    right, stiffness = True, units.mass / units.time**2
+    for x, rate in ((0.3, 0.2), (0.3, 0.0), (0.0, 0.0)):
+        state = np.array([x * units.length, 0.1]), np.array([rate * units.length / units.time, 0.0])
+        by_q, by_v = (each[0, 0] / stiffness for each in feedback_derivatives(Servo(units), 0.0, *state))
+        # one-sided differences with steps of 1e-7, and rounding of the weight beside them
+        right &= by_q == pytest.approx(-5.0 * np.cosh(x), rel=1e-6)
+        right &= by_v / units.time == pytest.approx(-0.3 / np.cosh(rate) ** 2, rel=1e-5)
+    return right
+
+
+def test_slopes_of_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(feedback_is_right(units) for units in [SI, *UNITS])
+    monkeypatch.setattr(Scale, "coordinates_of", lambda _, inertia: np.ones(len(inertia)))
+    monkeypatch.setattr(rate_jacobian, "_typical_rate", lambda *_: 1.0)
+    assert [units for units in [SI, *UNITS] if feedback_is_right(units)] != [SI, *UNITS]
+
+
+class Timed:
+    """A plant of which something acts in proportion to the time, and to what the state differs from 0 by, times a gain."""
+
+    def __init__(self, gain: float) -> None:
+        self.model, self.gain, self.asked = pendulum_on_a_slider(SI), gain, 0
+
+    def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Any]]:
+        self.asked += 1
+        pushes: list[Any] = [PortPush(next(iter(self.model.mechanism.ports)), True, t * np.ones(6))]
+        return np.array([t + self.gain * (q[1] - v[0]), 0.0]), pushes
+
+
+@pytest.mark.parametrize("gain", [0.0, 1.0])
+def test_functions_of_time_alone_are_not_differentiated(gain: float) -> None:
+    timed = Timed(gain)
+    by_q, by_v = feedback_derivatives(timed, 2.0, np.array([0.3, 0.1]), np.array([0.2, 0.4]))
+    assert by_q.any() == by_v.any() == (gain != 0)
+    assert timed.asked == (2 if gain == 0 else 2 + 2 * timed.model.nv)

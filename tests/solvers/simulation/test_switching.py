@@ -392,14 +392,14 @@ def test_gaps_that_change_in_number_are_refused() -> None:
 
 
 class _Line:
-    """States of a `Within` whose one gap is ``middle - t``."""
+    """A step whose one gap is ``middle - t``."""
 
     exact = 1e-9
 
     def __init__(self, middle: float) -> None:
         self.middle = middle
 
-    def look(self, times: list[float]) -> tuple[Array, Array]:
+    def gaps(self, times: list[float]) -> tuple[Array, Array]:
         return np.array([[self.middle - t] for t in times]), np.full((len(times), 1), -1.0)
 
 

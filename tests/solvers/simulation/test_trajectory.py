@@ -1,4 +1,4 @@
-"""What is kept of a trajectory, in memory and in files."""
+"""What is kept of a trajectory, in memory, files and datasets, and drawn over time."""
 
 from __future__ import annotations
 
@@ -70,3 +70,45 @@ def test_many_output_times_have_the_accelerations_of_each(given: dict[str, Any])
         assert np.array_equal(run.a[k], model.forward_dynamics(run.q[k], run.v[k], run.tau[k], wrenches or None, u=run.u[k]))
     assert run.u[:, 0] == pytest.approx(given.get("u", [0.0])[0])
     assert run.tau == pytest.approx(np.tile(given.get("tau", [0.0, 0.0]), (300, 1)))
+
+
+# -- trajectories as datasets
+
+
+def test_dataset(trajectory: tt.Trajectory) -> None:
+    pytest.importorskip("xarray")
+    data, model = trajectory.to_xarray(), trajectory.model
+    assert data.sizes == {"t": 5, "configuration": model.nq, "coordinate": model.nv}
+    for k, name in enumerate(model.coordinate_names):
+        for variable in ("v", "a", "tau"):
+            assert np.array_equal(data[variable].sel(coordinate=name), getattr(trajectory, variable)[:, k])
+    for k, name in enumerate(model.configuration_names):
+        assert np.array_equal(data["q"].sel(configuration=name), trajectory.q[:, k])
+        assert np.array_equal(trajectory.coordinate(name), trajectory.q[:, k])
+    assert np.array_equal(data["t"], trajectory.t)
+
+
+# -- pictures of trajectories
+
+
+def test_figure(trajectory: tt.Trajectory) -> None:
+    names = list(trajectory.model.configuration_names)
+    for shown, figure in ((names, trajectory.plot()), (names[:2], trajectory.plot(names[:2]))):
+        axes = [axis for axis in figure.axes if axis.get_visible()]
+        assert [axis.get_title().split(" [")[0] for axis in axes] == shown
+        for name, axis in zip(shown, axes, strict=True):
+            assert np.array_equal(axis.lines[0].get_ydata(), trajectory.coordinate(name))
+    with pytest.raises(tt.ModelError, match="unknown-coordinate"):
+        trajectory.plot(["no such entry"])
+    for wrong in (3, {"hinge": 1}, 2.5):
+        with pytest.raises(tt.ModelError, match=r"names: got .*wrong-type"):
+            trajectory.plot(wrong)
+
+
+def test_sensors_read_what_was_recorded() -> None:
+    s = tt.System("s", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("b", 2.0, inertia=1.0), tt.Prismatic("slide"))
+    s.add_sensor(tt.Encoder("ruler", "slide"))
+    q = np.array([[0.1], [0.4]])
+    trajectory = tt.Trajectory(s.resolve("reference"), np.array([0.0, 1.0]), q, 0 * q, 0 * q, 0 * q)
+    np.testing.assert_array_equal(trajectory.outputs()[:, 0], q[:, 0])

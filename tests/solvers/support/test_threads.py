@@ -11,7 +11,7 @@ import scipy.linalg  # noqa: F401 (its library is one of those that are counted)
 from threadpoolctl import ThreadpoolController
 
 import titop as tt
-from titop.solvers.robust.state_space import Matrices
+from titop.solvers.robust.structure import Matrices
 from titop.solvers.support.threads import one_thread
 from titop.solvers.support.workers import spread
 

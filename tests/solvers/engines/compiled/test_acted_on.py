@@ -52,7 +52,7 @@ def test_lists_and_names_say_the_same(models) -> None:
 def test_plain_numbers_are_put_into_tables_at_once(given, models, monkeypatch: pytest.MonkeyPatch) -> None:
     q, v, *_, tau = random_state(models[0], np.random.default_rng(6))
     expected = models[0].forward_dynamics(q, v, tau, {"arm.tip": np.array(given, float)})
-    monkeypatch.setattr(type(models[0]), "external_pushes", None)
+    monkeypatch.setattr(type(models[0].mechanism), "external_pushes", None)
     assert (models[0].forward_dynamics(q, v, tau, {"arm.tip": given}) == expected).all()
 
 

@@ -14,6 +14,8 @@ from tests.closed_systems import accelerating, closed_four_bar, geared_hand
 from tests.solvers.engines.compiled.instrumented import KINDS, instrumented
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
+from titop.solvers.engines.compiled.readings import IDENTITY, Row, reading_tables
+from titop.solvers.kernels.ports import sensor_readings as readings
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -54,7 +56,7 @@ def test_passive_efforts_balance_the_equations_of_motion(models, given) -> None:
     """``M a + nonlinear effects = tau + passive`` and what the load does, by functions that know nothing of passive efforts."""
     model = models[0]
     (q, v, a), *_ = at(given, 1)
-    port = next(str(load.target) for load in model.assembly.loads)
+    port = next(str(load.target) for load in model.mechanism.assembly.loads)
     turn = model.pose(port, q)[0]
     load = model.jacobian(port, q)[:3].T @ turn.T @ [0.1, 0.2, -0.1]
     tau = model.inverse_dynamics(q, v, a)
@@ -211,3 +213,28 @@ def test_what_cannot_be_read_is_refused() -> None:
         with pytest.raises(tt.ModelError) as caught:
             call()
         assert caught.value.where.startswith(where)
+
+
+def test_numbers_stand_behind_those_of_the_rows_before() -> None:
+    rows = [
+        Row(readings.POSE, 3, axes=21),
+        Row(readings.RATE, 1, factor=-2.0),
+        Row(readings.MOTION, 2, 40),
+        Row(readings.RATE, 0),
+    ]
+    table, frames, count = reading_tables(rows)
+    assert table[:, readings.WHAT].tolist() == [readings.POSE, readings.RATE, readings.MOTION, readings.RATE]
+    assert table[:, readings.PLACE].tolist() == [0, 6, 7, 25]
+    assert count == 26
+    assert table[:, readings.AT].tolist() == [3, 1, 2, 0]
+    assert table[:, readings.READ_PORT].tolist() == [-1, -1, 40, -1]
+    assert table[:, readings.AXES].tolist() == [21, 0, 0, 0]
+    assert frames[:, readings.FACTOR].tolist() == [1.0, -2.0, 1.0, 1.0]
+    assert np.array_equal(frames[:, :12], np.tile(IDENTITY, (4, 1)))
+
+
+def test_nothing_to_read_has_tables_too() -> None:
+    table, frames, count = reading_tables([])
+    assert table.shape == (0, readings.READING_COLUMNS)
+    assert frames.shape == (0, readings.FRAME_COLUMNS)
+    assert count == 0

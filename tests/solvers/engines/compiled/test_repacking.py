@@ -1,13 +1,15 @@
-"""Parameters that are brought into effect by packing anew: all that are listed are, to the bit."""
+"""Parameters that are written into tables anew, and masses and inertias that change by much."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
 
 import titop as tt
-from tests.systems import random_state, random_tree
-from titop.solvers.engines.compiled.repacking import Repacking, move_constraints
+from tests.systems import Array, random_state, random_tree
+from titop.solvers.engines.compiled.repacking import NEAR, Repacking, move_constraints
 from titop.solvers.kernels.entries.dynamics_entries import forward_dynamics
 
 
@@ -22,8 +24,8 @@ def system() -> tt.System:
 def test_packing_with_a_parameter_is_flattening_a_system_that_has_it(system: tt.System) -> None:
     """Forward dynamics of tables written anew, and of the reference engine with the changed blocks."""
     model, reference = system.resolve(), system.resolve("reference")
-    packed = model.engine.system  # type: ignore[attr-defined]
-    positions = Repacking(packed.structure, packed.tables, model.inputs).positions
+    packed = model.mechanism.engine.system  # type: ignore[attr-defined]
+    positions = Repacking(packed.structure, packed.tables, model.mechanism.inputs).positions
     q, v, _, tau = random_state(model, np.random.default_rng(0))
     for name in np.random.default_rng(1).permutation(list(positions))[:12]:
         value = model.parameters()[name][0]
@@ -42,8 +44,8 @@ def test_packing_with_a_parameter_is_flattening_a_system_that_has_it(system: tt.
 def test_what_asks_for_other_tables_is_not_listed(system: tt.System) -> None:
     """A spring where none is, a quaternion that has to be unit, what actuators are."""
     model = system.resolve()
-    packed = model.engine.system  # type: ignore[attr-defined]
-    positions = Repacking(packed.structure, packed.tables, model.inputs).positions
+    packed = model.mechanism.engine.system  # type: ignore[attr-defined]
+    positions = Repacking(packed.structure, packed.tables, model.mechanism.inputs).positions
     left_out = set(model.parameters()) - set(positions)
     assert {"slide.stiffness", "slide.damping", "drive.gear"} <= left_out
     assert {name for name in left_out if ".rest." in name} == {name for name in model.parameters() if ".rest.q" in name}
@@ -62,3 +64,90 @@ def test_what_asks_for_other_tables_is_not_listed(system: tt.System) -> None:
 )
 def test_geometry_moves_constraints(names: list[str], expected: bool) -> None:
     assert move_constraints(names) == expected
+
+
+ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
+
+
+def changes(name: str, mass: float, inertia: Array) -> dict[str, float]:
+    """Return a body's mass and inertia (3x3) as parameters."""
+    entries = (*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2])
+    return {f"{name}.mass": float(mass)} | {f"{name}.inertia.{e}": float(x) for e, x in zip(ENTRIES, entries, strict=True)}
+
+
+def rigid_bodies(m: tt.Model) -> list[tt.RigidBody]:
+    return [c.child.block for c in m.mechanism.assembly.connections if isinstance(c.child.block, tt.RigidBody)]
+
+
+def scaled_at_random(rng: np.random.Generator, m: tt.Model, factor: float) -> dict[str, float]:
+    """Return all masses and inertias times numbers between 1 / factor and factor, the latter along three directions each."""
+    values: dict[str, float] = {}
+    for body in rigid_bodies(m):
+        root = np.linalg.cholesky(body.inertia) @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        mass, *along = factor ** rng.choice([-1.0, 1.0], 4)
+        values |= changes(body.name, body.mass * mass, root @ np.diag(along) @ root.T)
+    return values
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_coordinates_keep_a_square_of_the_factor(seed: int) -> None:
+    """Where every mass and principal value changes by all that is near; the bound is not idle: some shares do fall by half."""
+    rng = np.random.default_rng(seed)
+    m, fallen = random_tree(rng, 5).resolve(), []
+    for _ in range(5):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # inertias that break the triangle inequality
+            changed = m.with_parameters(scaled_at_random(rng, m, NEAR))
+        for q in (m.neutral(), m.random_configuration(rng)):
+            before, after = m.mechanism.engine.dynamics.pivots(q).shares, changed.mechanism.engine.dynamics.pivots(q).shares
+            assert (after >= before / NEAR**2 * (1 - 1e-9)).all()  # rounding of well-conditioned pivots
+            fallen.append((after / before).min())
+    assert min(fallen) < 0.5
+
+
+def told(m: tt.Model, values: dict[str, float]) -> list[str]:
+    """Return what is said of a change: the warnings, or the codes of the error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            m.with_parameters(values)
+        except tt.ModelError as error:
+            return sorted(finding.code for finding in error.findings)
+    return sorted(str(each.message).split(":")[0] + str(each.message)[-30:] for each in caught)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_engines_say_the_same_of_changed_inertias(seed: int) -> None:
+    """The reference engine looks at every block anew. Values near and far, sound, suspicious and impossible."""
+    rng = np.random.default_rng(seed)
+    system = random_tree(rng, 3, kinds=("Revolute", "Universal", "Spherical"))
+    compiled, reference = system.resolve(), system.resolve("reference")
+    body, said = rigid_bodies(compiled)[1], set()
+    own = changes(body.name, body.mass, body.inertia)
+    for _ in range(40):
+        names = rng.choice(list(own), rng.integers(1, 4), replace=False)
+        values = {name: float(own[name] * rng.choice([1.1, 0.9, 1.5, 0.0, 3.0, -1.0, 30.0, 1e-12])) for name in names}
+        found = told(compiled, values)
+        assert found == told(reference, values)
+        said |= set(found) or {"nothing"}
+    assert {"nothing", "negative-inertia"} < said
+    assert any("triangle" in each for each in said)
+
+
+def test_changes_of_changes_are_measured_from_what_was_looked_at() -> None:
+    """An inner mass that falls tenfold, again and again, ends in the same warnings as one great fall."""
+    s = tt.System("pair")
+    inner = tt.RigidBody("inner", 1.0, [0.5, 0, 0], 0.1, ports={"tip": [1, 0, 0]})
+    s.connect("world", inner, tt.Revolute("shoulder"))
+    s.connect(inner.port("tip"), tt.RigidBody("outer", 1.0, [0.5, 0, 0]), tt.Revolute("elbow"))
+    m, said = s.resolve(), []
+    for k in range(1, 13):
+        values = changes("inner", 10.0**-k, 0.1 * 10.0**-k * np.eye(3))
+        found = told(m, values)
+        assert found == told(s.resolve(), values)
+        said.append(bool(found))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            m = m.with_parameters(values)
+    assert said == sorted(said)
+    assert 2 < sum(said) < 10

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.systems import random_tree
+from tests.flexible import random_system
+from tests.systems import Array, random_tree
+from tests.tolerances import ROUNDING_OF_MANY
 from titop.solvers.engines.compiled import rounding
+from titop.solvers.engines.compiled.rounding import element_parts
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import NO_INERTIA
 
 
 def packed(s: tt.System) -> Any:
     """Return the tables of a system."""
-    return s.resolve().engine.system  # type: ignore[attr-defined]
+    return s.resolve().mechanism.engine.system  # type: ignore[attr-defined]
 
 
 def coaxial(light: float) -> tt.System:
@@ -76,3 +79,45 @@ def test_what_rounding_is_allowed_for_depends_on_no_parameters_before() -> None:
     for m in (made, other.with_parameters(axis)):
         with pytest.raises(tt.ModelError, match="no inertia at this configuration"):
             m.forward_dynamics([0, -1 + 1e-7, 0], np.zeros(3), [1e-9, 0, 0])
+
+
+def parts_of(model: Any, q: Array) -> list[Any]:
+    """Return the parts of a compiled model's elements."""
+    system = model.mechanism.engine.system
+    law, work = system.bare.with_all_ports.outward(q, np.zeros(model.nv), layout.INVERSE_COLUMNS)
+    bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
+    found: list[Any] = element_parts(system.ints, system.floats, system.frames, bodies, law[0], work)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("flexible", [False, True])
+def test_parts_add_up_to_the_mass_matrix(seed: int, flexible: bool) -> None:
+    """``sum J^T M J``, J the motion of each part by all coordinates: its parent's, carried over, and its own."""
+    rng = np.random.default_rng(seed)
+    s = random_system(rng) if flexible else random_tree(rng, 8, passive=True)
+    model = s.resolve()
+    q, nv = model.random_configuration(rng), model.nv
+    parts, motions, total = parts_of(model, q), [], np.zeros((nv, nv))
+    for part in parts:
+        own = np.eye(nv)[part.v]
+        above = motions[part.parent] if part.parent > 0 else np.zeros((6, nv))  # the world stands still
+        motion = part.transport @ above
+        motions.append(np.vstack([motion, own]))
+        total += motions[-1].T @ part.inertia @ motions[-1]
+    np.testing.assert_allclose(total, model.mass_matrix(q), **ROUNDING_OF_MANY)
+
+
+def test_rounding_of_bodies_turns_with_them() -> None:
+    """By hand: the moments about the centre, and twice what the ways to it and to the pin add to them."""
+    s = tt.System("crank")
+    crank = tt.RigidBody("crank", 2.0, com=[1.0, 0, 0], inertia=[1.0, 2.0, 3.0], ports={"pin": [0, 0, 2.0]})
+    s.connect("world", crank.port("pin"), tt.Revolute("axle", axis=[1, 0, 0]))
+    model = s.resolve()
+    _, joint, body = parts_of(model, np.zeros(1))
+    turn = model.mechanism.engine.system.frames[1, :9].reshape(3, 3)
+    np.testing.assert_allclose(abs(turn @ [1, 0, 0]), [0, 0, 1], atol=1e-15)  # elements turn about their z
+    moved = np.diag([1.0 + 4 * 4.0, 2.0 + 4 * 5.0, 3.0 + 4 * 1.0])
+    np.testing.assert_allclose(body.rounded[3:, 3:], turn @ moved @ turn.T, atol=1e-14)
+    np.testing.assert_array_equal(body.rounded[:3, :3], 2.0 * np.eye(3))
+    assert not joint.rounded.any()

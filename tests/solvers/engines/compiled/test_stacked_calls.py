@@ -36,7 +36,7 @@ def states(model: tt.Model) -> tuple[Array, ...]:
     for _ in range(ROWS):
         q, v, a, tau = random_state(model, rng)
         if model.is_constrained:
-            q = model.assemble(model.integrate(model.regular_configuration, 0.02 * v))
+            q = model.assemble(model.integrate(model.mechanism.regular_configuration, 0.02 * v))
             v = model.assemble_velocity(q, v)
             a = model.assemble_acceleration(q, v, a)
         rows.append((q, v, a, tau))

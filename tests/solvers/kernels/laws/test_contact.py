@@ -10,8 +10,8 @@ import pytest
 import titop as tt
 from tests.blocks.interactions.touching_systems import LOSSES, rod_and_wall, soft_and_wall, state, two_bodies
 from tests.tolerances import ROUNDING_OF_MANY
+from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.prescribed import PrescribedMotion
 
 PLACES = [[0.1, 0.2, 0.3], [-0.3, 0.4, 0.1]]
 SHAPES = {
@@ -33,6 +33,9 @@ def systems() -> dict[str, tt.System]:
         given: dict[str, Any] = {"exponent": 2.2, "rolling": 0.05, "points": PLACES}
         found[f"{name}-many"] = two_bodies(tt.Contact("touch", [1.2, 1.5], 300.0, shape=shape, **given, **LOSSES))
         found[f"{name}-rod"] = rod_and_wall(shape)
+        if shape.is_convex:
+            on = tt.Shape.capsule(0.6, 0.8)
+            found[f"{name}-capsule"] = two_bodies(tt.Contact("touch", None, 300.0, shape=shape, on=on, **LOSSES))
     for name, solid in {
         "barrel": tt.Shape.cylinder(0.9, 2.5),
         "lid": tt.Shape.cylinder(3.0, 2.4),
@@ -129,6 +132,16 @@ def test_nothing_acts_without_contact(name: str) -> None:
     for function in ("inverse_dynamics", "inverse_dynamics_derivatives"):
         one, two = (np.concatenate([np.ravel(x) for x in getattr(model, function)(q, v, a)]) for model in (m, again))
         assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("plane", "barrel"))])
+def test_what_touches_is_read_alike_in_compiled_code(name: str) -> None:
+    s = systems()[name]
+    m, reference = s.resolve(), s.resolve(engine="reference")
+    q, v, _ = state(m)
+    x = 4e-3 * np.random.default_rng(1).normal(size=m.nx)
+    for one, two in zip(m.contacts(q, v, x=x)[1:], reference.contacts(q, v, x=x)[1:], strict=True):
+        np.testing.assert_allclose(one, two, **ROUNDING_OF_MANY)
 
 
 @pytest.mark.parametrize("name", NAMES)

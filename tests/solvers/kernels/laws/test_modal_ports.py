@@ -88,7 +88,7 @@ def test_a_port_whose_use_is_not_told_is_seen() -> None:
     at = state(model, 2)
     expected = model.inverse_dynamics(*at)
     other = with_ports(USED_PORTS).resolve()
-    other.engine.system.ints[other.engine.system.tables.elements["near"], layout.USED] &= ~1
+    other.mechanism.engine.system.ints[other.mechanism.engine.system.tables.elements["near"], layout.USED] &= ~1
     try:
         found = other.inverse_dynamics(*at)
     except tt.ModelError:  # what nobody wrote need not be a number

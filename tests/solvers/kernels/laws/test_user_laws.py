@@ -43,7 +43,7 @@ def reference() -> tt.Model:
 
 def test_kinds_mix(reference: tt.Model) -> None:
     model = mixed().resolve()
-    assert not model.engine.is_compiled  # one block answers in Python
+    assert not model.mechanism.engine.is_compiled  # one block answers in Python
     at = state(reference)
     assert not differences(functions(model, *at), functions(reference, *at))
 
@@ -196,7 +196,7 @@ def test_exceptions_of_blocks_reach_their_users(error: BaseException) -> None:
     s = tt.System("one")
     s.connect("world", Moody("slider"), tt.Weld("w"))
     model = s.resolve()
-    for general in model.engine.system.tables.general:  # type: ignore[attr-defined]
+    for general in model.mechanism.engine.system.tables.general:  # type: ignore[attr-defined]
         general.block.error = error
     zero, far = np.zeros(1), np.array([1.5])
     calls: list[Any] = [

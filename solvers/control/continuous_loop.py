@@ -1,0 +1,225 @@
+"""Control loops in continuous time: a linear controller, whose states are integrated with the model's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.control.control_laws import ContinuousLaw
+from titop.solvers.control.control_loop import ControlledModel, ControlLoop
+from titop.solvers.control.loop_signals import Command
+from titop.solvers.linear.system_outputs import read_outputs
+from titop.solvers.model.model import Model
+from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
+from titop.solvers.signals.system_inputs import SystemInputs
+
+
+class LinearFeedback(NamedTuple):
+    """What a controller answers to ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
+
+    Attributes
+    ----------
+    gains : (nu + nv + nx, nq + nv + nx) array
+    offset : callable ``f(t) -> (nu + nv + nx,)``
+    varies : bool
+        Whether the offset changes in time.
+    limits : (2, nu) array
+        Of the inputs.
+    motors : (nv, nu) array
+        The inputs' efforts.
+    thrust : (6 n, nu) array
+        The inputs' wrenches at their n places.
+    rows : callable ``f(times) -> (n, nu + nv + nx)``, optional
+        The offsets at several times, where these are known at once.
+    """
+
+    gains: Array
+    offset: Callable[[float], Array]
+    varies: bool
+    limits: Array
+    motors: Array
+    thrust: Array
+    rows: Callable[[Array], Array] | None = None
+
+    def tables(self, rows: int) -> tuple[Array, ...]:
+        """Return what compiled stages take: gains, offsets at as many times, limits, motors and thrust."""
+        return self.gains, np.tile(self.offset(0.0), (rows, 1)), self.limits, self.motors, self.thrust
+
+    def write(self, times: Sequence[float], offsets: Array) -> None:
+        """Write the offsets at some times into rows."""
+        if self.rows is not None:
+            offsets[:] = self.rows(np.array(times))
+            return
+        for row, t in zip(offsets, times, strict=True):
+            row[:] = self.offset(t)
+
+
+class ContinuousLoop(ControlLoop):
+    """A loop whose controller's states are integrated with the model's: ``y = [q, v, states of the first order, x]``.
+
+    Attributes
+    ----------
+    K : control.StateSpace
+        The controller.
+    """
+
+    sampled = False
+    sample_time = math.inf
+
+    def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
+        wiring, self.K = law.wiring, law.K
+        super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
+        self._from_y, self._from_r = wiring.from_y, wiring.from_r
+        self._inputs = SystemInputs(model, list(wiring.outputs))
+        self._outputs = read_outputs(model, list(wiring.inputs), self._inputs)
+        self.initial_state = np.zeros(law.K.nstates)
+        through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
+        if len(through):
+            raise ModelError([self._algebraic_loop(*pair) for pair in through.tolist()])
+
+    def _algebraic_loop(self, command: int, output: int) -> Finding:
+        y, u = self._names["outputs"][output], self._names["commands"][command]
+        hops = f"{y} -> controller (direct feedthrough) -> {u} -> accelerations of the model -> {y}"
+        advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
+        return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
+
+    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
+        return math.inf
+
+    def rate(self, plant: ControlledModel, t: float, y: Array) -> Array:
+        """Return dy/dt."""
+        (q, v), x = plant.split(t, y), self._states(plant, y)
+        error = self._error(t, q, v)
+        plant.command = self.command(x, error)
+        rate = plant.rate_at(t, q, v)
+        if self._accelerated:
+            error = self.error(plant, t, q, v, rate[len(q) :][: len(v)])
+        return np.concatenate([rate, self.K.A @ x + self.K.B @ error])
+
+    def error(self, plant: ControlledModel, t: float, q: Array, v: Array, a: Array) -> Array:
+        """Return the inputs of the controller at a state with accelerations `a`."""
+        return self._error(t, q, v, plant.measure(self.measurements, t, q, v, a) if self._accelerated else None)
+
+    def feedback(self, given: Array | None) -> LinearFeedback | None:
+        """Return what the controller does as tables, beside inputs that are `given` (nu); None where they cannot say it.
+
+        They cannot where it measures more than coordinates and their rates, or where inputs act otherwise than as constant
+        efforts and wrenches.
+        """
+        model, K = self.measurements.model, self.K
+        measured = self.measurements.selection(model.nq, model.nv)
+        if measured is None or model.mechanism.inputs.own or model.mechanism.inputs.driving:
+            return None
+        sent = np.vstack([self.commands.to_u, self.commands.to_tau])
+        resting = np.concatenate([self.resting.u + (0.0 if given is None else given), self.resting.tau])
+        by_error = np.vstack([sent @ K.D, K.B])
+        gains = np.hstack([by_error @ self._from_y @ measured, np.vstack([sent @ K.C, K.A])])
+        still = np.concatenate([resting, np.zeros(K.nstates)]) - by_error @ self._from_y @ self.trim
+        by_reference = by_error @ self._from_r
+
+        def offset(t: float) -> Array:
+            return still + by_reference @ (self.references.read(t) - self.r_trim)
+
+        inputs = model.mechanism.inputs
+        return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
+
+    def derivatives(self, plant: ControlledModel, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
+        """Return the derivatives (nv + nx, 2 nv + nx) of accelerations and ``dx/dt`` by tangent changes of q, by v and x.
+
+        With a linear controller ``dx/dt = A x + B e, z = C x + D e``, e the error of the outputs.
+
+        Parameters
+        ----------
+        plant : ControlledModel
+        t : float, s
+        y : array
+        by_state, by_tau : (nv, 2 nv) and (nv, nv) arrays
+            Derivatives of the accelerations under constant commands.
+        """
+        model, K, nv = plant.model, self.K, plant.model.nv
+        q, v = plant.split(t, y)
+        a, tau = plant.dynamics(t, q, v)
+        u = plant.inputs(t, q, v)
+        state = Snapshot(model, q, v, a, tau, u, plant.wrenches(t, q, v), self.measurements.origin)
+        # nothing of commands at the actuators' limits
+        acting = self.commands.acting(None if u is None else model.mechanism.inputs.given(u))
+        nc = len(acting)
+        by_command = by_tau @ self._inputs.efforts(model, q) * acting
+        whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])
+        change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied)
+        outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
+        y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
+        command_by_state = K.D @ self._from_y @ y_by_state  # outputs that a command changes at once have no part in D
+        e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state)
+        e_by_x = self._from_y @ y_by_command @ K.C
+        return np.block([[by_state + by_command @ command_by_state, by_command @ K.C], [K.B @ e_by_state, K.A + K.B @ e_by_x]])
+
+    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        q, v = plant.split(t, y)
+        return self.command(self._states(plant, y), self._error(t, q, v))
+
+    def command(self, x: Array, error: Array) -> Command:
+        """Return what is commanded with states x and inputs of the controller."""
+        return self.send(self.K.C @ x + self.K.D @ error)
+
+    def _states(self, plant: ControlledModel, y: Array) -> Array:
+        return y[plant.model.nq + plant.model.nv + plant.model.nx :]
+
+    def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
+        """Return the inputs of the controller; without `outputs`, those from accelerations are meaningless."""
+        outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
+        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t) - self.r_trim)
+
+    def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
+        outputs, references, commands, states = [], [], [], []
+        for instant, state in zip(t, y, strict=True):
+            q, v = plant.split(instant, state)
+            plant.command = self.command_at(plant, instant, state)
+            outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
+            references.append(self.references.read(instant))
+            commands.append(plant.command)
+            states.append(self._states(plant, state))
+        return self.rows(t, outputs, references, commands, states)
+
+
+class Answer(NamedTuple):
+    """What a controller has come to: its states x and their rates (nx), and what it commands."""
+
+    x: Array
+    rate: Array
+    command: Command
+
+
+class TrapezoidalStep:
+    """A step of a controller's states, which ends where the outputs at its end let it: ``x1 = x0 + h (f0 + f1) / 2``.
+
+    Parameters
+    ----------
+    loop : ContinuousLoop
+    plant : ControlledModel
+    x, rate : (nx,) arrays
+        States and their rates at the beginning.
+    h : float, s
+    """
+
+    def __init__(self, loop: ContinuousLoop, plant: ControlledModel, x: Array, rate: Array, h: float) -> None:
+        self._loop, self._plant, self._half = loop, plant, 0.5 * h
+        self._begun = x + self._half * rate
+        self._solved = np.linalg.inv(np.eye(len(x)) - self._half * loop.K.A)
+
+    def answer(self, t: float, q: Array, v: Array, a: Array) -> Answer:
+        """Return what the controller comes to where the step ends in a state with accelerations `a`."""
+        loop, K = self._loop, self._loop.K
+        error = loop.error(self._plant, t, q, v, a)
+        x = self._solved @ (self._begun + self._half * (K.B @ error))
+        return Answer(x, K.A @ x + K.B @ error, loop.command(x, error))
+
+    def filtered(self, x: Array) -> Array:
+        """Return small differences of x as far as the step does not damp them."""
+        return self._solved @ x

@@ -1,0 +1,224 @@
+"""What a control loop measures, what it compares that with, and what it commands, all by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import COMMANDED, MEASURED, read_name
+from titop.solvers.signals.quantities import DYNAMIC, Kind
+from titop.solvers.signals.signal_tables import SignalTable
+from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.units import units_of
+from titop.solvers.signals.values import JoinedValues
+from titop.solvers.support.interpolated import Interpolated
+
+
+class Measurements:
+    """Some of the outputs of a model: of sensors, coordinates and ports.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+        In titop's spelling; see `titop.solvers.signals.signal_tables.measured_signals`.
+    origin : (nq,) array
+        From which the coordinates of free and spherical joints are displacements (tangent vectors), as in linear models.
+
+    Attributes
+    ----------
+    model : Model
+    origin : (nq,) array
+    units : tuple of str
+    dynamic : (ny,) bool array
+        Which depend on accelerations and so, at once, on what is commanded.
+    """
+
+    def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
+        self.model = model
+        self.names = tuple(names)
+        self.origin = origin
+        self._zero = np.zeros(model.nv)
+        self._quantities = [read_name(model, MEASURED, name) for name in self.names]
+        self.units = tuple(unit for of in self._quantities for unit in units_of(model, of))
+        self.dynamic = np.array([of.kind in DYNAMIC for of in self._quantities], dtype=bool)
+        self._values = JoinedValues(model, self._quantities)
+        kinematic = [of for of, dynamic in zip(self._quantities, self.dynamic, strict=True) if not dynamic]
+        self._kinematic = JoinedValues(model, kinematic) if self.dynamic.any() else self._values
+        selection = self.selection(model.nq, model.nv)
+        #: Where they stand in ``[q, v]``, if they are entries of these.
+        self._entries = None if selection is None else np.nonzero(selection)[1]
+
+    def selection(self, nq: int, nv: int) -> Array | None:
+        """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are more than entries of these."""
+        starts = {Kind.CONFIGURATION: 0, Kind.RATE: nq}
+        if not all(of.kind in starts for of in self._quantities):
+            return None
+        matrix = np.zeros((len(self._quantities), nq + nv))
+        for row, of in enumerate(self._quantities):
+            matrix[row, starts[of.kind] + of.entries[0]] = 1.0
+        return matrix
+
+    def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
+        """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
+        return self._values.read(Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
+
+    def read_kinematic(self, q: Array, v: Array) -> Array:
+        """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
+        if self._entries is not None:
+            return np.concatenate([q, v])[self._entries]
+        outputs = np.zeros(len(self.names))
+        at = Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin)
+        outputs[~self.dynamic] = self._kinematic.read(at)
+        return outputs
+
+
+class References:
+    """References by name.
+
+    Parameters
+    ----------
+    names : sequence of str
+        In titop's spelling.
+    given : mapping, array_like or callable, optional
+        Numbers, arrays (n,) at the `times` or functions ``f(t)`` by name; or all in one: numbers (nr,), an array (n, nr) at
+        the `times`, or a function ``f(t) -> (nr,)``. Linear between the times.
+    times : (n,) array, s
+    resting : (nr,) array
+        References that are not given.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, wrong shapes, and entries that are not finite.
+    """
+
+    def __init__(self, names: Sequence[str], given: Any, times: Array, resting: Array) -> None:
+        self.names = tuple(names)
+        self._resting = resting
+        self._functions: list[tuple[Any, Callable[[float], Any]]] = []
+        #: Whether they change in time.
+        self.vary = given is not None
+        if given is None:
+            return
+        if not isinstance(given, Mapping):
+            self._functions = [(slice(None), _function_of_time("reference", given, times, (len(self.names),)))]
+            return
+        table = SignalTable("a reference of the controller", self.names)
+        for key, value in given.items():
+            entry = self.names.index(table.find("reference", str(key)))
+            self._functions.append((entry, _function_of_time(f"reference[{key!r}]", value, times, ())))
+
+    @property
+    def specified(self) -> tuple[str, ...]:
+        """Names of those that are not at rest."""
+        chosen = np.zeros(len(self.names), dtype=bool)
+        for entry, _ in self._functions:
+            chosen[entry] = True
+        return tuple(name for name, own in zip(self.names, chosen, strict=True) if own)
+
+    @property
+    def tables(self) -> list[Interpolated]:
+        """Those that are samples."""
+        return [function for _, function in self._functions if isinstance(function, Interpolated)]
+
+    def read(self, t: float) -> Array:
+        """Return the references (nr) at time t (s)."""
+        r = self._resting.copy()
+        for entry, function in self._functions:
+            r[entry] = function(t)
+        return r
+
+
+def _function_of_time(where: str, value: Any, times: Array, shape: tuple[int, ...]) -> Callable[[float], Any]:
+    """Return a function of time with values of a shape."""
+    if callable(value):
+        check_function(where, value, "t")
+        return lambda t: _read_numbers(where, value(t), shape)
+    numbers = real_array(value)
+    if numbers is not None and shape == (1,) and numbers.ndim == 1 and len(numbers) > 1:
+        numbers = numbers[:, None]
+    if numbers is not None and numbers.ndim == len(shape) + 1:
+        samples = _read_numbers(where, numbers, (len(times), *shape))
+        return Interpolated(times, samples)
+    constant = _read_numbers(where, value, shape)
+    return lambda t: constant
+
+
+def _read_numbers(where: str, value: Any, shape: tuple[int, ...]) -> Array:
+    numbers = real_array(value)
+    if numbers is not None and shape == (1,) and numbers.shape == ():
+        numbers = numbers.reshape(1)
+    if numbers is None or numbers.shape != shape or not np.isfinite(numbers).all():
+        expected = f"finite numbers of shape {shape}" if shape else "a finite number"
+        advice = "one for each reference, or these at each output time"
+        raise ModelError(Finding("wrong-shape", where, value, expected, advice))
+    return numbers
+
+
+class Command(NamedTuple):
+    """Inputs (nu) and efforts (nv) added to what acts on the model otherwise."""
+
+    u: Array
+    tau: Array
+
+
+class Commands:
+    """Where the outputs of a controller go.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+        In titop's spelling; see `titop.solvers.signals.signal_tables.commanded_signals`.
+    saturate : bool
+        Whether inputs keep to the actuators' ranges.
+
+    Attributes
+    ----------
+    units : tuple of str
+    to_u, to_tau : (nu, names) and (nv, names) arrays
+        Inputs and efforts a unit of each commanded value.
+    limits : (2, nu) array
+        The inputs' ranges.
+    """
+
+    def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
+        self.names = tuple(names)
+        inputs = model.mechanism.inputs
+        self.to_u, self.to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
+        quantities = [read_name(model, COMMANDED, name) for name in self.names]
+        for k, of in enumerate(quantities):
+            (self.to_u if of.kind == Kind.INPUT else self.to_tau)[of.entries[0], k] = 1.0
+        self.units = tuple(unit for of in quantities for unit in units_of(model, of))
+        self._to_both = np.vstack([self.to_u, self.to_tau])
+        free = np.full(model.nu, np.inf)
+        self.limits = np.array([inputs.lower, inputs.upper] if saturate else [-free, free])
+        self._is_limited = bool(np.isfinite(self.limits).any())
+
+    def send(self, values: Array, resting: Array) -> Command:
+        """Return what is commanded by values (one a name) beside what is `resting` (inputs and efforts, nu + nv)."""
+        both = resting + self._to_both.dot(values)
+        return Command(both[: len(self.to_u)], both[len(self.to_u) :])
+
+    def values(self, commands: Sequence[Command]) -> Array:
+        """Return the values (one a name) in commands, a row each."""
+        return np.array([np.concatenate(command) for command in commands]).reshape(len(commands), -1) @ self._to_both
+
+    def acting(self, u: Array | None) -> Array:
+        """Return for each name one, or zero where the inputs (nu) are at the actuators' limits: commands change nothing."""
+        held = np.zeros(len(self.limits[0])) if u is None else (u <= self.limits[0]) | (u >= self.limits[1])
+        return 1.0 - self.to_u.T @ held
+
+    def within_limits(self, u: Array) -> Array:
+        """Return inputs (nu) cut to the actuators' ranges."""
+        if not self._is_limited:
+            return u
+        return np.minimum(np.maximum(u, self.limits[0]), self.limits[1])

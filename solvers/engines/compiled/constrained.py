@@ -1,0 +1,84 @@
+"""The kernels of dynamics with rigid closures and gears, bound to tables and to how many constraints act."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.branch import free_rank
+from titop.solvers.engines.compiled.acted_on import Bound
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.tables import constraint_tables
+from titop.solvers.kernels.entries import closed_derivative_entries, closure_entries, hybrid_entries, mass_entries
+from titop.solvers.kernels.interface import layout
+
+
+def constrained_forward(system: PackedSystem, rank: int, held: bool = False) -> Bound:
+    """Return forward dynamics in which `rank` constraints act."""
+    return Bound.of(system, closure_entries.constrained_forward, system.constraint_tables[1], system.loops(rank, held))
+
+
+def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...], rank: int) -> Bound:
+    """Return the derivatives of forward dynamics in which `rank` constraints act, on tables with room for closures."""
+    before = system.constraint_tables[1], system.tables.paths, system.loops(rank)
+    return Bound(system.kernel(closed_derivative_entries.constrained_derivatives).compiled, before, tables)
+
+
+def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
+    """Return inverse dynamics by the least efforts on `actuated` coordinates, perhaps with the mass matrix."""
+    entry = mass_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
+    loops, nothing = system.loops(system.mechanism.generic_rank), np.zeros(system.mechanism.nv)
+    return Bound.of(system, entry, loops, actuated, nothing, shares=True)
+
+
+def shared_derivatives(system: PackedSystem, actuated: Array, driven: Array, tables: tuple[Array, ...], rank: int) -> Bound:
+    """Return the derivatives of the least efforts on `actuated` coordinates beside `driven` ones, `rank` constraints acting."""
+    before = system.tables.paths, system.loops(rank), actuated, driven
+    return Bound(system.kernel(closed_derivative_entries.shared_derivatives).compiled, before, tables, shares=True)
+
+
+def nearest_motion(system: PackedSystem, second: bool) -> Any:
+    """Return what finds velocities, or `second` rates, which keep loops closed."""
+    model = system.mechanism
+    loops = system.loops(model.generic_rank)
+    return Bound.of(system.bare, closure_entries.nearest_motion, loops, second, model.scale.coordinates).call
+
+
+class HybridKernels:
+    """The kernels of a system's hybrid dynamics for one choice of imposed coordinates.
+
+    Parameters
+    ----------
+    system : PackedSystem
+    imposed : (nv,) bool array
+    whole, rank : int
+        How many constraints act where no motion is imposed, and on the coordinates whose motion is not.
+    """
+
+    def __init__(self, system: PackedSystem, imposed: Array, whole: int, rank: int) -> None:
+        self._system, self.imposed, self.whole, self.rank = system, imposed, whole, rank
+        self._loops, self._tree = constraint_tables(system.mechanism, system.tables, imposed)
+        self._loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
+
+    def dynamics(self, tables: tuple[Array, ...]) -> Bound:
+        """Return hybrid dynamics with such tables."""
+        if self._system.mechanism.is_constrained:
+            kernel, before = hybrid_entries.constrained_hybrid, (self._tree, self._loops, self.imposed)
+            return Bound(self._system.kernel(kernel).compiled, before, tables, imposed=self.imposed)
+        kernel = hybrid_entries.hybrid_dynamics
+        return Bound(self._system.kernel(kernel).compiled, (self.imposed,), tables, imposed=self.imposed)
+
+    def derivatives(self, tables: tuple[Array, ...]) -> Bound:
+        """Return their derivatives with such tables, in which there is room for closures."""
+        before = self._tree, self._system.tables.paths, self._loops, self.imposed
+        return Bound(self._system.kernel(hybrid_entries.hybrid_derivatives).compiled, before, tables, imposed=self.imposed)
+
+
+def generic_hybrid(system: PackedSystem, imposed: Array) -> HybridKernels:
+    """Return the kernels for as many constraints as act generically."""
+    model = system.mechanism
+    whole, q = model.generic_rank, model.regular_configuration
+    rank = min(whole, int(np.count_nonzero(~imposed))) if q is None else free_rank(model, q, imposed, whole)
+    return HybridKernels(system, imposed, whole, rank)

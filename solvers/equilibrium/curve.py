@@ -1,0 +1,418 @@
+"""The curve of equilibria that unknowns and a load factor make: steps along it, and what happens in them.
+
+A step goes along the tangent and back to the curve at right angles to it (Keller 1977, pseudo-arclength), so that it passes
+points at which the load factor turns round. It is long where the curve is straight, short where it bends or others are near.
+Lengths are those of `TrimUnknowns`, the load factor as it is.
+
+In a step the load factor turns round, or stability changes. The step may also have left the path: where another one is next to
+it, as next to the buckling of what is not quite straight. Then stability changes from one to the other, and the line between
+the two does not shrink to a point when it is halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSED, EXACT, NEAR_AXIS, SAME
+from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
+from titop.solvers.equilibrium.newton import Course, newton, shortest_solution
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.search import Candidate
+from titop.solvers.equilibrium.sizes import sizes_of
+from titop.solvers.equilibrium.stiffness import negative_stiffnesses, stiffness_at
+from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
+from titop.solvers.signals.quantities import Kind
+
+# -- the curve -------------------------------------------------------------------------------------------------------------
+
+#: What the cosine of the angle between the tangents at both ends of a step is at least.
+_STRAIGHT = 0.9
+
+#: Newton steps back to the curve.
+_ITERATIONS = 12
+
+
+class Station(NamedTuple):
+    """An equilibrium on the curve.
+
+    Attributes
+    ----------
+    y : (n,) array
+        Load factor, unknowns, and multipliers where loops are closed.
+    tangent : (n,) array
+        Of length one without multipliers, the way the curve is followed.
+    point : OperatingPoint
+    """
+
+    y: Array
+    tangent: Array
+    point: OperatingPoint
+
+
+class Curve:
+    """Equilibria over a load factor.
+
+    Parameters
+    ----------
+    start : OperatingPoint
+        The equilibrium at a load factor of zero.
+    names : sequence of str
+        What the load factor changes.
+    unknowns : sequence of str or TrimUnknown
+        What is searched for.
+    changes : (m,) array
+        By how much the first change while the factor goes from zero to one, in their own units.
+    tolerance : float
+        As in `trim`.
+    axes : (nq,) array, optional
+        The configuration along whose axes positions of free joints are those; the start by default.
+    """
+
+    def __init__(
+        self,
+        start: OperatingPoint,
+        names: Sequence[str],
+        unknowns: Sequence[str | TrimUnknown],
+        changes: Array,
+        tolerance: float,
+        axes: Array | None = None,
+    ) -> None:
+        loaded = TrimUnknowns(start, names)
+        sizes = sizes_of(loaded.with_values(loaded.values() + changes))
+        self._unknowns, self._tolerance = TrimUnknowns(start, [*names, *unknowns], sizes, axes), tolerance
+        self._judged = AccelerationEquations(self._unknowns)
+        self._equations: Equations = self._judged if self._judged.moving else EffortEquations(self._unknowns)
+        count, loads, multipliers = len(self._unknowns.entries), len(names), self._equations.multipliers
+        #: From y to the unknowns and multipliers of the equations.
+        self._spread = np.zeros((count + multipliers, 1 + count - loads + multipliers))
+        self._spread[:loads, 0] = changes / self._unknowns.scales[:loads]
+        self._spread[loads:, 1:] = np.eye(count - loads + multipliers)
+        #: What counts as length.
+        self._measured = np.repeat([1.0, 0.0], [1 + count - loads, multipliers])
+        self._turns = np.zeros(len(self._measured))
+        self._turns[1 : 1 + count - loads] = [self._turn(k) for k in range(loads, count)]
+
+    def _turn(self, k: int) -> float:
+        """Return what a whole turn is of an unknown; zero of those that do not turn."""
+        model, entry = self._unknowns.guess.model, self._unknowns.entries[k]
+        plain = entry.kind == Kind.POSITION and model.mechanism.has_plain_coordinates(entry.number)
+        turns = plain and model.mechanism.assembly.coordinate_units[entry.number] == "rad"
+        return 2 * np.pi / self._unknowns.scales[k] if turns else 0.0
+
+    def begin(self) -> Station:
+        """Return the start, the load growing.
+
+        Raises
+        ------
+        ConvergenceError
+            If it is no equilibrium.
+        """
+        growing, start = np.eye(len(self._measured))[0], np.zeros(len(self._measured))
+        begin = self._equations.begin(np.zeros(len(self._unknowns.entries)))
+        start[len(start) - self._equations.multipliers :] = begin[len(self._unknowns.entries) :]
+        station = self.across(start, growing, growing)
+        station.y[0] = 0.0  # but for rounding it is
+        return station
+
+    def _residual(self, y: Array) -> Array:
+        return self._equations.residual(self._spread @ y)
+
+    def _derivatives(self, y: Array) -> Array:
+        by_y: Array = self._equations.derivatives(self._spread @ y) @ self._spread
+        return by_y
+
+    def _station(self, y: Array, towards: Array) -> Station:
+        """Return the equilibrium at y, its tangent less than a right angle away from a direction.
+
+        Raises
+        ------
+        ConvergenceError
+            If it is none.
+        """
+        candidate = Candidate(self._judged, (self._spread @ y)[: len(self._unknowns.entries)], self._tolerance)
+        candidate.refuse()
+        by_y = candidate.by_x @ self._spread if self._equations is self._judged else self._derivatives(y)
+        sizes = np.abs(by_y).max(axis=1, keepdims=True)
+        bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._measured * towards])
+        tangent = shortest_solution(bordered, np.eye(len(bordered))[-1])
+        return Station(y, tangent / np.linalg.norm(self._measured * tangent), candidate.point)
+
+    def across(self, start: Array, normal: Array, towards: Array) -> Station:
+        """Return the equilibrium next to `start` in the plane through it.
+
+        Parameters
+        ----------
+        start, normal, towards : (n,) arrays
+            Where to start, what the plane is at right angles to, and in what direction the tangent is to point.
+
+        Raises
+        ------
+        ConvergenceError
+            If Newton's method does not go straight to one, or a block refuses the start's parameters.
+        """
+        if not np.isfinite(self._residual(start)).all():
+            raise ConvergenceError("a block refuses its parameters, or cannot be evaluated")
+        weight = float(np.abs(self._derivatives(start)).max(initial=0.0)) or 1.0  # beside stiff equations the plane's counts
+        plane, course, anywhere = weight * self._measured * normal, Course(strict=True), np.full(len(start), np.inf)
+        y = newton(
+            lambda y: np.append(self._residual(y), plane @ (y - start)),
+            lambda y: np.vstack([self._derivatives(y), plane]),
+            start,
+            (-anywhere, anywhere),
+            anywhere,
+            _ITERATIONS,
+            course,
+            lengths=self._equations.lengths(len(start) - self._equations.multipliers),
+        )
+        station = self._station(y, towards)
+        if course.strayed:
+            raise ConvergenceError("another branch is near")
+        return station
+
+    def product(self, first: Array, second: Array) -> float:
+        """Return the product of two vectors, multipliers left out."""
+        return float((self._measured * first) @ second)
+
+    def distance(self, near: Station, far: Station) -> float:
+        """Return the length of the straight line between two stations."""
+        return float(np.linalg.norm(self._measured * (far.y - near.y)))
+
+    def nearest_turn(self, station: Station, towards: Station) -> Station:
+        """Return a station with its angles turned by whole turns, as close to another one as that brings them."""
+        turns = np.divide(towards.y - station.y, self._turns, out=np.zeros(len(self._turns)), where=self._turns > 0)
+        return station._replace(y=station.y + self._turns * np.round(turns))
+
+    def along(self, station: Station, length: float) -> Station:
+        """Return the equilibrium a step from a station: of some length along its tangent, then across.
+
+        Raises
+        ------
+        ConvergenceError
+            If there is none, or the curve bends so much that it may be another one.
+        """
+        reached = self.across(station.y + length * station.tangent, station.tangent, station.tangent)
+        if self.product(reached.tangent, station.tangent) < _STRAIGHT:
+            raise ConvergenceError("the path bends too sharply")
+        return reached
+
+    def between(self, near: Station, far: Station, part: float = 0.5) -> Station:
+        """Return the equilibrium next to a place on the line between two stations, in the plane across that line.
+
+        Parameters
+        ----------
+        near, far : Station
+        part : float
+            Of the line, from `near` on.
+
+        Raises
+        ------
+        ConvergenceError
+            If Newton's method does not go straight to one.
+        """
+        line = (far.y - near.y) / self.distance(near, far)
+        return self.across(near.y + part * (far.y - near.y), line, line)
+
+    def at_factor(self, near: Station, far: Station, factor: float) -> Station:
+        """Return the equilibrium at a load factor that lies between those of two stations.
+
+        Raises
+        ------
+        ConvergenceError
+            If Newton's method does not go straight to one.
+        """
+        part = (factor - near.y[0]) / (far.y[0] - near.y[0])
+        start = near.y + part * (far.y - near.y)
+        start[0] = factor
+        return self.across(start, np.eye(len(start))[0], near.tangent)
+
+
+# -- what happens in a step ------------------------------------------------------------------------------------------------
+
+#: How exactly events are found, and what is one event or one station: what is left of the equations may part them by its root.
+_EXACT, _SAME = CLOSED, np.sqrt(SAME)
+
+#: Half of a step, seen from its other end, is no more than this part of it.
+_HALF = 0.9
+
+
+class PathEvent(NamedTuple):
+    """The station at which something happens, and what: ``"limit"``, ``"bifurcation"`` or ``"flutter"``."""
+
+    station: Station
+    kind: str
+
+
+def events_between(curve: Curve, before: Station, after: Station) -> list[PathEvent]:
+    """Return what happens between two stations of a step, in this order.
+
+    Raises
+    ------
+    ConvergenceError
+        Where no path leads from one to the other.
+    """
+    events = []
+    while _state(before) != _state(after):
+        near, far = before, after
+        for near, far in _bisect(curve, before, after, _state):
+            if curve.distance(near, far) <= _SAME:
+                break
+        length = curve.distance(far, after)  # so far on that what happened before is over
+        before = curve.between(far, after, _SAME / length) if length > _SAME else after
+        for kind, state in KINDS.items():
+            if state(near) != state(before):
+                events.append(PathEvent(_first(curve, near, before, state), kind))
+                break
+    return events
+
+
+def _bisect(curve: Curve, near: Station, far: Station, state: Callable[[Station], object]) -> Iterator[tuple[Station, Station]]:
+    """Yield stations closer and closer together, between which a state changes first.
+
+    Raises
+    ------
+    ConvergenceError
+        Where they are on different paths.
+    """
+    begin, length = state(near), curve.distance(near, far)
+    while length > _EXACT:
+        middle = curve.between(near, far)
+        near, far = (middle, far) if state(middle) == begin else (near, middle)
+        length, last = curve.distance(near, far), length
+        if length > _HALF * last:
+            raise ConvergenceError("another branch is near")
+        yield near, far
+
+
+def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station], object]) -> Station:
+    """Return the first station in another state, as exactly as the curve can be followed there."""
+    first = far
+    with suppress(ConvergenceError):
+        for pair in _bisect(curve, near, far, state):
+            first = pair[1]
+    return first
+
+
+def _state(station: Station) -> tuple[object, ...]:
+    """Return all that changes where something happens."""
+    return tuple(state(station) for state in KINDS.values())
+
+
+def _falling(point: OperatingPoint) -> int:
+    """Return in how many directions a point at rest has a negative stiffness; of one that moves, how many modes grow alone."""
+    return len(point.growing) - _oscillating(point) if point.v.any() else negative_stiffnesses(stiffness_at(point))
+
+
+def _oscillating(point: OperatingPoint) -> int:
+    """Return how many eigenvalues of oscillations grow."""
+    return int((np.abs(point.growing.imag) > NEAR_AXIS * np.abs(point.eigenvalues).max(initial=0.0)).sum())
+
+
+#: What changes at an event of each kind; of several at once the first one counts.
+KINDS: dict[str, Callable[[Station], object]] = {
+    "limit": lambda station: bool(station.tangent[0] < -EXACT),  # the load factor falls
+    "bifurcation": lambda station: _falling(station.point),
+    "flutter": lambda station: _oscillating(station.point),
+}
+
+
+# -- steps -----------------------------------------------------------------------------------------------------------------
+
+#: Steps grow by this factor where the cosine of the angle between the tangents at both ends is more than that.
+_GROWTH, _STRAIGHTER = 1.5, 0.98
+
+#: Where the curve is said to end: steps of this part of the longest.
+_LEAST = 2.0**-20
+
+
+class PathStep(NamedTuple):
+    """A step along the curve.
+
+    Attributes
+    ----------
+    events : list of PathEvent
+        What happens on the way, in this order.
+    reached : Station
+    end : {"", "left", "closed"}
+        How the curve ends there: the load factor leaves its range, or the start is reached again.
+    """
+
+    events: list[PathEvent]
+    reached: Station
+    end: str
+
+
+def steps_along(curve: Curve, start: Station, longest: float, within: tuple[float, float]) -> Iterator[PathStep]:
+    """Yield the steps from a station until the load factor leaves a range or the curve is closed.
+
+    Parameters
+    ----------
+    curve : Curve
+    start : Station
+    longest : float
+        Longest step.
+    within : pair of float
+        The range.
+
+    Raises
+    ------
+    ConvergenceError
+        Where the curve ends, with the load factor there.
+    """
+    station, length = start, longest / 4
+    while True:
+        try:
+            step = _step(curve, start, station, length, within)
+        except ConvergenceError as error:
+            length /= 2
+            if length < _LEAST * longest:
+                raise ConvergenceError(
+                    f"the path ends near a load factor of {station.y[0]:.6g}: {error}; a contact or a cable may let go "
+                    "there, or a block refuse its parameters: narrow within, or begin beyond it from a guess"
+                ) from None
+            continue
+        yield step
+        if step.end:
+            return
+        if curve.product(step.reached.tangent, station.tangent) > _STRAIGHTER:
+            length = min(_GROWTH * length, longest)
+        station = step.reached
+
+
+def _step(curve: Curve, start: Station, station: Station, length: float, within: tuple[float, float]) -> PathStep:
+    """Return a step of some length, or to where the curve ends.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is none, or it may lead to another curve.
+    """
+    reached, end = curve.along(station, length), ""
+    back = _start_again(curve, start, station, reached)
+    if back is not None:
+        reached, end = back, "closed"
+    elif not within[0] < reached.y[0] < within[1]:
+        reached, end = curve.at_factor(station, reached, within[1] if reached.y[0] >= within[1] else within[0]), "left"
+    return PathStep(events_between(curve, station, reached), reached, end)
+
+
+def _start_again(curve: Curve, start: Station, before: Station, after: Station) -> Station | None:
+    """Return the start, angles turned by whole turns, if a step passes it the way it was left; else None.
+
+    Raises
+    ------
+    ConvergenceError
+        Where the step has no part as long as that to the start.
+    """
+    again, length = curve.nearest_turn(start, before), curve.distance(before, after)
+    ahead = curve.product(again.y - before.y, before.tangent)
+    if not (0.0 < ahead <= length and curve.distance(before, again) <= length):
+        return None
+    passed = curve.along(before, ahead)
+    differences = np.abs([passed.y - again.y, passed.tangent - again.tangent])  # multipliers too
+    return passed if differences.max() <= _SAME else None

@@ -1,0 +1,233 @@
+"""Whether a point is an equilibrium, and whether the linear model about it holds: findings for whoever linearises there.
+
+Accelerations are judged in parts of what each term would do alone, whatever the units. A coordinate's reach is what it goes
+until things look different: a radian, the system's size, or for coordinates of flexible bodies where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, STEADY
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import redefines
+from titop.solvers.constraints.interaction_loads import input_efforts, target_motion
+from titop.solvers.equilibrium.first_order_states import changing_state
+from titop.solvers.equilibrium.sizes import (
+    ROUNDED_TURNS,
+    LoadedState,
+    acceleration_derivatives,
+    motion_efforts,
+    sizes_of,
+    turning,
+)
+from titop.solvers.mechanism.inputs import own_efforts, port_pushes
+from titop.solvers.model.derivatives import raw_linear_matrices
+from titop.solvers.model.model import Model
+from titop.solvers.model.reduction import Reduction, reduction
+from titop.solvers.signals.named_model import NamedModel
+
+#: Changes below this part of a row of the linear model are rounding over the step along the motion, and what equilibria leave.
+_SAME = 0.1 * CLOSE
+
+# -- what is left of accelerations -----------------------------------------------------------------------------------------
+
+
+def reaches(model: NamedModel, q: Array) -> Array:
+    """Return how far each coordinate (nv) goes until things look different."""
+    others, sizes = model.mechanism.scale.others, model.mechanism.scale.coordinates
+    return np.where(others, np.abs(model.difference(model.neutral(), q)), sizes) if others.any() else sizes
+
+
+def _over_reach(v: Array, reach: Array) -> Array:
+    """Return rates (nv) over what coordinates reach (1/s); none of those that reach nothing."""
+    rates: Array = np.abs(np.divide(v, reach, out=np.zeros(len(v)), where=reach > 0))
+    return rates
+
+
+def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
+    """Return accelerations, and their rates along the motion, in parts of what is allowed at an equilibrium (2, nv).
+
+    That is a part of what gravity, springs, efforts, wrenches and motion would each give alone, and what errors of coordinates
+    and rates excuse in stiff systems: those of rates over what coordinates reach in their own oscillations.
+
+    Parameters
+    ----------
+    point : LoadedState
+    a, drift : (nv,) arrays
+        Accelerations, and their rates of change while the point moves.
+    derivatives : (nv, 2nv) and (nv, nv) arrays, optional
+        Derivatives of the accelerations by coordinates and rates, and by efforts, if known.
+    """
+    reach = reaches(point.model, point.q)
+    rate = float(_over_reach(point.v, reach).max(initial=0.0))
+    by_state, by_effort = derivatives or acceleration_derivatives(point)
+    values = np.abs([a, drift])
+    allowed = BALANCED * np.abs(by_state) @ np.concatenate([reach, rate * reach])
+    oscillating = BALANCED * reach * np.sqrt(np.abs(np.diag(by_state)))
+    drifting = np.abs(by_state[:, : len(reach)]) @ oscillating
+    if (values > [allowed, rate * allowed + drifting]).any():
+        allowed += STEADY * accelerations_alone(point, reach, by_effort)
+    return parts_of(values, np.array([allowed, rate * allowed + drifting]))
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def parts_of(values: Array, allowed: Array) -> Array:
+    """Return values in parts of what is allowed; nothing is no part of anything."""
+    return np.divide(values, allowed, out=np.zeros(values.shape), where=values != 0.0)
+
+
+def accelerations_alone(point: LoadedState, reach: Array, by_effort: Array) -> Array:
+    """Return the sum of the accelerations (nv) that each term would give alone, their signs left out.
+
+    Parameters
+    ----------
+    point : LoadedState
+    reach : (nv,) array
+        What coordinates reach.
+    by_effort : (nv, nv) array
+        Derivatives of the accelerations by efforts.
+    """
+    model, q, v = point.model, point.q, point.v
+    rates = _over_reach(v, reach).max(initial=0.0) * _over_reach(turning(model, v), reach).max(initial=0.0)
+    weight = model.gravity_effects(q)
+    efforts = [
+        point.tau,
+        model.mechanism.motor_efforts(point.driving),
+        weight,
+        motion_efforts(point),
+        model.passive_efforts(q, v),
+    ]
+    pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
+    efforts += [own_efforts(pushes, q, model.nv), input_efforts(model.mechanism, q, pushes)]
+    for port, inertial, wrench in port_pushes(pushes):
+        rotation = model.pose(port, q)[0] if inertial else np.eye(3)
+        in_port = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
+        efforts.append(model.jacobian(port, q).T @ in_port)
+    total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
+    falling = float(np.linalg.norm(model.gravity)) / model.mechanism.scale.length
+    accelerations: Array = np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
+    return accelerations
+
+
+def changing_findings(point: LoadedState) -> Iterator[Finding]:
+    """Yield a finding for a point whose states of the first order change."""
+    if point.model.nx and (changing := changing_state(point, sizes_of(point), STEADY)):
+        advice = "find an equilibrium with tt.trim; this model holds for short times only"
+        yield Finding("no-equilibrium", f"point: {changing[0]}", f"changing by {changing[1]}", "a state that rests", advice)
+
+
+# -- what spins, and what is about to switch ---------------------------------------------------------------------------------
+
+
+def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
+    """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
+    for block in model.mechanism.assembly.blocks_with_coordinates:
+        if not isinstance(block, FlexibleBody) or block.second_order is not None:
+            continue
+        lowest = float(block.natural_frequencies[0])
+        spin = float(np.linalg.norm(model.twist(block.name, q, v)[..., 3:], axis=-1).max())
+        if spin**2 > COARSE * lowest**2:  # this part of the lowest frequency changes, one way or the other
+            value = f"a spin of {spin:.3g} rad/s beside a lowest frequency of {lowest:.3g} rad/s"
+            expected = "spins of less than a tenth of it: nothing is known of how the body stiffens"
+            advice = "give geometric_stiffness and the modes' moments, or make it of beams"
+            yield Finding("spinning-modes", block.name, value, expected, advice)
+
+
+def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
+    """Yield every contact, cable or other interaction that switches within what coordinates of points are known to.
+
+    Parameters
+    ----------
+    model : Model
+    q, v : (n, nq) and (n, nv) arrays
+    """
+    for loop in model.mechanism.interactions:
+        if not redefines(loop.closure, "gaps", Block):
+            continue
+        gaps = np.array([loop.closure.gaps(target_motion(model.mechanism, loop, *at)) for at in zip(q, v, strict=True)], float)
+        for k in np.flatnonzero((np.abs(gaps) <= BALANCED * model.mechanism.scale.length).any(axis=0)):
+            name = loop.closure.point_names[k] if loop.closure.has_points else loop.closure.name
+            value = f"a gap of {gaps[np.abs(gaps[:, k]).argmin(), k]:.3g} m"
+            expected = f"a point more than {BALANCED * model.mechanism.scale.length:.1g} m from where it switches"
+            advice = "the linear model holds on one side only: take a point that touches, or one that does not"
+            yield Finding("near-switching", name, value, expected, advice)
+
+
+# -- steadiness ------------------------------------------------------------------------------------------------------------
+
+
+def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Finding]:
+    """Yield a finding where accelerations stay zero along the point's motion, but their derivatives do not stay as they are.
+
+    So the linear model about an unsymmetric rotor changes while it turns.
+    """
+    if not point.v.any():
+        return
+    model, nv = point.model, point.model.nv
+    a, A, B = raw_linear_matrices(model, point.q, point.v, point.tau, point.wrenches, point.driving)
+    if excess(point, a, A[nv:, :nv] @ point.v, (A[nv:], B[nv:])).max(initial=0.0) > 1.0:
+        return
+    reduced = reduction(model, point.q, point.v, np.zeros(nv, dtype=bool))
+    states = reduced.states[: len(reduced.states) // 2]
+    reach = reaches(model, point.q)[states]
+    about = _LinearModel(_scaled(reduced, A, reach), states, reach)
+    rates = _slowest_and_fastest(point, about)
+    try:
+        change = max((_change(point, about, rate, rates[-1]) for rate in rates), default=0.0)
+    except (ModelError, ConvergenceError):  # of states that nobody asked for
+        return
+    if change > _SAME:
+        value = f"a linear model that changes by {change:.2g} of itself, or more, while a coordinate moves noticeably"
+        expected = "one that stays as it is: rotors that are symmetric about their axes"
+        advice = "its poles say nothing of stability, and it holds for a part of the motion only: simulate"
+        yield Finding("time-varying", where, value, expected, advice)
+
+
+class _LinearModel(NamedTuple):
+    """Derivatives of accelerations by independent coordinates and their rates, in parts of what the coordinates reach (n).
+
+    Coordinates of no reach, as of bodies that are not deformed, are left out. `chosen` are the entries of v.
+    """
+
+    by_state: Array
+    chosen: Array
+    reach: Array
+
+
+def _scaled(reduced: Reduction, A: Array, reach: Array) -> Array:
+    """Return the derivatives of accelerations by the states that are `reduced` to, coordinates in parts of their reach."""
+    n, kept = len(reach), np.flatnonzero(reach > 0.0)
+    matrix: Array = reduced.rows(reduced.columns(A))[n + kept][:, [*kept, *(n + kept)]]
+    return matrix / reach[kept, None] * np.tile(reach[kept], 2)
+
+
+def _slowest_and_fastest(point: LoadedState, about: _LinearModel) -> list[float]:
+    """Return the rates (1/s) of the slowest and the fastest of the coordinates that move noticeably."""
+    rates, n = _over_reach(point.v, reaches(point.model, point.q)), len(about.by_state)
+    natural = max(np.sqrt(np.abs(about.by_state[:, :n]).max(initial=0.0)), np.abs(about.by_state[:, n:]).max(initial=0.0))
+    moving = rates[rates > STEADY * max(rates.max(initial=0.0), natural)]
+    return sorted({float(moving.min()), float(moving.max())}) if len(moving) else []
+
+
+def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float) -> float:
+    """Return by which part the linear model changes while what moves at a rate (1/s) goes until things look different."""
+    model, t = point.model, COARSE / rate
+    q, v = model.integrate(point.q, t * point.v), point.v
+    if model.is_constrained:
+        q = model.assemble(q)
+        v = model.assemble_velocity(q, v)
+    _, A, _ = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
+    names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
+    later = _scaled(reduction(model, q, v, np.zeros(model.nv, dtype=bool), names), A, about.reach)
+    per_rate = np.repeat([1.0, rate], len(about.by_state))
+    before, after = about.by_state * per_rate, later * per_rate
+    rows = np.abs(before).max(axis=1, initial=0.0)
+    noticed = np.maximum(rows, max(CLOSE * rows.max(initial=0.0), STEADY * fastest**2))  # less is as good as an empty row
+    return float((np.abs(after - before) / noticed[:, None]).max(initial=0.0)) / COARSE

@@ -1,0 +1,269 @@
+"""One search for an equilibrium, and what it has to be to be called one.
+
+Newton's method solves the equations from the guess, and where it ends without a root scipy's trust region. What they leave is
+judged by what rounding and a tolerance allow, and looked at again while a moving point moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, CONSISTENT, ROUNDING
+from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
+from titop.solvers.equilibrium.first_order_states import changing_state
+from titop.solvers.equilibrium.linear_validity import accelerations_alone, parts_of
+from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.stiffness import describe
+from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
+from titop.solvers.model.sections import overlaps
+from titop.solvers.signals.quantities import Kind
+
+#: Longest step of a coordinate (rad, or m for a system of size one), or in parts of its guess of a parameter by which equations
+#: bend: longer ones lead to far equilibria.
+_REACH = 0.5
+
+#: How much less exactly than at the point the equations hold a few radians, or lengths of the system, later.
+_LATER = 1e3
+
+
+def search(
+    unknowns: TrimUnknowns,
+    bounds: Mapping[str, Any] | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+    start: Array | None = None,
+    course: Course | None = None,
+    wider: bool = True,
+) -> OperatingPoint:
+    """Return the equilibrium found from a start (that of the guess by default), and write down the course of the search.
+
+    Newton steps of least norm come first; where they end without an equilibrium, and it may search `wider`, scipy's trust
+    region takes over. They begin at the guess where the start is none, as with a mass below zero.
+
+    Raises
+    ------
+    ModelError
+        For unusable bounds.
+    ConvergenceError
+        When there is none.
+    """
+    limits = unknowns.bounds(bounds)
+    judged = AccelerationEquations(unknowns, limits)
+    sought = judged if judged.moving else EffortEquations(unknowns, limits)
+    x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *limits)
+    if start is not None and not np.isfinite(judged.residual(x)).all():
+        x = np.clip(np.zeros(len(x)), *limits)
+    x = _newton(sought, x, limits, max_iterations, course)
+    candidate = Candidate(judged, x, tolerance)
+    if wider and (candidate.excess > 1).any():
+        if course is not None:
+            course.strayed = True
+        x = trust_region(judged.residual, judged.derivatives, x, limits, max_iterations)
+        candidate = Candidate(judged, _newton(judged, x, limits, max_iterations), tolerance)
+    candidate.refuse()
+    if changing := changing_state(candidate.point, unknowns.sizes, tolerance):
+        advice = "its rate does not depend on it there: let what it follows from be an unknown, or give other values"
+        raise ConvergenceError(f"no equilibrium: {changing[0]} goes on changing by {changing[1]}; {advice}")
+    return describe(candidate.point, candidate.by_x, unknowns)
+
+
+def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, course: Course | None = None) -> Array:
+    """Return the end of Newton steps from x; multipliers go as far as they like."""
+    if not len(x):
+        return x
+    unknowns, anything = equations.unknowns, np.full(equations.multipliers, np.inf)
+    bodies = unknowns.guess.model.mechanism.own_coordinates
+    reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
+    straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
+    end = newton(
+        equations.residual,
+        equations.derivatives,
+        equations.begin(x),
+        (np.append(limits[0], -anything), np.append(limits[1], anything)),
+        np.append(reach, anything),
+        iterations,
+        course,
+        np.append(straight, anything),
+        equations.lengths(len(x)),
+    )
+    return end[: len(x)]
+
+
+def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
+    """Tell whether steps of an unknown are: not those of deformations, whose stiffness bounds them."""
+    return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
+
+
+class Candidate:
+    """What a search has found, and what is left of its equations.
+
+    Parameters
+    ----------
+    equations : AccelerationEquations
+    x : (n,) array
+    tolerance : float
+
+    Attributes
+    ----------
+    point : OperatingPoint
+    by_x : (k, n) array
+        Derivatives of the residuals by x.
+    excess : (k,) array
+        Residuals in parts of what is allowed.
+    """
+
+    def __init__(self, equations: AccelerationEquations, x: Array, tolerance: float) -> None:
+        self._equations, self._unknowns, self._x, self._tolerance = equations, equations.unknowns, x, tolerance
+        self.point = self._unknowns.at(x)
+        self._values, self.by_x = equations.residual(x), equations.derivatives(x)
+        self.excess = self._excess()
+
+    def _excess(self) -> Array:
+        """Return the residuals in parts of what is allowed.
+
+        Accelerations may be a tolerance of what each term would do alone and of what the size of each unknown that is no
+        coordinate contributes, and what rounding leaves: no spring, however stiff, excuses what accelerates others. The other
+        residuals may be a tolerance of what each unknown's own size contributes to them.
+
+        A kink of the energy, such as that where a stretch of tendon ends in a point, has endless slopes that would excuse
+        anything: no slope counts for more than those a little to both sides.
+
+        Where next to nothing acts, all terms are rounding, and so is what they allow. Residuals are none, too, if unknowns that
+        change by what rounding leaves of their sizes take them all away: then the point is the equilibrium as well as numbers
+        tell.
+        """
+        unknowns, values, nv = self._unknowns, np.abs(self._values), self.point.model.nv
+        sizes = np.maximum(unknowns.least, np.abs(self._x))
+        coordinates = np.array([entry.kind == Kind.POSITION for entry in unknowns.entries], dtype=bool)
+        terms = self._of_terms() / unknowns.sizes.accelerations
+
+        def allowed(slopes: Array) -> Array:
+            parts: Array = self._tolerance * (1.0 + np.abs(slopes) @ sizes)
+            parts[:nv] = self._tolerance * np.abs(slopes[:nv]) @ np.where(coordinates, 0.0, sizes) + terms
+            return parts
+
+        excess = parts_of(values, allowed(self.by_x))
+        is_refused = bool((excess > 1.0).any())
+        if is_refused and (self._beside_root(self.by_x, sizes) > 1.0).any():
+            return excess
+        if not is_refused and (not coordinates.any() or (values <= self._tolerance).all()):
+            return excess
+        unbounded, shift = AccelerationEquations(unknowns), CLOSE * coordinates * sizes
+        beside = [np.abs(unbounded.derivatives(self._x + sign * shift)) for sign in (1.0, -1.0)]
+        slopes = np.minimum(np.abs(self.by_x), np.maximum(*beside))
+        if is_refused:
+            return np.minimum(excess, self._beside_root(np.copysign(slopes, self.by_x), sizes))
+        return parts_of(values, allowed(slopes))
+
+    def _of_terms(self) -> Array:
+        """Return the accelerations (nv) that a tolerance of each term would give alone, and those that rounding leaves.
+
+        That is a part of springs' over their own coordinates' sizes, where they do not balance loads, of springs' over what
+        others are and have come, and of the largest term's.
+        """
+        point, guess, coordinates = self.point, self._unknowns.guess, self._unknowns.sizes.coordinates
+        by_q, _, by_effort = point.forward_derivatives
+        each, neutral = accelerations_alone(point, coordinates, by_effort), point.model.neutral()
+        gone = sum(np.abs(point.model.difference(neutral, known.q)) for known in (point, guess))
+        stiff = np.maximum(*(np.abs(np.diag(known.forward_derivatives[0])) for known in (point, guess)))
+        rounded = np.abs(by_q) @ gone + coordinates * (stiff + (each / coordinates).max(initial=0.0))
+        terms: Array = self._tolerance * each + ROUNDING * rounded
+        return terms
+
+    def _beside_root(self, slopes: Array, sizes: Array) -> Array:
+        """Return residuals (k) in parts of what unknowns change them by that are off by rounding.
+
+        What no change of unknowns takes away may be a tolerance of what such changes do.
+        """
+        rows, columns, scaled = equilibrate(slopes)
+        step, rounded = columns * np.linalg.lstsq(scaled, rows * self._values, rcond=None)[0], ROUNDING * sizes
+        left = parts_of(np.abs(self._values - slopes @ step), self._tolerance * np.abs(slopes) @ rounded)
+        off: Array = np.maximum(left, np.abs(step / rounded).max(initial=0.0))
+        return off
+
+    def refuse(self) -> None:
+        """Refuse to call something an equilibrium that is none, or only in passing.
+
+        Raises
+        ------
+        ConvergenceError
+            If residuals are more than what is allowed, or do not remain so along the motion.
+        """
+        if (self.excess > 1).any():
+            equations, worst = self._equations, int(self.excess.argmax())
+            left = f"{equations.names[worst]}, {self._values[worst] * equations.sizes[worst]:.3g}, is left"
+            raise ConvergenceError(
+                f"no equilibrium near the guess: {left} at {self._where() or 'the given point'}; {self._hints()}"
+                "try another guess, or more unknowns"
+            )
+        if self.point.v.any():
+            self._refuse_passing()
+
+    def _where(self) -> str:
+        """Return the unknowns' values as text."""
+        names = self._unknowns.names[:8]
+        values = zip(names, TrimUnknowns(self.point, names).values(), strict=True)
+        shown = [f"{name} = {value:.6g}" for name, value in values if not np.isnan(value)]
+        return ", ".join(shown) + (", ..." if len(self._unknowns.entries) > 8 else "")
+
+    def _hints(self) -> str:
+        """Return what may be the reason: unknowns at their bounds, parts that overlap."""
+        at_bound: list[str] = []
+        if self._equations.bounds is not None:
+            lower, upper = self._equations.bounds
+            near = np.minimum(self._x - lower, upper - self._x) < CONSISTENT
+            at_bound = [name for name, is_near in zip(self._unknowns.names, near, strict=True) if is_near]
+        hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
+        return hint + "".join(f"{each.where} has {each.value}; " for each in overlaps(self.point.model, self.point.q[None]))
+
+    def _refuse_passing(self) -> None:
+        """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing.
+
+        It is looked at again at three instants of its motion, up to a few radians, or lengths of the system, away; with
+        closures or gears the state there is projected onto them first.
+        """
+        model, sizes, allowed = self.point.model, self._unknowns.sizes, _LATER * self._tolerance
+        try:
+            accelerations, openings, rates = self._later()
+        except ConvergenceError as error:
+            raise ConvergenceError(f"no equilibrium: at constant rates, {error}") from None
+        size = sizes.accelerations * (1.0 + np.abs(self.by_x[: model.nv]) @ self._unknowns.least)
+        accelerated = np.abs(accelerations).max(axis=0) / (allowed * size)
+        opened = np.maximum(np.abs(openings), np.abs(rates) / (sizes.rate + sizes.speed(self.point.v)))
+        opened = (opened / sizes.coordinates).max(axis=0) / allowed
+        for parts, what in (
+            (accelerated, "the accelerations vanish, but not while the system moves"),
+            (opened, "closures and gears do not hold while the system moves at constant rates"),
+        ):
+            if (parts > 1).any():
+                raise ConvergenceError(
+                    f"no equilibrium: {what} ({model.coordinate_names[int(parts.argmax())]}); "
+                    "let only coordinates move on which nothing depends"
+                )
+
+    def _later(self) -> Array:
+        """Return, at some instants of the motion, accelerations and by how much q and v had to be corrected (3, instants, nv).
+
+        Raises
+        ------
+        ConvergenceError
+            If a later state is so far from closed that none is found.
+        """
+        point, model = self.point, self.point.model
+        instants = np.array([0.7, 1.9, 3.7]) / self._unknowns.sizes.speed(point.v)
+        later = np.zeros((3, len(instants), model.nv))
+        for k, t in enumerate(instants):
+            q, v = model.integrate(point.q, t * point.v), point.v
+            if model.is_constrained:
+                closed = model.assemble(q)
+                v = model.assemble_velocity(closed, v)
+                later[1:, k] = model.difference(q, closed), v - point.v
+                q = closed
+            later[0, k] = model.forward_dynamics(q, v, point.tau, point.wrenches or None, u=point.driving)
+        return later

@@ -1,0 +1,217 @@
+"""A block at other values of its uncertain parameters and own coordinates, and the matrices of its law there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT, SAME
+from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
+from titop.graph.network.assembly import Assembly
+from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.mechanism.parameters import changed_assembly
+
+#: Rationality is judged where parameters differ from the middle of their range by this part of it at least.
+_WIDE = 0.3
+#: So many coordinates of a block may move: its law is evaluated at a grid of them.
+_MOST = 6
+
+#: What to do where coordinates may not move.
+HOLD = "use tt.lpv, or hold it with efforts"
+
+
+class ChangedBlock:
+    """A block whose named parameters are uncertain.
+
+    Parameters
+    ----------
+    assembly : Assembly
+        With all parameters in the middle of their ranges.
+    block : Block
+    names : list of str
+        Of its parameters, and of those of what belongs to it.
+    uncertainty : Uncertainty
+
+    Attributes
+    ----------
+    deltas : list of str
+    """
+
+    def __init__(self, assembly: Assembly, block: Block, names: list[str], uncertainty: Uncertainty) -> None:
+        self.assembly, self.block, self.names, self.uncertainty = assembly, block, names, uncertainty
+        self.deltas = uncertainty.deltas(names)
+        self._known: dict[tuple[float, ...], Block] = {}
+
+    def at(self, values: Mapping[str, float]) -> Block:
+        """Return the block at some values of the deltas; missing ones are zero."""
+        key = tuple(values.get(delta, 0.0) for delta in self.deltas)
+        if not any(key):
+            return self.block
+        if key not in self._known:
+            self._known[key] = self._changed(values)
+        return self._known[key]
+
+    def _changed(self, values: Mapping[str, float]) -> Block:
+        changed, start = self.uncertainty.values_at(values), f"{self.block.name}."
+        if all(name.startswith(start) for name in self.names):
+            return self.block.with_parameters({name.removeprefix(start): changed[name] for name in self.names})
+        return changed_assembly(self.assembly, {name: changed[name] for name in self.names}, self.names).blocks[self.block.name]
+
+    def path(self, delta: str) -> str:
+        """Return the first name of a delta's that is the block's."""
+        return next(name for name in self.names if self.uncertainty[name].delta == delta)
+
+    @cached_property
+    def reach(self) -> dict[str, float]:
+        """How many times as far as its range each delta goes until its parameter has changed much: one of wide ranges.
+
+        As far as the block accepts the values; of parameters around zero as far as the range.
+        """
+        known = len(self.block.check()[0])
+        result = {}
+        for delta in self.deltas:
+            member = self.uncertainty[self.path(delta)]
+            far = 1.0 if member.part else max(1.0, _WIDE * abs(member.middle / member.half))
+            while far > 1.0 and any(len(self.at({delta: x}).check()[0]) > known for x in (-far, far)):
+                far = max(1.0, far / 2)
+            result[delta] = far
+        return result
+
+
+def not_rational(path: str, misfit: float, is_fitted: bool = False) -> Finding:
+    """Return that a law is no polynomial in a parameter, and how well a fit does."""
+    expected = "a parameter in which the block's law is polynomial: masses, inertias, stiffness, frequencies, positions"
+    if is_fitted:
+        expected, advice = "a fit within its tolerance", "narrow the range, or give a tolerance: fits={name: 1e-3}"
+        return Finding("no-fit", f"parameters: {path}", f"a law that polynomials miss by {misfit:.1e}", expected, advice)
+    found = "" if misfit == np.inf else f" (to {max(misfit, EXACT):.0e} of its entries with degree 4)"
+    advice = f"fits=[{path!r}] fits the law{found}; or keep it fixed, or sample it with tt.lpv"
+    return Finding("not-rational", "parameters", path, expected, advice)
+
+
+# -- its law ----------------------------------------------------------------------------------------------------------------
+
+
+class LawPoint(NamedTuple):
+    """Where a block's law is taken: own coordinates (q, v, a), twist and acceleration of the parent port in the middle of all
+    ranges, its pose there, gravity, and slopes of own inputs' efforts."""
+
+    q: Array
+    v: Array
+    a: Array
+    twist: Array
+    acceleration: Array
+    rotation: Array
+    position: Array
+    gravity: Array
+    driven: Array
+
+
+def vectors_of_law(n: int) -> tuple[int, ...]:
+    """Return where the three columns begin that a vector has in the slopes of the law of a block with n own coordinates."""
+    return 0, 3, *range(6 + 3 * n, 18 + 3 * n, 3)
+
+
+def law_matrices(block: Block, at: LawPoint) -> tuple[Array, Array]:
+    """Return slopes (6 + n, 18 + 3n) and efforts (6 + n, 1) of a block's law."""
+    n, x = block.nv, np.concatenate([at.acceleration, at.a])
+    M = block.mass_matrix(at.q)
+    efforts = M @ x + block.gyroscopic(at.q, at.v, at.twist)
+    if n:
+        by_q, by_v, by_twist = current_form(block, "law_slopes")(at.q, at.v, at.twist, x)
+        by_q = np.vstack([by_q[:6], by_q[6:] - at.driven])
+        efforts[6:] -= block.passive_efforts(at.q, at.v)
+    else:
+        by_q, by_v = np.zeros((2, 6, 0))
+        by_twist = complex_step(lambda twist: block.gyroscopic(at.q, at.v, twist), at.twist)
+    by_displacement = np.zeros((6 + n, 6))
+    if is_acted_on(block):
+        place = Place(at.q, at.v, at.twist, at.rotation, at.position)
+        efforts = efforts - efforts_at(block, place, at.gravity, True)
+        acting = derivatives_at(block, place, at.gravity)
+        by_q, by_v, by_twist, by_displacement = (
+            slope - part for slope, part in zip((by_q, by_v, by_twist, by_displacement), acting, strict=True)
+        )
+    return np.hstack([M, by_q, by_v, by_twist, by_displacement]), efforts[:, None]
+
+
+def by_acceleration(block: Block, at: LawPoint) -> Array:
+    """Return how the slopes by own coordinates change with the parent port's acceleration (n, 6 + n, 6)."""
+    n = block.nv
+    if not n:
+        return np.zeros((0, 6, 6))
+    still = current_form(block, "law_slopes")(at.q, at.v, at.twist, np.zeros(6 + n))[0]
+    columns = [current_form(block, "law_slopes")(at.q, at.v, at.twist, unit)[0] - still for unit in np.eye(6 + n)[:6]]
+    return np.stack(columns, axis=-1).transpose(1, 0, 2)
+
+
+# -- its own coordinates ----------------------------------------------------------------------------------------------------
+
+
+class UncertainCoordinates(NamedTuple):
+    """Which coordinates and rates of a block are uncertain: their names, and whose entry each is.
+
+    Attributes
+    ----------
+    paths : tuple of str
+    entries : tuple of int
+    uncertainty : Uncertainty
+    """
+
+    paths: tuple[str, ...]
+    entries: tuple[int, ...]
+    uncertainty: Uncertainty
+
+    @classmethod
+    def of(cls, coordinates: Sequence[str], uncertainty: Uncertainty) -> UncertainCoordinates:
+        """Return those of a block with some coordinates."""
+        found = [(f"{name}{end}", k) for end in (".q", ".v") for k, name in enumerate(coordinates)]
+        found = [(path, k) for path, k in found if uncertainty.at(path)]
+        paths, entries = tuple(path for path, _ in found), tuple(k for _, k in found)
+        if len(paths) > _MOST:
+            expected = f"{_MOST} coordinates of a block at most"
+            raise ModelError(Finding("many-coordinates", "parameters", ", ".join(paths), expected, HOLD))
+        return cls(paths, entries, uncertainty)
+
+    @property
+    def deltas(self) -> list[str]:
+        """Of all of them."""
+        return [self.uncertainty[path].delta for path in self.paths]
+
+    def path(self, delta: str) -> str:
+        """Return the first name of a delta's."""
+        return self.paths[self.deltas.index(delta)]
+
+    def shift(self, at: LawPoint, values: Mapping[str, float]) -> LawPoint:
+        """Return where a law is taken at some values of the deltas."""
+        if not self.paths:
+            return at
+        changed, q, v = self.uncertainty.values_at(values), at.q.copy(), at.v.copy()
+        for path, k in zip(self.paths, self.entries, strict=True):
+            (q if split_end(path)[1] == "q" else v)[k] = changed[path]
+        return at._replace(q=q, v=v)
+
+    def refuse_turning(self, block: Block, at: LawPoint) -> None:
+        """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port.
+
+        Raises
+        ------
+        ModelError
+            Naming one.
+        """
+        columns = slice(6 if at.acceleration[3:].any() else 3)
+        still = by_acceleration(block, at)[..., columns]
+        for path in self.paths:
+            other = by_acceleration(block, self.shift(at, {self.uncertainty[path].delta: 0.7}))[..., columns]
+            if np.abs(other - still).max(initial=0.0) > SAME * np.abs(still).max(initial=0.0):
+                expected = "a coordinate that stays, where the direction of gravity is uncertain"
+                raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))

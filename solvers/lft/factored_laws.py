@@ -1,0 +1,250 @@
+"""Laws in which uncertain numbers stand as factors, as few times as possible: of rigid bodies, and of modes of flexible ones.
+
+A law says which wrench at its parent port, and which efforts on its own coordinates, a block needs for its motion: of the
+operating point itself (a constant of the loop of constants) and of small changes. Accelerations are less gravity's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
+from titop.blocks.contract.block import Block
+from titop.solvers.lft.changed_blocks import LawPoint, law_matrices
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.polynomials import Polynomial
+from titop.solvers.lft.steps import Change, Rest
+from titop.solvers.lft.uncertainty import Uncertainty
+
+#: ``e_i x e_j`` (3, 3, 3) as ``sum_k CROSSED[k, i, j] e_k``.
+_CROSSED = np.array([skew(unit) for unit in np.eye(3)]).transpose(1, 0, 2)
+#: ``w x v`` of a twist from the products of its entries (3, 36).
+CONVECTIVE = np.pad(_CROSSED.transpose(0, 2, 1), ((0, 0), (0, 3), (3, 0))).reshape(3, 36)
+#: ``w w^T`` from the products (9, 36).
+_OF_SPIN = np.eye(36).reshape(6, 6, 36)[3:, 3:].reshape(9, 36)
+#: The gradient of accelerations ``alpha x p + w x (w x p)`` by p from alpha and ``w w^T`` (9, 12).
+_GRADIENT = np.hstack([np.array([skew(unit).ravel() for unit in np.eye(3)]).T, np.eye(9) - np.outer(np.eye(3), np.eye(3))])
+
+
+#: From names of parameters of a block, and their nominal values, to the vector of them.
+Number = Callable[[list[str], Array], Polynomial]
+
+
+class UncertainLaw(Protocol):
+    """What the passes ask of a block's law."""
+
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
+        """Return wrench and efforts (6 + n) at the operating point."""
+
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
+        """Return their small change."""
+
+
+class RigidLaw(NamedTuple):
+    """``F = m (a + w x v + B c)`` and ``I alpha + w x (I w) + c x F``, ``B p = alpha x p + w x (w x p)``.
+
+    Linear in the acceleration and the products of the twist's entries, which both change alike.
+
+    Attributes
+    ----------
+    mass : Polynomial
+        A matrix (1, 1), kg.
+    com : Polynomial
+        A vector c (3), m.
+    inertia : Polynomial
+        A matrix I (3, 3), kg m^2.
+    """
+
+    mass: Polynomial
+    com: Polynomial
+    inertia: Polynomial
+
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
+        return self._wrench(constants, rest)
+
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
+        return self._wrench(loop, change)
+
+    def _wrench(self, loop: LinearLoop, motion: Rest | Change) -> Signals:
+        point = motion.acceleration[:3] + CONVECTIVE @ motion.products
+        turning = stack(motion.acceleration[3:], _OF_SPIN @ motion.products)
+        of_centre = point + self.com.mapped(lambda c: np.kron(np.eye(3), c) @ _GRADIENT).apply(loop, turning)
+        force = self.mass.mapped(lambda mass: mass * np.eye(3)).apply(loop, of_centre)
+        moment = self.inertia.mapped(_moments).apply(loop, turning) + self.com.mapped(skew).apply(loop, force)
+        return stack(force, moment)
+
+
+def _moments(inertia: Array) -> Array:
+    """Return ``I alpha + w x (I w)`` from alpha and ``w w^T`` (3, 12)."""
+    gyroscopic = np.einsum("ijk,kl->ijl", _CROSSED, inertia).reshape(3, 9)
+    return np.hstack([inertia, gyroscopic])
+
+
+class Mode(NamedTuple):
+    """A mode ``k`` of a block with m coordinates of their own, as ``ω (ω η + 2 ζ dη/dt)``."""
+
+    k: int
+    frequency: Polynomial
+    damping: Polynomial
+
+
+class Spring(NamedTuple):
+    """The stiffness of a mode ``k``, as ``κ η``."""
+
+    k: int
+    stiffness: Polynomial
+
+
+def rigid_law(number: Number, mass: float, com: Array, inertia: Array) -> RigidLaw:
+    """Return the rigid law of a body; `number` makes vectors of its named parameters uncertain."""
+    masses = number(["mass"], np.array([mass])).column()
+    rows, columns = (list(index) for index in zip(*INERTIA_ENTRIES.values(), strict=True))
+    entries = number([f"inertia.{entry}" for entry in INERTIA_ENTRIES], inertia[rows, columns])
+
+    def tensor(values: Array) -> Array:
+        full = np.zeros((3, 3))
+        full[rows, columns] = full[columns, rows] = values
+        return full
+
+    return RigidLaw(masses, number([f"com.{axis}" for axis in "xyz"], com), entries.mapped(tensor))
+
+
+class ModalFactors(NamedTuple):
+    """What factors say of a block's law; nothing of blocks that are no flexible bodies.
+
+    Attributes
+    ----------
+    rigid : RigidLaw or None
+    modes : tuple of Mode
+    springs : tuple of Spring
+    known : set of str
+        The names of parameters that enter so alone.
+    scale : Polynomial or None
+        By which all of the law is multiplied.
+    """
+
+    rigid: RigidLaw | None = None
+    modes: tuple[Mode, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    known: frozenset[str] = frozenset()
+    scale: Polynomial | None = None
+
+    def complete(self, rest: UncertainLaw) -> UncertainLaw:
+        """Return the law, of which these factors leave a rest."""
+        return FlexibleLaw(self, rest) if any(self) else rest
+
+    def subtract(self, block: Block, at: LawPoint, slopes: Array, efforts: Array) -> None:
+        """Take what the factors say of a law out of its matrices."""
+        n = block.nv
+        if self.rigid is not None:
+            by_motion, wrench = _rigid_part(block, at)
+            slopes[:6, :6] -= by_motion[:, :6]
+            slopes[:6, 6 + 3 * n : 12 + 3 * n] -= by_motion[:, 6:12]
+            efforts[:6] -= wrench
+        for mode in self.modes:
+            k, (w, zeta) = mode.k, _mode_numbers(block, mode.k)
+            slopes[6 + k, 6 + n + k] -= w * w
+            slopes[6 + k, 6 + 2 * n + k] -= 2 * zeta * w
+            efforts[6 + k] -= w * w * at.q[k] + 2 * zeta * w * at.v[k]
+        for spring in self.springs:
+            k, (w, _) = spring.k, _mode_numbers(block, spring.k)
+            slopes[6 + k, 6 + n + k] -= w * w
+            efforts[6 + k] -= w * w * at.q[k]
+
+
+class FlexibleLaw(NamedTuple):
+    """A flexible body: its factors, and what is left of its law."""
+
+    factors: ModalFactors
+    rest: UncertainLaw
+
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
+        total, rigid = self.rest.at_rest(constants, rest), self.factors.rigid
+        if rigid is not None:
+            total += stack(rigid.at_rest(constants, rest), zeros(len(total) - 6))
+        return self._scaled(constants, total)
+
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
+        total, (rigid, modes, springs, *_) = self.rest.change(loop, constants, rest, change), self.factors
+        if rigid is not None:
+            total += stack(rigid.change(loop, constants, rest, change), zeros(len(total) - 6))
+        for k, frequency, damping in modes:
+            effort = frequency.apply(loop, change.q[k]) + damping.apply(loop, change.v[k]) * 2.0
+            total += np.eye(len(total))[:, [6 + k]] @ frequency.apply(loop, effort)
+        for k, stiffness in springs:
+            total += np.eye(len(total))[:, [6 + k]] @ stiffness.apply(loop, change.q[k])
+        return self._scaled(loop, total)
+
+    def _scaled(self, loop: LinearLoop, total: Signals) -> Signals:
+        scale = self.factors.scale
+        return total if scale is None else scale.mapped(lambda factor: factor * np.eye(len(total))).apply(loop, total)
+
+
+def modal_factors(block: FlexibleBody, names: list[str], at: LawPoint, uncertainty: Uncertainty, bends: bool) -> ModalFactors:
+    """Return the parts of a flexible body's law that are known as factors, of which `names` are the uncertain parameters.
+
+    Where it `bends`, its own coordinates at the point are uncertain.
+
+    Raises
+    ------
+    ModelError
+        For deformed bodies that are scaled.
+    """
+
+    def number(entries: list[str], nominal: Array) -> Polynomial:
+        return uncertainty.vector([f"{block.name}.{entry}" for entry in entries], nominal)
+
+    own = {name.removeprefix(f"{block.name}.") for name in names}
+    of_body = {name for name in own if name == "mass" or name.startswith(("com.", "inertia."))}
+    rigid = rigid_law(number, block.mass, block.com, block.inertia) if of_body else None
+    known = of_body if _is_still(block, at) and not bends else set()
+    modes, springs = [], []
+    if block.frequencies is not None:
+        for k, values in enumerate(zip(block.frequencies, block.damping_ratios, strict=True)):
+            entries = f"mode{k + 1}.frequency", f"mode{k + 1}.damping"
+            if own & set(entries):
+                modes.append(Mode(k, *(number([e], np.array([x])).column() for e, x in zip(entries, values, strict=True))))
+                known |= set(entries)
+            stiffness = f"mode{k + 1}.stiffness"
+            if uncertainty.at(f"{block.name}.{stiffness}"):
+                springs.append(Spring(k, number([stiffness], block.frequencies[[k]] ** 2).column()))
+    found = frozenset(f"{block.name}.{name}" for name in known & own)
+    return ModalFactors(rigid, tuple(modes), tuple(springs), found, _scale(block, at, number, bends))
+
+
+def _scale(block: FlexibleBody, at: LawPoint, number: Number, bends: bool) -> Polynomial | None:
+    """Return the factor of all of the law, one in the middle of its range; None where it is certain."""
+    scale = number(["mass_scale"], np.ones(1))
+    if scale.is_constant:
+        return None
+    if bends or at.q.any() or at.v.any() or at.a.any():
+        expected, advice = "a body that is neither deformed nor deforming at the point", "vary mass and inertia alone"
+        raise ModelError(Finding("not-rational", "parameters", f"{block.name}.mass_scale", expected, advice))
+    return scale.mapped(lambda value: (value / scale.constant)[:, None])
+
+
+def _is_still(block: FlexibleBody, at: LawPoint) -> bool:
+    """Tell whether a body's mass and inertia enter as those of a rigid one: undeformed, and nothing turns."""
+    moving = (at.q, at.v, at.a, at.twist, at.acceleration[3:])
+    return block.second_order is None and not any(part.any() for part in moving)
+
+
+def _rigid_part(block: Block, at: LawPoint) -> tuple[Array, Array]:
+    """Return slopes (6, 18) and efforts (6, 1) of the rigid body that a flexible one is without its modes."""
+    assert isinstance(block, FlexibleBody)
+    rigid = RigidBody(block.name, block.mass, block.com, block.inertia)
+    nothing = np.zeros(0)
+    return law_matrices(rigid, at._replace(q=nothing, v=nothing, a=nothing))
+
+
+def _mode_numbers(block: Block, k: int) -> tuple[float, float]:
+    """Return frequency and damping ratio of a mode."""
+    assert isinstance(block, FlexibleBody)
+    assert block.frequencies is not None
+    return float(block.frequencies[k]), float(block.damping_ratios[k])

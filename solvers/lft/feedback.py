@@ -1,0 +1,316 @@
+"""Linear fractional models with a controller: sampled or continuous, its outputs delayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import factorial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME, SINGULAR
+from titop.solvers.arguments.reading import read_duration
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.fractions import degrees
+from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
+from titop.solvers.lft.sampled_models import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
+from titop.solvers.signals.exported import Signal
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: Stages of an interval, and orders of fractions for delays, at most.
+_STAGES, _ORDERS = 6, 10
+#: So many samples are kept at most.
+_MOST = 1000
+
+
+class Closing(NamedTuple):
+    """A controller, and how it is connected: ``u = u_outside + K y``.
+
+    Attributes
+    ----------
+    matrices : A, B, C, D
+        Of the controller.
+    states, outputs : tuple of str
+        Its labels.
+    taken, driven : list of int
+        Where its inputs and outputs stand among outputs and inputs of the model, without channels.
+    delays : array (s)
+        Of its outputs.
+    stages, order : int
+        Of the model of an interval, and of fractions for delays.
+    period : float
+        Of the closed loop (s); zero in continuous time.
+    sampling : bool
+        Whether the model is in continuous time before.
+    """
+
+    matrices: Matrices
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+    taken: list[int]
+    driven: list[int]
+    delays: Array
+    stages: int
+    order: int
+    period: float
+    sampling: bool
+
+    def law(self) -> tuple[Matrices, list[Window]]:
+        """Return the controller with its delays, and where and when its outputs act on inputs of the model."""
+        if not self.period:
+            return add_delays(self.matrices, self.delays, self.order), [Window(k) for k in self.driven]
+        taps, windows = [], []
+        for k, (column, delay) in enumerate(zip(self.driven, self.delays.tolist(), strict=True)):
+            whole, part = split_delay(f"delay of {self.outputs[k]}", delay, self.period)
+            if part:
+                taps.append((k, whole + 1))
+                windows.append(Window(column, 0.0, part))
+            taps.append((k, whole))
+            windows.append(Window(column, part, 1.0))
+        return tap_outputs(self.matrices, taps), windows
+
+    def exact(self, system: Matrices) -> Matrices:
+        """Return the loop around a system without channels, sampled exactly; delays in continuous time are fractions."""
+        law, windows = self.law()
+        if self.sampling:
+            windows = [*(Window(k) for k in range(system[1].shape[1])), *windows]
+            kept = kept_columns(system, Channels(), windows, self.taken)
+            found = sample_fraction(system, Channels(), self.period, 1, windows, self.taken)
+            system = found.ports(len(system[0]) + len(kept))
+        else:
+            system = _with_entries(system, windows)
+        return connect(system, law, self.taken)
+
+    def of_response(self, plant: Array, point: complex, omega: float) -> Array:
+        """Return the response of the loop from that of the plant at a frequency (rad/s), delays in continuous time exact."""
+        A, B, C, D = self.matrices
+        K = C @ np.linalg.solve(point * np.eye(len(A)) - A, B) + D
+        K = K * np.exp(-1j * omega * self.delays)[:, None]
+        loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
+        result: Array = plant + plant[:, self.driven] @ np.linalg.solve(loop, K @ plant[self.taken])
+        return result
+
+
+def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, order: Any) -> Closing:
+    """Return a controller connected by names.
+
+    Raises
+    ------
+    ModelError
+        For what is no state space or cannot be connected.
+    """
+    if not is_state_space(controller):
+        raise ModelError(
+            Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
+        )
+    refuse_not_finite("controller", controller)
+    for name, value, most, usual in (("stages", stages, _STAGES, "1 or 2"), ("order", order, _ORDERS, "4")):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
+            raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", f"{usual} will do"))
+    (w, z), (_, inputs, outputs) = model.channels, signals_of(model.M)
+    taken = positions("controller inputs", controller.input_labels, outputs[z:])
+    driven = positions("controller outputs", controller.output_labels, inputs[w:])
+    if (len(taken), len(driven)) != (controller.ninputs, controller.noutputs):
+        advice = "name the entries of vectors one by one"
+        raise ModelError(
+            Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
+        )
+    period = _period(model.M, controller)
+    if model.M.dt:
+        _refuse_late(model, [z + k for k in taken], outputs)
+    delays = read_delays(delay, controller.output_labels)
+    A, B, C, D = (np.array(getattr(controller, name), dtype=float) for name in "ABCD")
+    labels = tuple(controller.state_labels), tuple(controller.output_labels)
+    sampling = bool(period) and not model.M.dt
+    closing = Closing((A, B, C, D), *labels, taken, driven, delays, stages, order, period, sampling)
+    if period and not closing.sampling and any(window.start for window in closing.law()[1]):
+        expected, advice = f"whole periods of {period:g} s", "give the delay where the model is sampled"
+        raise ModelError(Finding("bad-time", "delay", delay, expected, advice))
+    return closing
+
+
+def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
+    """Return the matrix M of the loop, and its blocks."""
+    M, (w, _), blocks = model.M, model.channels, model.blocks
+    kept: list[int] = []
+    law, windows = closing.law()
+    if closing.sampling:
+        system, blocks, kept = sample_channels(model, closing.period, closing.stages, windows, closing.taken)
+    else:
+        moved = [window._replace(column=w + window.column) for window in windows]
+        system = _with_entries((M.A, M.B, M.C, M.D), moved)
+    z = sum(block.columns for block in blocks)
+    matrices = connect(system, law, [z + k for k in closing.taken])
+    result = _named(model, blocks, matrices, closing, kept)
+    if closing.sampling:
+        found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
+        blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
+    return result, blocks
+
+
+def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
+    """Return the loop of a system and a law that takes some of its outputs and drives its last inputs.
+
+    Raises
+    ------
+    ModelError
+        For a loop without a solution at once.
+    """
+    A, B, C, D = system
+    A_k, B_k, C_k, D_k = law
+    split = B.shape[1] - len(C_k)
+    B, entering, D, direct = B[:, :split], B[:, split:], D[:, :split], D[:, split:]
+    loop = D_k @ direct[taken]
+    feedthrough = np.eye(len(D_k)) - loop
+    if np.linalg.svd(feedthrough, compute_uv=False).min(initial=1.0) < SINGULAR * (1.0 + np.linalg.norm(loop)):
+        advice = "add an actuator's or a sensor's delay"
+        raise ModelError(Finding("algebraic-loop", "controller", "a singular loop", "a loop with a solution at once", advice))
+    by = np.linalg.solve(feedthrough, np.hstack([D_k @ C[taken], C_k, D_k @ D[taken]]))
+    by_x, by_u = by[:, : len(A) + len(A_k)], by[:, len(A) + len(A_k) :]
+    rows = np.hstack([A, np.zeros((len(A), len(A_k)))]) + entering @ by_x
+    out = np.hstack([C, np.zeros((len(C), len(A_k)))]) + direct @ by_x
+    D = D + direct @ by_u
+    own = B_k @ out[taken]
+    own[:, len(A) :] += A_k
+    return np.vstack([rows, own]), np.vstack([B + entering @ by_u, B_k @ D[taken]]), out, D
+
+
+def _period(M: StateSpace, controller: StateSpace) -> float:
+    """Return the sampling period (s) of the loop, zero in continuous time."""
+    own, step = float(M.dt or 0.0), controller.dt
+    if step is True:
+        advice = "give its step: control.ss(A, B, C, D, dt, inputs=[...], outputs=[...])"
+        raise ModelError(Finding("no-sample-time", "controller", "discrete time without a step", "a sample time", advice))
+    if not own or step is None or (step == 0 and not controller.nstates):
+        return own or float(step or 0.0)
+    if not np.isclose(step, own, rtol=SAME, atol=0):
+        found = f"a step of {step:g} s" if step else "continuous time"
+        raise ModelError(
+            Finding("other-sample-time", "controller", found, f"the model's {own:g} s", "see control.sample_system")
+        )
+    return own
+
+
+def _refuse_late(model: Connectable, taken: list[int], outputs: Sequence[Signal]) -> None:
+    """Refuse outputs of a sampled model that have the commands of their instant: controllers read them before."""
+    late = [outputs[k].path for k in taken if np.any(model.M.D[k, model.channels[0] :])]
+    if late:
+        expected = "outputs that no command changes at its instant"
+        advice = "close the controllers that take these first, or all at once (control.append)"
+        raise ModelError(Finding("direct-feedthrough", "controller inputs", late, expected, advice))
+
+
+def _with_entries(system: Matrices, windows: list[Window]) -> Matrices:
+    """Return a system with inputs more: those that a law drives."""
+    A, B, C, D = (np.asarray(matrix) for matrix in system)
+    columns = [window.column for window in windows]
+    return A, np.hstack([B, B[:, columns]]), C, np.hstack([D, D[:, columns]])
+
+
+def _named(
+    model: Connectable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing, kept: Sequence[int]
+) -> StateSpace:
+    """Return matrices as a system with the signals of a model, and more states: inputs that are kept, the controller's."""
+    (w, z), (states, inputs, outputs) = model.channels, signals_of(model.M)
+    more = [Signal(f"{inputs[k].path}.before", inputs[k].unit) for k in kept]
+    more += [Signal(name, "") for name in closing.states]
+    more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices[0]) - len(states) - len(more))]
+    new_w, new_z = channel_signals(blocks)
+    all_states = [*states, *unlike(more, states)]
+    return named_system(matrices, all_states, [*new_w, *inputs[w:]], [*new_z, *outputs[z:]], str(model.M.name), closing.period)
+
+
+# -- delays -----------------------------------------------------------------------------------------------------------------
+
+
+def read_delays(delay: Any, outputs: Sequence[str]) -> Array:
+    """Return the delay (s) of each output of a controller: one number for all, or numbers by name, zero of others.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, and what are no times.
+    """
+    if not isinstance(delay, Mapping):
+        return np.full(len(outputs), read_duration("delay", delay, zero=True))
+    result, known = np.zeros(len(outputs)), [Signal(name, "") for name in outputs]
+    for name, value in delay.items():
+        at = positions("delay", [name], known)
+        result[at] = read_duration(f"delay[{name!r}]", value, zero=True)
+    return result
+
+
+def split_delay(where: str, delay: float, period: float) -> tuple[int, float]:
+    """Return a delay (s) as whole sampling periods (s), and the part of one that is left.
+
+    Raises
+    ------
+    ModelError
+        If so many samples are not kept.
+    """
+    if delay > _MOST * period:
+        expected = f"{_MOST} periods at most"
+        raise ModelError(Finding("bad-time", where, delay, expected, "check the units: delays are in seconds"))
+    whole = int(delay / period + SAME)
+    part = delay / period - whole
+    return whole, part if part > SAME else 0.0
+
+
+def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
+    """Return a sampled system with other outputs: pairs of one of its own, and how many samples ago; those are states."""
+    A, B, C, D = law
+    n, depth = len(A), np.zeros(len(C), dtype=int)
+    for output, ago in taps:
+        depth[output] = max(depth[output], ago)
+    first = n + np.cumsum([0, *depth])
+    size = first[-1]
+    now = np.hstack([C, np.zeros((len(C), size - n))])
+    grown, driven = np.zeros((size, size)), np.zeros((size, B.shape[1]))
+    grown[:n, :n], driven[:n] = A, B
+    for output, start, count in zip(range(len(C)), first, depth, strict=False):
+        if count:
+            grown[start], driven[start] = now[output], D[output]
+            grown[start + 1 : start + count, start : start + count - 1] = np.eye(count - 1)
+    kept = np.eye(size)
+    rows = [kept[first[output] + ago - 1] if ago else now[output] for output, ago in taps]
+    direct = [np.zeros(B.shape[1]) if ago else D[output] for output, ago in taps]
+    return grown, driven, np.reshape(rows, (len(taps), size)), np.reshape(direct, (len(taps), B.shape[1]))
+
+
+def pade(order: int, delay: float) -> Matrices:
+    """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
+
+    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
+    order and x the delay times the frequency.
+    """
+    from scipy.signal import tf2ss
+
+    n = order
+    above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
+    A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
+    return A / delay, B / delay, C, D
+
+
+def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:
+    """Return a continuous system, fractions for delays (s) behind its outputs."""
+    passing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1))
+    return in_series(law, side_by_side([pade(order, float(delay)) if delay else passing for delay in delays]))
+
+
+def in_series(system: Matrices, behind: Matrices) -> Matrices:
+    """Return a system with another behind its outputs, whose states come last."""
+    (A, B, C, D), (a, b, c, d) = system, behind
+    return np.block([[A, np.zeros((len(A), len(a)))], [b @ C, a]]), np.vstack([B, b @ D]), np.hstack([d @ C, c]), d @ D
+
+
+def side_by_side(systems: Sequence[Matrices]) -> Matrices:
+    """Return systems with inputs and outputs one after the other."""
+    from scipy.linalg import block_diag
+
+    A, B, C, D = (block_diag(*matrices) for matrices in zip(*systems, strict=True))
+    return A, B, C, D

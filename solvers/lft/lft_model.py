@@ -1,0 +1,389 @@
+"""Linear fractional models, as what they are used for: members, closed loops, samples, files."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import closed_loop, read_closing
+from titop.solvers.lft.fractions import close_deltas
+from titop.solvers.lft.labels import real_fraction, signals_of
+from titop.solvers.lft.lft_files import load_lft, save_lft
+from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
+from titop.solvers.lft.moving_equilibria import MovingCoordinate
+from titop.solvers.lft.neglected import outside, with_neglected
+from titop.solvers.lft.uncertainty import Uncertain
+from titop.solvers.linear.state_space import named_system
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: Members at corners are taken all up to so many, else as many of them at random.
+_CORNERS = 64
+
+#: So many members of a model are looked at when it is sampled.
+_LOOKED_AT = 4
+
+
+@dataclass(frozen=True, eq=False)
+class LFTModel:
+    """A linear model closed by normalised uncertain blocks: ``w = Δ z``; made by `lft`.
+
+    Attributes
+    ----------
+    M : control.StateSpace
+        Inputs w then u, outputs z then y, the channels of each block together, in the order of `blocks`. Sampled (``M.dt``)
+        after a sampled controller was closed.
+    blocks : tuple of DeltaBlock
+        Names, kinds, repetitions, ranges, and the least number of repetitions that any model of the response has.
+    uncertain : tuple of Uncertain
+        Which names of the model each real block stands for.
+    members : Family or None
+        What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
+    error : float
+        Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members: see `check`.
+    moving : tuple of MovingCoordinate
+        What moves of an equilibrium that depends on the parameters, and how exactly it is fitted.
+
+    Notes
+    -----
+    Arguments of the methods: `values` physical values of uncertain parameters by name, also as keywords `named` with
+    underscores for dots; those left out are nominal. They may be the `member` of a result, and so name complex and full blocks
+    too. `deltas` normalised values, one of each block (no unit). `n` how many random values, `seed` of which. `path` a file's.
+    """
+
+    M: StateSpace
+    blocks: tuple[DeltaBlock, ...]
+    uncertain: tuple[Uncertain, ...]
+    members: Family | None = None
+    error: float = 0.0
+    moving: tuple[MovingCoordinate, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, M by its matrices and signals: systems of python-control do not pickle."""
+        M = self.M
+        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *signals_of(M), str(M.name), float(M.dt or 0.0))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, M=named_system(*state["M"]))
+
+    # -- members -------------------------------------------------------------------------------------------------------
+
+    @property
+    def nominal(self) -> StateSpace:
+        """The member with nominal values."""
+        return self.at()
+
+    def at(self, values: Mapping[str, float] | None = None, **named: float) -> StateSpace:
+        """Return the member at some values of the parameters.
+
+        Write ``model.at({"hub.mass": 95.0})`` or ``model.at(hub_mass=95.0)``; complex and full blocks are zero.
+
+        Raises
+        ------
+        ModelError
+            For unknown names, complex blocks that are not zero, values that no system can have (a mass below zero), and those
+            at which it has no response (a mass matrix that is singular).
+        """
+        given = {**read_mapping("values", {} if values is None else values), **named}
+        refuse_complex("at", given, self.blocks)
+        deltas = self.deltas(given)
+        if self.members is not None and (np.abs(deltas) > 1.0 + SAME).any():
+            self.members.uncertainty.model_at(read_values("at", given, self.uncertain, self.blocks))
+        return self.closed_by(deltas)
+
+    def deltas(self, values: Mapping[str, Any]) -> Array:
+        """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones, nominal where left out."""
+        given = read_values("deltas", values, self.uncertain, self.blocks)
+        found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
+        result = np.zeros(len(self.blocks))
+        for k, block in enumerate(self.blocks):
+            own = found.get(block.name)
+            if own is not None:
+                result[k] = block.normalised(own)
+            elif block.centre != block.nominal:
+                result[k] = block.normalised(block.nominal)
+        return result
+
+    def closed_by(self, deltas: Sequence[float] | Array) -> StateSpace:
+        """Return the member at normalised values, one of each block; complex and full blocks are zero.
+
+        Raises
+        ------
+        ModelError
+            For other numbers of values, and where the system has no response.
+        """
+        numbers, count = real_array(deltas), len(self.blocks)
+        if numbers is None or numbers.shape != (count,):
+            expected, advice = f"{count} numbers, one of each block", "use at, or see deltas"
+            raise ModelError(Finding("wrong-shape", "closed_by", deltas, expected, advice))
+        real = [float(x) for x, block in zip(deltas, self.blocks, strict=True) if block.kind == "real"]
+        try:
+            small = close_deltas(real_fraction(self.M, self.blocks), [*real, None])
+        except np.linalg.LinAlgError:
+            small = None
+        if small is None or not all(np.isfinite(part).all() for part in small[:4]):
+            shown = ", ".join(
+                f"{block.name} = {block.value(float(x)):.6g}"
+                for x, block in zip(deltas, self.blocks, strict=True)
+                if block.kind == "real"
+            )
+            advice = "a mass matrix is singular there: narrow the ranges"
+            raise ModelError(Finding("ill-posed", "at", shown, "values at which the system has a response", advice))
+        (w, z), (states, inputs, outputs) = self.channels, signals_of(self.M)
+        return named_system(small[:4], states, inputs[w:], outputs[z:], str(self.M.name), float(self.M.dt or 0.0))
+
+    @property
+    def channels(self) -> tuple[int, int]:
+        """How many entries w and z have."""
+        return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
+
+    def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
+        """Return n random sets of values, uniform in the ranges, of the first name of each parameter; see `at`.
+
+        The same whatever the order of the blocks: names are drawn in alphabetical order.
+        """
+        rng = np.random.default_rng(seed)
+        real = sorted((block for block in self.blocks if block.kind == "real"), key=lambda block: block.name)
+        return [{block.name: float(rng.uniform(block.lower, block.upper)) for block in real} for _ in range(n)]
+
+    def corners(self, most: int = _CORNERS) -> list[dict[str, float]]:
+        """Return the sets of values at the ends of all ranges; of more than `most`, as many at random."""
+        real = sorted((block for block in self.blocks if block.kind == "real"), key=lambda block: block.name)
+        if 2 ** len(real) <= most:
+            ends = [*itertools.product((0, 1), repeat=len(real))]
+        else:
+            ends = [tuple(row) for row in np.random.default_rng(0).integers(0, 2, (most, len(real))).tolist()]
+        return [{b.name: (b.lower, b.upper)[end] for b, end in zip(real, row, strict=True)} for row in ends]
+
+    def values(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """Return the values of all names for those of some: for ``m.with_parameters``.
+
+        Complex and full blocks are left out: they stand for what the system does not have. Angles, rates and gains are no
+        parameters of a model; `operating_point` sets the former.
+
+        Raises
+        ------
+        ModelError
+            For unknown names.
+        """
+        given = read_values("values", values, self.uncertain, self.blocks)
+        result: dict[str, float] = {}
+        for uncertain in self.uncertain:
+            value = read_value(uncertain, given)
+            result |= uncertain.values(uncertain.block.nominal if value is None else value)
+        return result
+
+    def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:
+        """Return the point of `lft` with a member's parameters, coordinates and rates: what `linearize` and `simulate` take.
+
+        Efforts are those that hold it, or keep the accelerations of the point of `lft`: `simulate` applies them. Complex and
+        full blocks are left out. A gain is no part of a system: with a value other than one it gives a `ModelWarning`.
+
+        Returns
+        -------
+        OperatingPoint
+            Of the changed model, ``point.model``.
+
+        Raises
+        ------
+        ModelError
+            For unknown names, values that a block refuses, and a model that was loaded.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+        >>> m = s.resolve()
+        >>> swing = tt.lft(m, m.neutral(), {"bob.mass": tt.percent(10)}, inputs=["hinge"], outputs=["hinge.q"])
+        >>> swing.operating_point({"bob.mass": 1.9}).model.parameters()["bob.mass"]
+        (1.9, 'kg')
+        """
+        members, wanted = self._members("operating_point"), self.values({**(values or {}), **named})
+        gains = members.gains(wanted)
+        advice = "multiply the signal where it is used"
+        warn(Finding("gain-left-out", f"operating_point: {name}", wanted[name], "a gain of one", advice) for name in gains)
+        return members.changed_point(wanted)
+
+    def check(self, n: int = 10, corners: bool = True, seed: int = 1) -> float:
+        """Return the largest difference of members from what `linearize` makes of the changed model.
+
+        Controllers that were closed are closed around each linear model: sampled ones around what has been sampled exactly, its
+        inputs held; delays in continuous time as they are, not as fractions. Complex and full blocks are zero.
+
+        Parameters
+        ----------
+        n : int
+            Random members.
+        corners : bool
+            Whether to compare members at the ends of the ranges too.
+        seed : int
+
+        Returns
+        -------
+        float
+            In parts of the norm of the response, over 40 frequencies around the poles, up to half the sampling frequency.
+
+        Raises
+        ------
+        ModelError
+            For a model that was loaded: it knows its members no more.
+        """
+        members, worst = self._members("check"), 0.0
+        for values in (*self.samples(n, seed), *(self.corners() if corners else ())):
+            own = self.values(values)
+            worst = max(worst, response_error(self.at(values), partial(members.response, own)))
+        return worst
+
+    def _members(self, where: str) -> Family:
+        if self.members is None:
+            advice = "call tt.lft again with the same arguments: files hold matrices, no system"
+            raise ModelError(Finding("no-model", where, "a loaded model", "a model with its system", advice))
+        return self.members
+
+    # -- what is made of it --------------------------------------------------------------------------------------------
+
+    def close(self, controller: StateSpace, stages: int = 1, delay: Any = 0.0, order: int = 4) -> LFTModel:
+        """Return the loop closed by a controller, connected by names: ``u = u_outside + K y``.
+
+        A sampled controller makes a sampled model, all inputs of which are held over each period, as its own are. The nominal
+        loop is exact, with its delays. In members, what uncertain parameters add is a polynomial over the period, through
+        `stages` points: their error falls with the period's power ``2 stages`` (``stages + 1`` where a part of a period is left
+        of a delay), and grows with the frequencies of what is uncertain; `check` tells it, and errors above 1 % of the response
+        in some members give a `ModelWarning`. Each stage has the repetitions of the continuous model; outputs that depend on
+        uncertain parameters at once (accelerations) need them once more. Complex and full blocks take and return sampled
+        signals. A sampled model can be closed again, by controllers of its period.
+
+        What a sampled controller takes is read at the sampling instants before the commands that begin there act, as by
+        `simulate`. So what it takes of outputs that depend on inputs at once (accelerations, reactions) has the inputs of the
+        period before, which are further states; the model's other outputs have those that begin. Where K takes y alone,
+        `simulate` gives it ``reference - y``: pass it ``-K``.
+
+        In continuous time a delay is Pade's fraction, of gain one at all frequencies, with an error below
+        ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: of order 4, below
+        1e-4 up to x = 2.4 rad, 1e-2 up to 4 rad.
+
+        Parameters
+        ----------
+        controller : control.StateSpace
+            Its inputs named as outputs of the model, its outputs as inputs of the model.
+        stages : int
+            Of a continuous model closed by a sampled controller: points in each period, up to 6.
+        delay : float or mapping of name to float, s
+            Of the controller's outputs, whole sampling periods and parts of them; zero of those that are not named.
+        order : int
+            Of fractions for delays in continuous time, up to 10.
+
+        Returns
+        -------
+        LFTModel
+            The same inputs, outputs and blocks, these with other repetitions after sampling; after the model's states those
+            inputs of the period before, named ``input.before``, the states of the controller, and those of delays.
+
+        Raises
+        ------
+        ModelError
+            For unknown names, other sample times than the model's, unusable delays, loops without a solution at once, and
+            controllers of sampled models that take what depends on inputs at once: close these first.
+
+        Examples
+        --------
+        >>> import control
+        >>> import titop as tt
+        >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+        >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+        >>> m = s.resolve()
+        >>> swing = tt.lft(m, m.neutral(), {"bob.mass": tt.percent(10)}, inputs=["hinge"], outputs=["hinge.v"])
+        >>> K = control.ss([], [], [], [[-3.0]], 0.05, inputs=["hinge_v"], outputs=["hinge"])
+        >>> loop = swing.close(K, delay=0.02)
+        >>> loop.M.dt, loop.blocks[0].repetitions, loop.check() < 1e-3
+        (0.05, 1, True)
+        """
+        closing = read_closing(self, controller, stages, delay, order)
+        M, blocks = closed_loop(self, closing)
+        known = {block.name: block for block in blocks}
+        uncertain = tuple(own._replace(block=known[own.name]) for own in self.uncertain)
+        members = self.members and self.members._replace(closings=(*self.members.closings, closing))
+        result = replace(self, M=M, blocks=blocks, uncertain=uncertain, members=members)
+        if closing.sampling:
+            warn(coarse_findings(closing, ((self.at(values), result.at(values)) for values in result.samples(_LOOKED_AT))))
+        return result
+
+    def append(
+        self, name: str, signals: str | Sequence[str], weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
+    ) -> LFTModel:
+        """Return the model with neglected dynamics: a stable Δ(s) of gain one or less, with a weight.
+
+        Multiplicative, signals become ``(1 + Δ W) signals``: of inputs what actuators neglect, of outputs what sensors do.
+        Additive, outputs become ``outputs + Δ W inputs``: neglected modes. Several signals have one full block.
+
+        Append before closing: inputs and outputs of a closed loop are those outside of it, so that blocks there lie in no loop,
+        and say nothing of its stability; a `ModelWarning` tells that.
+
+        Parameters
+        ----------
+        name : str
+            Of the new block: complex for one signal, full for several.
+        signals : str or sequence of str
+            Inputs alone or outputs alone; of additive blocks inputs. The name of a vector stands for its entries.
+        weight : float, control.StateSpace, control.TransferFunction, or sequence of one for each signal
+            Size over frequency, stable, relative or in units of the outputs over those of the inputs. One with one input and
+            output is taken for each signal; another takes all signals, and may have any number of outputs.
+        kind : {"multiplicative", "additive"}
+        outputs : str or sequence of str
+            Of additive blocks: what they add to.
+
+        Raises
+        ------
+        ModelError
+            For unknown signals, names that are taken, and unusable weights.
+        """
+        M, block = with_neglected(self, name, signals, weight, kind, outputs)
+        result = replace(self, M=M, blocks=(*self.blocks, block))
+        if M.dt or (self.members and self.members.closings):
+            warn(outside(result))
+        return result
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.
+
+        A ``.mat`` file has ``A, B, C, D``, delta channels first, and ``blk`` as mussv takes it: ``[-r 0]`` of a real block
+        repeated r times, ``[r 0]`` of a complex one, ``[rows columns]`` of a full one.
+
+        Raises
+        ------
+        ModelError
+            If the path has another suffix.
+        """
+        save_lft(path, self.M, self.blocks, self.uncertain, self.error, self.moving)
+
+    @classmethod
+    def load(cls, path: str | Path) -> LFTModel:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        ModelError
+            If the file is none of these.
+        """
+        return cls(*load_lft(path))
+
+    def __repr__(self) -> str:
+        blocks = ", ".join(f"{block.name}: {block.repetitions}" for block in self.blocks)
+        w, z = self.channels
+        sizes = f"{self.M.nstates} states, {self.M.ninputs - w} inputs, {self.M.noutputs - z} outputs"
+        return f"LFTModel({self.M.name!r}, {blocks}; {sizes})"

@@ -1,0 +1,235 @@
+"""Members of an uncertain family: values by name, made anew by `linearize`, and how far models are from them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import Closing
+from titop.solvers.lft.labels import gains_of
+from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_point
+from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
+from titop.solvers.linear.linearize import linearize
+from titop.solvers.signals.exported import exported
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+
+# -- values -----------------------------------------------------------------------------------------------------------------
+
+
+def read_values(
+    where: str, values: Mapping[str, Any], uncertain: Sequence[Uncertain], blocks: Sequence[DeltaBlock]
+) -> dict[str, float]:
+    """Return values of parameters by path, those of complex and full blocks left out.
+
+    Raises
+    ------
+    ModelError
+        For names that are unknown, what are no finite numbers, and names of one number that contradict each other.
+    """
+    paths = [member.path for own in uncertain for member in own.members]
+    known = {path: path for path in paths} | {exported(path): path for path in paths}
+    others = {block.name for block in blocks if block.kind != "real"}
+    given: dict[str, float] = {}
+    for name, value in values.items():
+        if name in others:
+            continue
+        if name not in known:
+            expected, advice = "an uncertain parameter", did_you_mean(name, paths)
+            raise ModelError(Finding("unknown-parameter", where, name, expected, advice))
+        number = real_array(value)
+        if number is None or number.ndim or not np.isfinite(number):
+            raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
+        given[known[name]] = float(number)
+    for own in uncertain:
+        _refuse_contradiction(where, own, given)
+    return given
+
+
+def _refuse_contradiction(where: str, uncertain: Uncertain, given: Mapping[str, float]) -> None:
+    """Refuse several names of one uncertain number that say different things of it."""
+    said = [member for member in uncertain.members if member.path in given]
+    deltas = [member.delta_at(given[member.path]) for member in said]
+    for member, number in zip(said, deltas, strict=True):
+        if abs(number - deltas[0]) > SAME * max(1.0, abs(number)):
+            first = said[0].path
+            expected, advice = f"what goes with {first} = {given[first]:.6g}", "give one of them: the family ties them together"
+            raise ModelError(Finding("contradiction", f"{where}: {member.path}", given[member.path], expected, advice))
+
+
+def refuse_complex(where: str, values: Mapping[str, Any], blocks: Sequence[DeltaBlock]) -> None:
+    """Refuse values of complex and full blocks that are not zero, with which no real system has a response."""
+    for block in blocks:
+        if block.kind != "real" and np.any(values.get(block.name, 0.0)):
+            expected, advice = "zero", "its response is complex: close M by hand, or leave it out for the real parameters'"
+            raise ModelError(Finding("complex-value", f"{where}: {block.name}", values[block.name], expected, advice))
+
+
+def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
+    """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
+    for member in uncertain.members:
+        if member.path in values:
+            return uncertain.members[0].at(member.delta_at(float(values[member.path])))
+    return None
+
+
+# -- members ----------------------------------------------------------------------------------------------------------------
+
+
+class Family(NamedTuple):
+    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers."""
+
+    point: OperatingPoint
+    uncertainty: Uncertainty
+    a: Array
+    inputs: Any
+    outputs: Any
+    omit: Any
+    hold: Any
+    independent: Any
+    equilibria: Equilibria | None = None
+    closings: tuple[Closing, ...] = ()
+
+    def changed_point(self, values: Mapping[str, float]) -> OperatingPoint:
+        """Return the operating point with values by path, its efforts those that hold it."""
+        if self.equilibria is not None:
+            point = self.equilibria.at(values)
+        else:
+            point = held_point(self.point, self.uncertainty.model_at(values), values, self.a)
+        return replace(point, parameters=self.uncertainty.model_values(values))
+
+    def gains(self, values: Mapping[str, float]) -> list[str]:
+        """Return the gains among values that are not one: of signals, not of the system."""
+        model = self.point.model
+        of_system = {path for path in values if path in model.mechanism.parameter_names or is_of_point(model, path)}
+        return [path for path, value in values.items() if path not in of_system and value != 1.0]
+
+    def linearized(self, values: Mapping[str, float]) -> StateSpace:
+        """Return the member at values by path, gains included."""
+        point = self.changed_point(values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # of the point, which `lft` has warned of once
+            system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
+        inputs, outputs = ([system.signals[label].path for label in own] for own in (system.input_labels, system.output_labels))
+        columns, rows = (
+            np.array([1.0 if name is None else values[name] for name in names]) for names in gains_of(values, inputs, outputs)
+        )
+        system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
+        return system
+
+    def response(self, values: Mapping[str, float], omega: Array, points: Array) -> Array:
+        """Return the member's response (n, outputs, inputs), all controllers closed, at frequencies (rad/s), and s or z there.
+
+        Inputs that are held are sampled exactly. Delays in continuous time are exact unless the loop is sampled later.
+        """
+        system, closings = self.linearized(values), self.closings
+        sampling = next((k + 1 for k, closing in enumerate(closings) if closing.sampling), 0)
+        matrices = system.A, system.B, system.C, system.D
+        for closing in closings[:sampling]:
+            matrices = closing.exact(matrices)
+        result = response(matrices, points)
+        for closing in closings[sampling:]:
+            result = np.array([closing.of_response(*each) for each in zip(result, points, omega, strict=True)])
+        return result
+
+
+# -- responses --------------------------------------------------------------------------------------------------------------
+
+
+def frequencies_around(system: StateSpace, count: int = 40) -> Array:
+    """Return frequencies (rad/s), evenly spaced in their logarithm, from below the slowest pole to beyond the fastest.
+
+    Of sampled systems they end below half the sampling frequency.
+    """
+    sizes, rate = np.abs(_poles(system)), _rate(system)
+    sizes = sizes[sizes > CLOSE * sizes.max(initial=0.0)]
+    low, high = (sizes.min(), sizes.max()) if sizes.max(initial=0.0) > np.sqrt(CANCELLED) * rate else (rate or 1.0, rate or 1.0)
+    if system.dt:
+        end = 0.99 * np.pi / system.dt
+        return np.geomspace(min(0.1 * low, 0.01 * end), min(10.0 * high, end), count)
+    return np.geomspace(0.1 * low, 10.0 * high, count)
+
+
+def _rate(system: StateSpace) -> float:
+    """Return how fast states drive each other (1/s): what poles that are zero are rounding of."""
+    from scipy.linalg import matrix_balance
+
+    return float(np.abs(matrix_balance(system.A, permute=False)[0]).max(initial=0.0)) if not system.dt else 1.0 / system.dt
+
+
+def _poles(system: StateSpace) -> Array:
+    """Return poles (rad/s); of sampled systems, of the continuous ones whose samples they have."""
+    poles = np.linalg.eigvals(system.A)
+    if system.dt:
+        poles = np.log(poles[np.abs(poles) > NEAR_AXIS].astype(complex)) / system.dt
+    return poles
+
+
+def points_at(system: StateSpace, omega: Array) -> Array:
+    """Return the values of s, or of z of sampled systems, at frequencies (rad/s)."""
+    points: Array = np.exp(1j * omega * system.dt) if system.dt else 1j * omega
+    return points
+
+
+def response(matrices: Sequence[Array], points: Array) -> Array:
+    """Return the response (n, outputs, inputs) of A, B, C, D at values of s or z."""
+    A, B, C, D = matrices
+    eye = np.eye(len(A))
+    return np.array([C @ np.linalg.solve(x * eye - A, B) + D for x in points])
+
+
+def largest_difference(found: Array, right: Array) -> float:
+    """Return the largest difference of two responses over frequencies, in parts of the norm of the response there."""
+    if not right.size:
+        return 0.0
+    sizes = np.linalg.norm(right, axis=(1, 2))
+    return float((np.linalg.norm(found - right, axis=(1, 2)) / np.where(sizes > 0, sizes, 1.0)).max())
+
+
+def response_error(system: StateSpace, right: Callable[[Array, Array], Array]) -> float:
+    """Return the largest difference from a response at frequencies (rad/s) and s or z there, in parts of its norm."""
+    omega = frequencies_around(system)
+    points = points_at(system, omega)
+    return largest_difference(response((system.A, system.B, system.C, system.D), points), right(omega, points))
+
+
+def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateSpace]]) -> list[Finding]:
+    """Return what is to be warned of: stages too few for the period, or motions too fast for any number of them.
+
+    Parameters
+    ----------
+    closing : Closing
+    members : iterable of pairs
+        Members of the model in continuous time, and those of the sampled loop at the same values.
+    """
+
+    def error(plant: StateSpace, loop: StateSpace) -> float:
+        exact = closing.exact((plant.A, plant.B, plant.C, plant.D))
+        return response_error(loop, lambda _, points: response(exact, points))
+
+    pairs = [*members]
+    worst = max((error(plant, loop) for plant, loop in pairs), default=0.0)
+    if worst <= COARSE:
+        return []
+    where, found = f"close: stages={closing.stages}", f"errors up to {worst:.2g} of the response"
+    advice = f"try stages={closing.stages + 1}, or sample faster; see check"
+    half, fastest = np.pi / closing.period, max(np.abs(plant.poles()).max(initial=0.0) for plant, _ in pairs)
+    if fastest > half:
+        found = f"{found}, with poles up to {fastest:.4g} rad/s"
+        advice = (
+            f"hold what is faster than half the sampling frequency, {half:.4g} rad/s, with hold= of tt.lft, or sample faster: "
+            "more stages are no cure there"
+        )
+    return [Finding("coarse-stages", where, found, f"{COARSE:g} or less", advice)]

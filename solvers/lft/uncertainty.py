@@ -1,0 +1,331 @@
+"""What is uncertain: names of parameters, coordinates and gains with their ranges, read from what users give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of, split_end
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EPS
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
+from titop.blocks.contract.coordinates import todays
+from titop.graph.network.assembly import Assembly
+from titop.solvers.arguments.percent import Percent
+from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.labels import GAIN
+from titop.solvers.lft.polynomials import Polynomial
+from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
+
+#: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
+WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
+
+#: Last parts of names of coordinates, rates and inputs.
+_ANGLE, _RATE, _INPUT = "q", "v", "u"
+
+
+class NamedRange(NamedTuple):
+    """One name of an uncertain number: ``middle + half d``, d in [-1, 1] the value of a delta.
+
+    An angle enters by the tangent of a `part` of it, its half or quarter: `half` is this tangent where d is 1. Negative is the
+    `half` of what shrinks where the first name of the delta grows: by a percentage of a negative value. Where the model has no
+    parameter of the name, `shares` are those that follow from it.
+    """
+
+    path: str
+    delta: str
+    middle: float
+    half: float
+    part: int = 0
+    shares: tuple[Share, ...] = ()
+
+    def at(self, d: float) -> float:
+        """Return the value where the delta is `d`."""
+        return self.middle + (self.part * math.atan(self.half * d) if self.part else self.half * d)
+
+    def delta_at(self, value: float) -> float:
+        """Return the delta at a value."""
+        return (math.tan((value - self.middle) / self.part) if self.part else value - self.middle) / self.half
+
+    def parameters(self, value: float) -> dict[str, float]:
+        """Return what a value of the name says of parameters of the model."""
+        if self.shares:
+            return {share.name: share.factor * value**share.exponent for share in self.shares}
+        return {self.path: value}
+
+
+class Uncertain(NamedTuple):
+    """Names with one delta.
+
+    Attributes
+    ----------
+    block : DeltaBlock
+        Range, unit and nominal value of the first name.
+    members : tuple of NamedRange
+    """
+
+    block: DeltaBlock
+    members: tuple[NamedRange, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the delta: the first of its names."""
+        return self.block.name
+
+    @property
+    def middle(self) -> float:
+        """Where deltas are zero, on the scale on which what enters goes from -1 to 1; zero where that is rounding."""
+        first = self.members[0]
+        delta = first.delta_at(self.block.centre)
+        return delta if abs(delta) > 4 * EPS * (1.0 + abs(first.middle / ((first.part or 1) * first.half))) else 0.0
+
+    def values(self, value: float) -> dict[str, float]:
+        """Return the value of every parameter of the model for one of the first name."""
+        result: dict[str, float] = {}
+        for member in self.members:
+            result |= member.parameters(member.at(self.members[0].delta_at(value)))
+        return result
+
+
+class Uncertainty:
+    """All that is uncertain about a model.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+    parameters : mapping
+        As in `lft`.
+    quarters : sequence of str
+        Angles that enter by the tangent of their quarter.
+    fits : sequence of str, or mapping of str to float
+        As in `lft`.
+
+    Attributes
+    ----------
+    fits : dict of str to float
+        Tolerances of deltas in which laws may be fitted.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, names given twice, and ranges that are none.
+    """
+
+    def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
+        self.point, self.known = point, point.model.parameters()
+        self.common = common_parameters(point.model.mechanism.assembly)
+        self._quarters = set(map(self._today, (quarters,) if isinstance(quarters, str) else quarters))
+        given = read_mapping("parameters", parameters)
+        if not given:
+            advice = "use tt.linearize for none"
+            raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
+        tied = [(tuple(map(self._today, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
+        self._given = {name for names, _ in tied for name in names}
+        self.all = tuple(self._read(*each) for each in tied)
+        self._by_path: dict[str, NamedRange] = {}
+        taken: dict[str, str] = {}
+        for uncertain in self.all:
+            for member in uncertain.members:
+                for name in member.parameters(member.middle):
+                    if name in taken:
+                        found, advice = f"{member.path} and {taken[name]}, which change it both", "leave one out"
+                        raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
+                    taken[name] = member.path
+                self._by_path[member.path] = member
+        for name in sorted(self._quarters - set(self._by_path)):
+            raise ModelError(Finding("unknown-angle", "quarters", name, "an angle among the parameters", "add it there"))
+        self.fits = self._read_fits(fits)
+
+    def at(self, path: str) -> NamedRange | None:
+        """Return the range of a name; None where it is certain."""
+        return self._by_path.get(path)
+
+    def __getitem__(self, path: str) -> NamedRange:
+        """Return the range of an uncertain name."""
+        return self._by_path[path]
+
+    def deltas(self, paths: Sequence[str]) -> list[str]:
+        """Return the deltas of uncertain names, each once."""
+        return [*dict.fromkeys(self[path].delta for path in paths)]
+
+    def paths(self) -> list[str]:
+        """Return all names."""
+        return [*self._by_path]
+
+    def vector(self, paths: Sequence[str], nominal: Array) -> Polynomial:
+        """Return a vector by the names of its entries; those that are not uncertain are nominal."""
+        value, slopes = np.array(nominal, dtype=float), []
+        for k, path in enumerate(paths):
+            if member := self.at(path):
+                value[k] = member.middle
+                slopes.append((member.delta, member.half * np.eye(len(paths))[k]))
+        return Polynomial.affine(value, slopes)
+
+    def values_at(self, deltas: Mapping[str, float]) -> dict[str, float]:
+        """Return the value of every name where normalised numbers d have these values, zero by default; of angles, too."""
+        return {path: member.at(deltas.get(member.delta, 0.0)) for path, member in self._by_path.items()}
+
+    def of_block(self, name: str) -> list[str]:
+        """Return the names that are parameters of a block, in its order."""
+        return [path for path in self.known if path in self._by_path and owner_of(path) == name and ".placement." not in path]
+
+    def model_at(self, values: Mapping[str, float]) -> Model:
+        """Return the model with some values by path.
+
+        Raises
+        ------
+        ModelError
+            As `Model.with_parameters`.
+        """
+        changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
+        return changed_model(self.point.model, changed) if changed else self.point.model
+
+    def model_values(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return those of some values by path that are parameters of the model, and those that follow from them."""
+        result = {path: value for path, value in values.items() if path in self.known}
+        for path, value in values.items():
+            if path in self.common:
+                result |= self[path].parameters(value)
+        return result
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def _today(self, name: Any) -> Any:
+        """Return the name of today of a coordinate's angle or rate; anything else as it is."""
+        stem, end = split_end(name) if isinstance(name, str) else ("", "")
+        return f"{todays(self.point.model.coordinate_names, [stem])[0]}.{end}" if end in (_ANGLE, _RATE) else name
+
+    def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
+        if not names:
+            advice = 'write {("left.mass", "right.mass"): tt.percent(10)}'
+            raise ModelError(Finding("no-parameter", "parameters", names, "names that are tied to each other", advice))
+        nominal, unit = zip(*(self._nominal(name) for name in names), strict=True)
+        bounds = [self._bounds(name, value, given) for name, value in zip(names, nominal, strict=True)]
+        turning = [own == "rad" and self._turns(name) for name, own in zip(names, unit, strict=True)]
+        part = 0
+        if any(turning):
+            if not all(turning):
+                raise ModelError(Finding("mixed-tie", "parameters", names, "angles alone", "tie angles to angles"))
+            part = 4 if self._quarters & set(names) else 2
+            width, widest = bounds[0][1] - bounds[0][0], WIDEST_HALF if part == 2 else WIDEST_QUARTER
+            if width > widest:
+                found, advice = f"{math.degrees(width):.0f} degrees", _split(names[0], part)
+                raise ModelError(
+                    Finding(
+                        "wide-angle", f"parameters[{names[0]!r}]", found, f"{math.degrees(widest):.0f} degrees or less", advice
+                    )
+                )
+        members = []
+        for name, value, (lower, upper) in zip(names, nominal, bounds, strict=True):
+            if name in self.common and lower <= 0:
+                found = f"{lower:.6g} to {upper:.6g}"
+                raise ModelError(Finding("bad-range", f"parameters[{name!r}]", found, "values > 0", "narrow the range"))
+            half = (upper - lower) / 2
+            if isinstance(given, Percent) and value * nominal[0] < 0:
+                half = -half  # all grow by the same percentage
+            shares = self.common[name].shares if name in self.common else ()
+            size = math.tan(half / part) if part else half
+            members.append(NamedRange(name, names[0], (lower + upper) / 2, size, part, shares))
+        (lower, upper), middle = bounds[0], nominal[0]
+        return Uncertain(DeltaBlock(names[0], "real", 0, 0, lower, upper, middle, unit[0], None, part), tuple(members))
+
+    def _turns(self, name: str) -> bool:
+        """Tell whether a name is an angle about one axis: a joint's, or that of a rotation about an axis of its frame."""
+        stem, end = split_end(name)
+        owner, what = split_end(stem)
+        if what != "rotation":
+            return end == _ANGLE
+        others = {other for other in rotation_names(owner) if other != name}
+        return not others & self._given and not any(self.known[other][0] for other in others)
+
+    def _read_fits(self, fits: Any) -> dict[str, float]:
+        """Return the tolerance of each delta that may be fitted."""
+        names = (fits,) if isinstance(fits, str) else fits
+        given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
+        result: dict[str, float] = {}
+        for name, tolerance in given.items():
+            member = self.at(self._today(name))
+            if member is None:
+                advice = did_you_mean(name, self.paths())
+                raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))
+            number = real_array(tolerance)
+            if number is None or number.shape or not 0 < number < 1:
+                raise ModelError(Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4"))
+            result[member.delta] = float(number)
+        return result
+
+    def _nominal(self, name: Any) -> tuple[float, str]:
+        """Return the nominal value and the unit of what a name stands for."""
+        model, point = self.point.model, self.point
+        if name in self.known:
+            return self.known[name]
+        if name in self.common:
+            return self.common[name][:2]
+        if isinstance(name, str):
+            stem, end = split_end(name)
+            if end == GAIN and stem:
+                return 1.0, "1"
+            if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
+                k = model.coordinate_names.index(stem)
+                unit = model.mechanism.assembly.coordinate_units[k]
+                if end == _RATE:
+                    return float(point.v[k]), f"{unit}/s"
+                if not model.mechanism.has_plain_coordinates(k):
+                    advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
+                    raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
+                return float(point.q[model.mechanism.assembly.place(stem)[0]]), unit
+            if end == _INPUT and stem in model.input_names:
+                k = model.input_names.index(stem)
+                if k not in model.mechanism.inputs.columns:
+                    expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
+                    raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
+                return 0.0 if point.u is None else float(point.u[k]), model.mechanism.inputs.units[k]
+        names = [*self.known, *self.common, *(f"{own}.{end}" for own in model.coordinate_names for end in (_ANGLE, _RATE))]
+        expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
+        raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
+
+    def _bounds(self, name: str, nominal: float, given: Any) -> tuple[float, float]:
+        """Return the range of a name."""
+        where = f"parameters[{name!r}]"
+        if isinstance(given, Percent):
+            lower, upper = given.about(where, nominal)
+        else:
+            numbers = real_array(given)
+            if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or not numbers[0] < numbers[1]:
+                advice = "write (90, 110) or tt.percent(15)"
+                raise ModelError(Finding("no-range", where, given, "two rising finite numbers", advice))
+            lower, upper = numbers.tolist()
+        if not lower <= nominal <= upper:
+            found, advice = f"{lower:.6g} to {upper:.6g}", "change the model or the range"
+            raise ModelError(Finding("nominal-outside", where, found, f"a range that holds the nominal {nominal:.6g}", advice))
+        return lower, upper
+
+
+def _split(name: str, part: int) -> str:
+    whole = "tt.lft_arcs makes several models, each of an arc"
+    return whole if part == 4 else f"quarters=[{name!r}] covers up to 480 degrees with twice the repetitions; or {whole}"
+
+
+def rotation_names(path: str) -> list[str]:
+    """Return the names of the components of a pose's rotation vector."""
+    return [f"{path}.rotation.{axis}" for axis in "xyz"]
+
+
+def common_parameters(assembly: Assembly) -> dict[str, Common]:
+    """Return these numbers by dotted name, with the dotted names of what follows from each."""
+    result = {}
+    for name, block in assembly.blocks.items():
+        if isinstance(block, FlexibleBody):
+            for entry, (value, unit, shares) in common_numbers(block).items():
+                own = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
+                result[f"{name}.{entry}"] = Common(value, unit, own)
+    return result

@@ -1,0 +1,320 @@
+"""The one way from a function of a model into an engine: what reads its arguments, asks the kernel, and says what is wrong.
+
+Functions ask their kernel at once, without a look at their arguments: it refuses those that are not its own with a `TypeError`,
+and returns a status other than `DONE` where something is wrong. What comes then asks once more with lists, integers and strided
+arrays made ready, with loads, or at all of several stacked states; at last it reads the arguments with care, and either finds
+what is wrong with them or computes by the engine's own functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import axes_of, shape_of
+from titop.solvers.arguments.reading import check_stacks, made_ready, store
+from titop.solvers.arguments.rowwise import bound
+from titop.solvers.arguments.stacked_loads import Stack, read_stack, read_states
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.kernel_calls import DONE, real_only
+from titop.solvers.model.resolved import Resolved
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: The arguments of a state.
+_NAMES = ("q", "v", "a")
+
+
+class Loads(NamedTuple):
+    """What acts at a state that was read.
+
+    Attributes
+    ----------
+    pushes : list of Push
+        On ports, own coordinates and interactions.
+    motors : (nv,) array or 0.0
+        What inputs do along the coordinates.
+    mask : (nv,) bool array or None
+        The coordinates that were chosen: actuated, or prescribed.
+    """
+
+    pushes: list[Push]
+    motors: Any
+    mask: Array | None
+
+
+class Call:
+    """A function of a state under loads, `wrenches` on ports and inputs `u`, as engines know it.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel.
+    state : tuple of str
+        Names of the arguments: q and vectors (nv), of which None stands for zero.
+    *results : tuple of str
+        The shape of each result, sizes of the model by name.
+    computed : callable
+        ``computed(engine, *state, loads)`` gives the results at one state that was read, as an engine without kernels does.
+    chosen : str
+        What names of coordinates are called that choose a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
+    inputs : {"join", "leave", "both", "stay"}
+        What inputs along coordinates do: their efforts join those that are given, leave those that result, both where motion is
+        prescribed, or have no part in derivatives.
+    closing : bool
+        Whether the kernel's tables have room for what closures do to their ports, as those of derivatives have.
+    stacked : bool
+        Whether the kernel serves stacked states, each with loads of its own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        state: tuple[str, ...],
+        *results: tuple[str | int, ...],
+        computed: Callable[..., Any],
+        chosen: str = "",
+        inputs: str = "join",
+        closing: bool = False,
+        stacked: bool = False,
+    ) -> None:
+        self.name, self.state, self.results, self.computed = name, state, results, computed
+        self.chosen, self.inputs, self.closing, self.stacked = chosen, inputs, closing, stacked
+
+    def __call__(
+        self,
+        model: Resolved,
+        state: tuple[Any, ...],
+        wrenches: Mapping[str, Any] | None = None,
+        u: Any = None,
+        x: Any = None,
+        out: Any = None,
+        names: Iterable[str] | None = None,
+    ) -> tuple[Any, ...]:
+        """Return the results, one or stacked as the state is; in `out` (one array for each) if that is given.
+
+        Raises
+        ------
+        ModelError
+            For unusable arguments, and whatever the engine refuses.
+        """
+        mechanism = model.mechanism
+        if x is not None:
+            u = mechanism.inputs.whole(u, x)
+        mechanism.engine.raise_pending()  # what the first try may have left
+        *given, u = made_ready(*state, u) or (*state, u)
+        state = tuple([np.zeros(shape_of(given[1])) if part is None else part for part in given])
+        names = tuple(names) if isinstance(names, list | tuple) else names
+        if axes_of(state[0]) == 2:
+            return self._stored(self._at_all(model, state, wrenches, u, names), out)
+        results = self._by_kernel(model, state, wrenches, u, names, out)
+        if results is not None:
+            return results
+        return self._stored(self._with_care(model, state, wrenches, u, names), out)
+
+    def _by_kernel(
+        self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any, out: Any
+    ) -> tuple[Array, ...] | None:
+        """Return the results of a kernel at one state; None where it does not serve."""
+        calls = model._calls
+        if not isinstance(names, tuple | None):
+            return None
+        try:
+            kernel = calls.kernel(self.name, names)
+            if kernel is None:
+                return None
+            results = tuple(np.empty(model._shapes[shape]) for shape in self.results) if out is None else out
+            if wrenches is None and u is None:
+                return results if kernel.call(*state, *results) == DONE else None
+            status, driven = calls.loaded(kernel, wrenches, u, state, results, self.inputs in ("join", "both"), self.closing)
+        except TypeError:
+            return None
+        return self._less_inputs(results, driven, kernel.imposed, state) if status == DONE else None
+
+    def _less_inputs(self, results: tuple[Any, ...], driven: Any, imposed: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return results whose efforts are those beside the inputs' (`driven`)."""
+        if driven is not None and self.inputs == "leave":
+            np.subtract(results[0], driven, out=results[0])
+        elif driven is not None and self.inputs == "both":
+            return results[0], np.where(imposed, results[1] - driven, state[2])
+        return results
+
+    def _at_all(self, model: Resolved, states: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
+        """Return the results at stacked states, each with its own wrenches and inputs."""
+        stack = read_stack(model.mechanism, dict(zip(self.state, states, strict=True)), wrenches, u)
+        together = self._together(model, stack, names)
+        if together is not None:
+            return together
+        rows = [self(model, state, wrenches, u, names=names) for state, wrenches, u in stack.rows()]
+        parts = zip(*rows, strict=True) if rows else [[]] * len(self.results)
+        shapes = (model._shapes[shape] for shape in self.results)
+        return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
+
+    def _together(self, model: Resolved, stack: Stack, names: Any) -> tuple[Array, ...] | None:
+        """Return the results of a kernel at all states of a stack; None where single ones have to be looked at."""
+        calls, count = model._calls, len(stack.states[0])
+        kernel = calls.kernel(self.name, names) if self.stacked and isinstance(names, tuple | None) else None
+        if kernel is None or kernel.shares:
+            return None
+        driven, states = calls.driven(stack), stack.states
+        if self.inputs in ("join", "both"):
+            states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
+        results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
+        if not calls.runs_all(self.name, kernel, (*states, *results), stack):
+            return None
+        return self._less_inputs(results, driven, kernel.imposed, stack.states)
+
+    def _with_care(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
+        """Return what an engine says of a state that is read with care."""
+        mechanism = model.mechanism
+        mechanism.engine.raise_pending()
+        mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
+        read = read_states(mechanism, dict(zip(self.state, state, strict=True)))
+        loads = Loads(mechanism.external_pushes(wrenches, u), mechanism.motor_efforts(u), mask)
+        results = self.computed(mechanism.engine, *read, loads)
+        return results if isinstance(results, tuple) else (results,)
+
+    def _stored(self, results: tuple[Array, ...], out: Any) -> tuple[Any, ...]:
+        return results if out is None else tuple(store(*pair) for pair in zip(results, out, strict=True))
+
+
+def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function]:
+    """Let a function of a state (q; q and v; q, v and a) ask the kernel of its name first, and take stacked states.
+
+    Parameters
+    ----------
+    *sizes : str or int
+        Shape of the result, sizes of the model by name.
+    still : int
+        How many vectors of zeros the kernel takes behind the state.
+
+    Notes
+    -----
+    The function itself says what is computed at one state that was read, by an engine without such a kernel.
+    """
+
+    def decorate(function: Function) -> Function:
+        name, signature = function.__name__, inspect.signature(function)
+        names = tuple(signature.parameters)[1:]
+
+        @functools.wraps(function)
+        def call(model: Any, *state: Any, **named: Any) -> Any:
+            kernel = getattr(model._calls, name)
+            if named and (ordered := in_order(names[len(state) :], named)):
+                state, named = (*state, *ordered), {}
+            if kernel is not None and not named:
+                result = np.empty(model._shapes[sizes])
+                try:
+                    if kernel(*state, *model._stills[still], result) == DONE:
+                        return result
+                except TypeError:
+                    pass
+            if named or len(state) != len(names):
+                state = bound(function, signature, (model, *state), named).args[1:]
+            one = functools.partial(function, model)
+            return with_care(model.mechanism, kernel, one, state, model._shapes[sizes], model._stills[still])
+
+        return cast(Function, call)
+
+    return decorate
+
+
+def between_configurations(*sizes: str) -> Callable[[Function], Function]:
+    """Let a function of two configurations, or one and a step, ask the kernel of its name first; both may be stacked.
+
+    Parameters
+    ----------
+    *sizes : str
+        The size of its result by name; of two results, which are matrices, two.
+
+    Notes
+    -----
+    The function itself reads its arguments, and computes without a kernel.
+    """
+
+    def decorate(function: Function) -> Function:
+        name, names, matrices = function.__name__, tuple(inspect.signature(function).parameters)[1:], len(sizes) == 2
+
+        @functools.wraps(function)
+        def call(model: Any, *given: Any, **named: Any) -> Any:
+            if named and (ordered := in_order(names[len(given) :], named)):
+                given, named = (*given, *ordered), {}
+            kernel = getattr(model._calls, name)
+            if kernel is not None and len(given) == 2 and not named and type(given[0]) is type(given[1]) is np.ndarray:
+                single = given[0].ndim == 1
+                first, second = (given[0][None], given[1][None]) if single else given
+                shape = (len(first), *model._shapes[sizes])
+                result, other = np.empty(shape), np.empty(shape if matrices else 0)
+                try:
+                    if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
+                        result, other = (result[0], other[0]) if single and matrices else (result, other)
+                        return (result, other) if matrices else result[0] if single else result
+                except TypeError:
+                    pass
+            if ready := made_ready(*given):
+                return call(model, *ready, **named)
+            return function(model, *given, **named)
+
+        return cast(Function, call)
+
+    return decorate
+
+
+def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Return arguments given by name in the order of `names`; none where these are not their names."""
+    return tuple(map(named.get, names)) if named.keys() == set(names) else ()
+
+
+def with_care(
+    mechanism: Any,
+    kernel: Any,
+    one: Callable[..., Array],
+    given: tuple[Any, ...],
+    shape: tuple[int, ...],
+    still: tuple[Array, ...] = (),
+) -> Array:
+    """Return a function of a state (q; q and v; q, v and a) at what is `given`, which is read with care; stacked if that is.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    kernel : callable or None
+        Takes a state, `still` and an array for the result, and returns a status.
+    one : callable
+        The function of one state, where there is no kernel.
+    given : tuple of array_like
+    shape : tuple of int
+        Of the function's result.
+    still : tuple of arrays
+
+    Raises
+    ------
+    ModelError
+        For unusable states, for complex ones if there is a kernel, and whatever the function refuses.
+    """
+    if kernel is not None and (ready := made_ready(*given)):
+        result = np.empty(shape)
+        try:
+            if kernel(*ready, *still, result) == DONE:
+                return result
+        except TypeError:
+            pass
+    states = read_states(mechanism, dict(zip(_NAMES, given, strict=False)), stacked=True)
+    check_stacks(dict(zip(_NAMES, states, strict=False)))
+    if kernel is None:
+        if states[0].ndim == 1:
+            return one(*states)
+        return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
+    mechanism.engine.raise_pending()
+    states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
+    stack = np.empty((*states[0].shape[:-1], *shape))
+    for row in np.ndindex(states[0].shape[:-1]):
+        status = kernel(*(x[row] for x in states), *still, stack[row])
+        if status != DONE:
+            mechanism.engine.raise_for(status)
+    return stack

@@ -1,0 +1,177 @@
+"""The rigid closures and gears of a model, and states that satisfy them.
+
+Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or of joints and blocks
+for all of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.arguments.reading import made_ready
+from titop.solvers.constraints.assembling import assembled, dependent_coordinates, follow_drivers
+from titop.solvers.constraints.branch import rank_near, rank_on_branch
+from titop.solvers.constraints.gear_constraint import GearConstraint
+from titop.solvers.mechanism.kernel_calls import DONE, names_key
+from titop.solvers.model.resolved import Resolved
+
+
+def closure_error(model: Resolved, q: Any) -> Array:
+    """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
+    mechanism = model.mechanism
+    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).error
+
+
+def closure_jacobian(model: Resolved, q: Any) -> Array:
+    """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s a unit of v)."""
+    mechanism = model.mechanism
+    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).jacobian
+
+
+def closure_bias(model: Resolved, q: Any, v: Any) -> Array:
+    """Return the part (k, m/s^2 and rad/s^2) of d2/dt2 `closure_error` that does not depend on the accelerations."""
+    mechanism = model.mechanism
+    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), mechanism._read_v("v", v)).bias
+
+
+def closure_rank(model: Resolved, q: Any) -> int:
+    """Return how many constraints are independent at a closed configuration `q` (nq), and along the motion through it.
+
+    The others follow from these; other branches of the mechanism's motion may have another rank. A configuration that is
+    open stands for the closed one next to it.
+
+    Raises
+    ------
+    ModelError
+        At a singular configuration, around which more constraints are independent than there, and for an unusable one.
+    ConvergenceError
+        If the loops cannot be closed from `q`.
+    """
+    mechanism = model.mechanism
+    q = mechanism._read_q(q)
+    return rank_on_branch(mechanism, q) if mechanism.is_constrained else 0
+
+
+def assemble(model: Resolved, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
+    """Return a configuration (nq) that closes the loops and meshes the gears.
+
+    Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, lengths
+    over the system's size, halved until the errors fall. Bodies deform only where joints alone do not close the loops.
+
+    Parameters
+    ----------
+    q_guess : array_like (nq,)
+        Where to start; the nearer to a closed configuration, the better.
+    fixed : iterable of str
+        Coordinates, joints or blocks that keep their values.
+
+    Returns
+    -------
+    (nq,) array
+
+    Raises
+    ------
+    ConvergenceError
+        Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
+    """
+    mechanism = model.mechanism
+    chosen = mechanism.chosen("fixed", fixed)
+    guess = follow_drivers(mechanism, mechanism._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow)
+    return assembled(mechanism, guess, chosen).copy()  # of the guess itself where that is closed
+
+
+def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
+    """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
+
+    Lengths are compared with angles over the system's size.
+
+    Raises
+    ------
+    ConvergenceError
+        If the fixed velocities contradict the closures.
+    """
+    kernel = model._calls.nearest_velocity
+    if kernel is not None and type(v) is np.ndarray:
+        nearest = v.copy()
+        try:
+            if kernel(q, v, model._calls.masks[names_key(fixed)], nearest) == DONE:
+                return nearest
+        except TypeError:
+            pass
+    mechanism = model.mechanism
+    mechanism.engine.raise_pending()
+    if ready := made_ready(q, v):
+        q, v = ready
+        return assemble_velocity(model, q, v, fixed)
+    q, v, chosen = mechanism._read_q(q), mechanism._read_v("v", v), mechanism.chosen("fixed", fixed)
+    if not mechanism.is_constrained:
+        return v.copy()
+    return mechanism.engine.dynamics.closed_velocity(
+        q, follow_drivers(mechanism, v, chosen, GearConstraint.follow_rate), chosen
+    )
+
+
+def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
+    """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
+
+    Raises
+    ------
+    ConvergenceError
+        If the fixed accelerations contradict the closures.
+    """
+    kernel = model._calls.nearest_acceleration
+    if kernel is not None and type(a) is np.ndarray:
+        nearest = a.copy()
+        try:
+            if kernel(q, v, model._calls.masks[names_key(fixed)], nearest) == DONE:
+                return nearest
+        except TypeError:
+            pass
+    mechanism = model.mechanism
+    mechanism.engine.raise_pending()
+    if ready := made_ready(q, v, a):
+        q, v, a = ready
+        return assemble_acceleration(model, q, v, a, fixed)
+    q, v, a, chosen = (
+        mechanism._read_q(q),
+        mechanism._read_v("v", v),
+        mechanism._read_v("a", a),
+        mechanism.chosen("fixed", fixed),
+    )
+    if not mechanism.is_constrained:
+        return a.copy()
+    return mechanism.engine.dynamics.closed_acceleration(
+        q, v, follow_drivers(mechanism, a, chosen, GearConstraint.follow_rate), chosen
+    )
+
+
+def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.
+
+    Without `names` driven coordinates of gears are left out, and of the others the choice is made by pivoted QR, so that
+    what remains follows as well as possible.
+
+    Raises
+    ------
+    ModelError
+        If the given names cannot be independent, or are too many or too few.
+    """
+    mechanism = model.mechanism
+    q, everything = mechanism._read_q(q), np.arange(model.nv)
+    rank = rank_near(mechanism, q)
+    if names is None:
+        dependent = dependent_coordinates(mechanism, q, everything, rank)
+        return tuple(name for k, name in enumerate(model.coordinate_names) if k not in dependent)
+    mask, freedom = mechanism.chosen("names", names), model.nv - rank
+    chosen = tuple(name for name, kept in zip(model.coordinate_names, mask, strict=True) if kept)
+    if len(chosen) != freedom:
+        raise ModelError(Finding("wrong-length", "names", chosen, f"{freedom} coordinates", "one a degree of freedom"))
+    if len(dependent_coordinates(mechanism, q, everything[~mask], rank)) < rank:
+        expected, better = "coordinates that determine the others", independent_coordinates(model, q)
+        raise ModelError(Finding("dependent-coordinates", "names", chosen, expected, f"take {', '.join(better)}"))
+    return chosen

@@ -1,0 +1,234 @@
+"""Configurations of a model by name, and moving between them.
+
+Arguments: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint or coordinate; `rng` a
+NumPy random generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.joints.joint import Joint
+from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
+from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.calls import between_configurations
+from titop.solvers.model.resolved import Resolved
+
+
+def neutral(model: Resolved) -> Array:
+    """Return the configuration (nq) at which all coordinates are zero."""
+    return model.mechanism.neutral()
+
+
+def random_configuration(model: Resolved, rng: np.random.Generator) -> Array:
+    """Return a random configuration (nq)."""
+    return model.mechanism.random_configuration(rng)
+
+
+def configuration(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:
+    """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral, all of it without values.
+
+    Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
+
+    Raises
+    ------
+    ModelError
+        If a name is unknown or a value does not fit.
+    """
+    q = neutral(model)
+    mechanism = model.mechanism
+    for name, value in read_mapping("configuration", {} if values is None else values).items():
+        if name in mechanism.assembly.q_slices:
+            q[mechanism.assembly.q_slices[name]] = _read_block_value(model, name, value)
+        elif name in model.configuration_names:
+            q[model.configuration_names.index(name)] = _read_array(f"configuration[{name!r}]", value, ())
+        else:
+            raise _unknown_coordinate(model, name, model.configuration_names)
+    q = read_state("configuration", q, model.configuration_names)
+    check_quaternions(q, mechanism.quaternions, model.configuration_names)
+    return q
+
+
+def velocity(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:
+    """Return a velocity (nv) from values by joint or coordinate name; the rest is zero, all of it without values.
+
+    Raises
+    ------
+    ModelError
+        If a name is unknown or a value does not fit.
+    """
+    v = np.zeros(model.nv)
+    mechanism = model.mechanism
+    for name, value in read_mapping("velocity", {} if values is None else values).items():
+        if name in mechanism.assembly.v_slices:
+            where = mechanism.assembly.v_slices[name]
+            v[where] = _read_array(f"velocity[{name!r}]", np.atleast_1d(value), (where.stop - where.start,))
+        elif name in model.coordinate_names:
+            v[model.coordinate_names.index(name)] = _read_array(f"velocity[{name!r}]", value, ())
+        else:
+            raise _unknown_coordinate(model, name, model.coordinate_names)
+    return read_state("velocity", v, model.coordinate_names)
+
+
+@between_configurations("nq")
+def integrate(model: Resolved, q: Any, dq: Any) -> Array:
+    """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); of stacked ones, stacked."""
+    mechanism = model.mechanism
+    q, dq = mechanism._read_q(q, stacked=True), mechanism._read_v("dq", dq, stacked=True)
+    check_stacks({"q": q, "dq": dq})
+    return mechanism.moved(q, dq)
+
+
+@between_configurations("nv", "nv")
+def integrate_derivatives(model: Resolved, q: Any, dq: Any) -> tuple[Array, Array]:
+    """Return how the configuration that `integrate` reaches moves with `q`, and with the step `dq`.
+
+    Parameters
+    ----------
+    q : array_like (nq,)
+    dq : array_like (nv,)
+        Both, or both stacked along a leading axis; the results are then stacked too.
+
+    Returns
+    -------
+    by_q, by_step : (nv, nv) arrays
+        Columns are displacements in the tangent space of the configuration that is reached, by displacements in that of
+        `q` and by changes of `dq`. Identities for plain coordinates; closed forms for spherical and free joints.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("body in space")
+    >>> s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=[1, 1, 1]), joint=tt.Spherical("ball"))
+    >>> by_q, by_step = s.resolve().integrate_derivatives([0, 0, 0, 1], [0, 0, 0.2])
+    >>> by_step.round(3).tolist()
+    [[0.993, 0.1, 0.0], [-0.1, 0.993, 0.0], [0.0, 0.0, 1.0]]
+    """
+    mechanism = model.mechanism
+    q, dq = mechanism._read_q(q, stacked=True), mechanism._read_v("dq", dq, stacked=True)
+    check_stacks({"q": q, "dq": dq})
+    by_q, by_step = _identities(model, dq, 1.0), _identities(model, dq, 1.0)
+    for block, in_q, in_v in mechanism.plain_coordinates.others:
+        for row in np.ndindex(q.shape[:-1]):
+            by_q[row][in_v, in_v], by_step[row][in_v, in_v] = block.integrate_derivatives(q[row][in_q], dq[row][in_v])
+    return by_q, by_step
+
+
+@between_configurations("nv")
+def difference(model: Resolved, q0: Any, q1: Any) -> Array:
+    """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
+    mechanism = model.mechanism
+    q0, q1 = mechanism._read_q(q0, "q0", stacked=True), mechanism._read_q(q1, "q1", stacked=True)
+    check_stacks({"q0": q0, "q1": q1})
+    return mechanism.apart(q0, q1)
+
+
+@between_configurations("nv", "nv")
+def difference_derivatives(model: Resolved, q0: Any, q1: Any) -> tuple[Array, Array]:
+    """Return the derivatives of `difference` by `q0` and by `q1`.
+
+    Parameters
+    ----------
+    q0, q1 : array_like (nq,)
+        Both, or both stacked along a leading axis; the results are then stacked too.
+
+    Returns
+    -------
+    by_q0, by_q1 : (nv, nv) arrays
+        Columns are changes of the tangent vector by displacements in the tangent spaces of `q0` and of `q1`.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+    """
+    mechanism = model.mechanism
+    q0, q1 = mechanism._read_q(q0, "q0", stacked=True), mechanism._read_q(q1, "q1", stacked=True)
+    check_stacks({"q0": q0, "q1": q1})
+    by_q0, by_q1 = _identities(model, q1, -1.0), _identities(model, q1, 1.0)
+    for block, in_q, in_v in mechanism.plain_coordinates.others:
+        for row in np.ndindex(q0.shape[:-1]):
+            derivatives = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
+            by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = derivatives
+    return by_q0, by_q1
+
+
+def configuration_rate(model: Resolved, q: Any, v: Any) -> Array:
+    """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
+    mechanism = model.mechanism
+    q, v = mechanism._read_q(q, stacked=True), mechanism._read_v("v", v, stacked=True)
+    check_stacks({"q": q, "v": v})
+    return mechanism.rates(q, v)
+
+
+def configuration_derivatives(model: Resolved, q: Any) -> Array:
+    """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
+    mechanism = model.mechanism
+    q = mechanism._read_q(q, stacked=True)
+    derivatives, plain = np.zeros((*q.shape, model.nv)), mechanism.plain_coordinates
+    derivatives[..., plain.in_q, plain.in_v] = 1.0
+    if plain.others and model._calls.write_rates is not None:
+        _write_slopes(model, real_only(q, "q"), derivatives)
+        return derivatives
+    for block, in_q, in_v in plain.others:
+        for row in np.ndindex(q.shape[:-1]):
+            derivatives[row][in_q, in_v] = block.slopes(lambda x: x, q[row][in_q])
+    return derivatives
+
+
+def _identities(model: Resolved, like: Array, scale: float) -> Array:
+    """Return a multiple of the identity (nv, nv), for each row of `like`."""
+    matrices = np.zeros((*like.shape[:-1], model.nv, model.nv), like.dtype)
+    matrices[..., range(model.nv), range(model.nv)] = scale
+    return matrices
+
+
+def _write_slopes(model: Resolved, q: Array, derivatives: Array) -> None:
+    """Write the derivatives (nq, nv, or stacked) of what is no coordinate: rates at unit velocities, by a kernel."""
+    write, rate = model._calls.write_rates, np.empty(model.nq)
+    for row, own in zip(q.reshape(-1, model.nq), derivatives.reshape(-1, model.nq, model.nv), strict=True):
+        for unit, moving in model.mechanism.unit_velocities:
+            write(row, unit, rate)
+            for in_q, k in moving:
+                own[in_q, k] = rate[in_q]
+
+
+def _read_block_value(model: Resolved, name: str, value: Any) -> Array:
+    block = model.mechanism.assembly.blocks[name]
+    where = f"configuration[{name!r}]"
+    if not isinstance(block, Joint):
+        return _read_array(where, np.atleast_1d(value), (block.nq,))
+    before = len(block.reader.findings)
+    numbers = block.read_configuration(value)
+    findings = [replace(finding, where=where) for finding in block.reader.findings[before:]]
+    del block.reader.findings[before:]
+    if findings:
+        raise ModelError(findings)
+    return numbers
+
+
+def _unknown_coordinate(model: Resolved, name: str, names: tuple[str, ...]) -> ModelError:
+    known = [*model.mechanism.assembly.v_slices, *names]
+    return ModelError(
+        Finding("unknown-coordinate", name, name, "a joint or coordinate of the model", did_you_mean(name, known))
+    )
+
+
+def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
+    reader = FieldReader(where)
+    array = reader.array("", value, shape)
+    if reader.findings:
+        raise ModelError([replace(finding, where=where) for finding in reader.findings])
+    return array

@@ -1,0 +1,330 @@
+"""The terms of a model's equations of motion, energies and momentum, and how its states of the first order change.
+
+Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `x` states of the first order (nx, or by name) and `u` inputs
+(nu, or by name), zero where they are not given. Or stacked ones along a leading axis, for stacked results.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import power_of, stored_rate
+from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.constraints.interaction_loads import stated_motions
+from titop.solvers.constraints.mechanism import StateDerivatives
+from titop.solvers.mechanism.conditioning import Conditioning
+from titop.solvers.mechanism.conditioning import conditioning as conditioning_of
+from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.model.calls import of_state, with_care
+from titop.solvers.model.resolved import Resolved
+
+
+class Energy(NamedTuple):
+    """Energy of a system (J); `elastic` is that of springs, interactions and deformable bodies."""
+
+    kinetic: float
+    gravity: float
+    elastic: float
+
+    @property
+    def potential(self) -> float:
+        """Gravity and elastic energy (J)."""
+        return self.gravity + self.elastic
+
+    @property
+    def total(self) -> float:
+        """Kinetic and potential energy (J)."""
+        return self.kinetic + self.potential
+
+
+@of_state("nv", "nv")
+def mass_matrix(model: Resolved, q: Any) -> Array:
+    """Return the mass matrix (nv, nv), of the tree: as if no loop were closed.
+
+    By composite inertias (Featherstone, Rigid Body Dynamics Algorithms, chapter 6).
+    """
+    return model.mechanism.engine.dynamics.mass_matrix(q)
+
+
+@of_state("nv", "nv")
+def inverse_mass_matrix(model: Resolved, q: Any) -> Array:
+    """Return the inverse (nv, nv) of the mass matrix of the tree: accelerations a unit of each effort.
+
+    Raises
+    ------
+    ModelError
+        For an unusable configuration, and for a joint that moves no inertia.
+    """
+    return model.mechanism.engine.dynamics.tree_response(q, np.eye(model.nv), np.zeros(model.nv, dtype=bool))
+
+
+@of_state("nv")
+def inertial_inverse_dynamics(model: Resolved, q: Any, v: Any, a: Any) -> Array:
+    """Return the efforts (nv) of inertia alone, ``M a + C v``: without gravity, passive efforts and loads.
+
+    In one pass out and one back, whatever the blocks are (key P, algorithm 1, inertial inverse dynamics).
+    """
+    return model.mechanism.engine.dynamics.inertial_inverse(q, v, a)
+
+
+@of_state("nv", still=1)
+def nonlinear_effects(model: Resolved, q: Any, v: Any) -> Array:
+    """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
+    return model.mechanism.engine.dynamics.bare_inverse(q, v)
+
+
+@of_state("nv", still=2)
+def gravity_effects(model: Resolved, q: Any) -> Array:
+    """Return gravity's part (nv) of the nonlinear effects."""
+    return model.mechanism.engine.dynamics.bare_inverse(q, np.zeros(model.nv))
+
+
+@of_state("nv", "nv")
+def coriolis_matrix(model: Resolved, q: Any, v: Any) -> Array:
+    """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
+
+    ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` with the inertial terms h. Of trees of rigid bodies in one pass (after
+    Echeandia and Wensing, 2021).
+    """
+    return model.mechanism.engine.dynamics.coriolis_matrix(q, v)
+
+
+@of_state("nv")
+def passive_efforts(model: Resolved, q: Any, v: Any) -> Array:
+    """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
+    return model.mechanism.engine.observations.passive_efforts(q, v)
+
+
+def dissipated_power(model: Resolved, q: Any, v: Any, x: Any = None) -> Any:
+    """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
+
+    With the energy of `energy` the balance closes: its rate is the power of efforts, inputs, wrenches and loads less this
+    power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy, as a current
+    of a `Fluid` may, and bristles that spring back: no energy is stored in these, see `Contact`.
+
+    With states of the first order `x` (zero by default), inputs zero, interactions that have some lose what they take and do
+    not store.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("slider")
+    >>> s.connect("world", tt.RigidBody("block", mass=2.0), joint=tt.Prismatic("rail", stiffness=5.0, damping=0.5))
+    >>> float(s.resolve().dissipated_power([0.3], [2.0]))
+    2.0
+    """
+    mechanism = model.mechanism
+    v = mechanism._read_v("v", v, stacked=True)
+    lost = passive_efforts(model, q, np.zeros(v.shape)) - passive_efforts(model, q, v)
+    for block in mechanism.assembly.blocks.values():
+        if block.fluid is not None and block.fluid.current.any():
+            lost = lost - _current_efforts(model, block, q)
+    power = (lost * v).sum(axis=-1)
+    return power + _lost_by_states(model, q, v, mechanism.inputs.whole(None, x)) if mechanism.nx else power
+
+
+@rowwise
+def _lost_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
+    """Return the power that interactions with states take beside what rates change of their loads while these are zero."""
+    mechanism, more = model.mechanism, 0.0
+    for loop, motion in stated_motions(mechanism, mechanism._read_q(q), mechanism._read_v("v", v), u):
+        unbent = motion._replace(x=0.0 * motion.x)
+        still = unbent._replace(V=0.0 * motion.V, v=0.0 * motion.v)
+        counted = power_of(loop.closure.act(still), motion) - power_of(loop.closure.act(unbent), motion)
+        more = more - power_of(loop.closure.act(motion), motion) - stored_rate(loop.closure, motion) - counted
+    return more
+
+
+@rowwise
+def _current_efforts(model: Resolved, block: Block, q: Any) -> Array:
+    """Return the efforts (nv) of a current on a block at rest, in which nothing is stored."""
+    mechanism = model.mechanism
+    q, still = mechanism._read_q(q), np.zeros(block.nv)
+    own, place = (
+        mechanism.assembly.v_slices.get(block.name, slice(0)),
+        q[mechanism.assembly.q_slices.get(block.name, slice(0))],
+    )
+    observations, rest = mechanism.engine.observations, np.zeros(model.nv)
+    motion = observations.port_motion(block.name, q, rest, rest)
+    pushed = block.stream_efforts(place, still, motion.twist, motion.rotation)
+    efforts: Array = observations.jacobian(block.name, q).T @ pushed[:6]
+    efforts[own] += pushed[6:]
+    return efforts
+
+
+def actuation_matrix(model: Resolved, q: Any) -> Array:
+    """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+    return actuation_rows(model, q).swapaxes(-1, -2)
+
+
+@of_state("nu", "nv")
+def actuation_rows(model: Resolved, q: Any) -> Array:
+    """Return the transposed `actuation_matrix` (nu, nv): a row of efforts for each input, in their units."""
+    return model.mechanism.engine.observations.actuation_matrix(q).T
+
+
+@rowwise
+def conditioning(model: Resolved, q: Any) -> Conditioning:
+    """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.
+
+    Masses that grow outwards along a chain of joints lose digits: each joint moves a small difference of large inertias.
+    The error is a bound, on every processor and in either engine: of accelerations as a whole, their sizes measured by
+    kinetic energy, beside those that efforts and gravity give alone; and, against ``|mass_matrix| |a|``, of
+    ``inverse_dynamics(forward_dynamics(tau)) - tau``. A system whose inertia loses much gives a `ModelWarning` when it is
+    resolved. Costs some 0.2 ms a block.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("pendulum")
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[1, 0, 0]))
+    >>> s.resolve().conditioning([0.3]).error < 1e-12
+    True
+    """
+    mechanism = model.mechanism
+    return conditioning_of(mechanism.engine.dynamics.pivots(mechanism._read_q(q)), model.coordinate_names)
+
+
+def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
+    """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them.
+
+    With `x` the states of the first order, what interactions say is stored depends on these too.
+    """
+    mechanism = model.mechanism
+    if x is not None:
+        bare, more = energy(model, q, v), _stored_by_states(model, q, v, mechanism.inputs.whole(None, x))
+        return bare._replace(elastic=bare.elastic + more)
+    kernel = model._calls.energies
+    try:
+        energies = np.empty(3)
+        if kernel(q, v, energies) == DONE:
+            return Energy(*energies.tolist())
+    except TypeError:
+        pass
+    found = with_care(mechanism, kernel, lambda *state: np.array(mechanism.engine.observations.energy(*state)), (q, v), (3,))
+    return Energy(*(found if found.ndim == 1 else found.T.copy()))
+
+
+@rowwise
+def _stored_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
+    """Return what is stored in interactions beside what is with their states zero."""
+    more: Any = 0.0
+    mechanism = model.mechanism
+    for loop, motion in stated_motions(mechanism, mechanism._read_q(q), mechanism._read_v("v", v), u):
+        more = more + loop.closure.stored(motion) - loop.closure.stored(motion._replace(x=0.0 * motion.x))
+    return more
+
+
+@of_state(6)
+def momentum(model: Resolved, q: Any, v: Any) -> Array:
+    """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s).
+
+    With that of fluids which bodies move along, as if these were at rest but for them: Kirchhoff's impulse, in still fluid.
+    """
+    return model.mechanism.engine.observations.momentum(q, v)
+
+
+@of_state(6, "nv")
+def momentum_matrix(model: Resolved, q: Any) -> Array:
+    """Return the matrix (6, nv) from v to `momentum` (N s, N m s a unit of v).
+
+    Moved to the centre of mass, it is the centroidal momentum matrix (Orin and Goswami, IROS 2008).
+    """
+    columns = [model.mechanism.engine.observations.momentum(q, rate) for rate in np.eye(model.nv)]
+    return np.array(columns).reshape(model.nv, 6).T
+
+
+def center_of_mass(model: Resolved, q: Any) -> Array:
+    """Return the centre of mass (3, m) in the inertial frame: of inertia, whatever weighs how much (`Block.weight`).
+
+    Without that of fluids which bodies move along (`Block.added_inertia`).
+
+    Raises
+    ------
+    ModelError
+        For a system without mass.
+    """
+    found = mass_center(model, q)
+    mass = found[3] if found.ndim == 1 else found[:, 3].min(initial=np.inf)
+    if not mass.real > 0:
+        raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
+    return found[..., :3]
+
+
+@of_state(4)
+def mass_center(model: Resolved, q: Any) -> Array:
+    """Return the centre of mass (3, m) in the inertial frame, and the mass (kg)."""
+    return model.mechanism.engine.observations.mass_center(q)
+
+
+def state_rates(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
+    """Return the rates dx/dt (nx, a unit of each state by s) of the states of the first order.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments, and for functions of blocks that return something else than a number for each state.
+
+    Examples
+    --------
+    >>> import numpy as np, titop as tt
+    >>> class Lag(tt.Interaction):
+    ...     port_counts, coordinate_counts, inputs, state_names = (0, 0), (1, 1), ("command",), ("effort",)
+    ...     def act(model, motion):
+    ...         return np.zeros((0, 6)), motion.x
+    ...     def state_rates(model, motion):
+    ...         return (motion.u - motion.x) / 0.5
+    >>> s = tt.System("drive", gravity=[0, 0, 0])
+    >>> s.connect("world", tt.RigidBody("rotor", mass=1.0, inertia=2.0), tt.Revolute("shaft"))
+    >>> s.add_interaction(Lag("motor"), "shaft")
+    >>> m = s.resolve(engine="reference")
+    >>> m.state_names, m.state_rates([0.0], [0.0], x=[1.0], u=[3.0]).tolist()
+    (('motor.effort',), [4.0])
+    >>> m.forward_dynamics([0.0], [0.0], x=[1.0]).tolist()
+    [0.5]
+    """
+    return _state_rates(model, q, v, model.mechanism.inputs.whole(u, x))
+
+
+@rowwise
+def _state_rates(model: Resolved, q: Any, v: Any, u: Any) -> Array:
+    mechanism = model.mechanism
+    return mechanism.engine.states.rates(mechanism._read_q(q), mechanism._read_v("v", v), u)
+
+
+def state_rates_derivatives(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> StateDerivatives:
+    """Return the derivatives of `state_rates`, exact to rounding where the functions of blocks accept complex numbers.
+
+    Returns
+    -------
+    StateDerivatives
+        In the states' units by s, a unit of each.
+    """
+    return _state_rates_derivatives(model, q, v, model.mechanism.inputs.whole(u, x))
+
+
+@rowwise
+def _state_rates_derivatives(model: Resolved, q: Any, v: Any, u: Any) -> StateDerivatives:
+    mechanism = model.mechanism
+    return mechanism.engine.states.slopes(mechanism._read_q(q), mechanism._read_v("v", v), u)[0]
+
+
+def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
+    """Return the derivatives (nv, nx; N m or N a unit of each) of the efforts along the coordinates by the states.
+
+    Compare `actuation_matrix`.
+
+    Exact to rounding where the functions of blocks accept complex numbers.
+    """
+    return _state_efforts(model, q, v, model.mechanism.inputs.whole(u, x))
+
+
+@rowwise
+def _state_efforts(model: Resolved, q: Any, v: Any, u: Any) -> Array:
+    mechanism = model.mechanism
+    return mechanism.engine.states.slopes(mechanism._read_q(q), mechanism._read_v("v", v), u)[1]

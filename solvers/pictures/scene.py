@@ -1,0 +1,269 @@
+"""What an animation shows of a model: bodies, rods, ports, joints' axes, and the shapes that users give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
+from titop.blocks.basics.tolerances import EXACT, TYPED
+from titop.blocks.bodies.flexible_body import FlexibleBody
+from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.soft.soft_body import SoftBody
+from titop.blocks.contract.block import Block
+from titop.blocks.joints.joint import Joint, unit_vector
+from titop.graph.network.connections import Connection
+from titop.solvers.pictures.frames import WORLD, Anchor, Frames, ellipsoid, neutral_chord, port_anchor
+from titop.solvers.pictures.outlines import contact_solids
+from titop.solvers.pictures.visuals import Visual
+
+#: How far what contacts touch is shown where it has no end; radii of rods, port dots and point masses, lengths of joint axes
+#: and of the world's: parts of the bodies' size.
+_REACH = 4.0
+_ROD, _DOT, _BALL, _PIN, _TRIAD = 0.014, 0.024, 0.1, 0.2, 0.35
+#: Where a unit sphere and a cube of half edge 1 end.
+_TIPS = np.concatenate([np.eye(3), -np.eye(3)])
+_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+
+
+@dataclass(frozen=True)
+class Scene(Frames):
+    """The shapes of a model's blocks, each fixed in a frame of the model.
+
+    Attributes
+    ----------
+    model : Model
+    q : (n, nq) array
+        The configurations of the motion that is shown: rails are as long as it.
+    visuals : dict of block name to list of Visual
+    """
+
+    q: Array
+    visuals: dict[str, list[Visual]] = field(default_factory=dict)
+
+    def description(self) -> dict[str, Any]:
+        """Return everything but the motion, ready for JSON."""
+        return {
+            "title": str(self.model.name),
+            "up": self.up,
+            "detail": self.detail,
+            "frames": self.names,
+            "shapes": self.shapes,
+            "links": self.links,
+            "sweeps": self.sweeps,
+            "surfaces": self.surfaces,
+            "labels": self.labels,
+        }
+
+    def extents(self) -> Iterator[tuple[int, Array]]:
+        """Yield frames and positions of what should be seen: the ends of the shapes, without the world's axes."""
+        for swept in self.rods:
+            outlines = enumerate(swept.outlines(), start=self.index[swept.frame(0)])
+            yield from ((frame, point) for frame, outline in outlines for point in outline)
+        for shape in self.shapes:
+            if shape["role"] != "triad":
+                radii = np.array(shape["size"]) * (1.0 if shape["kind"] == "sphere" else 0.5)
+                axes = quaternion_matrix(shape["rotation"]) * radii
+                ends = _TIPS if shape["kind"] == "sphere" else _CORNERS
+                yield from ((shape["frame"], shape["position"] + axes @ end) for end in ends)
+
+    @cached_property
+    def sweeps(self) -> list[dict[str, Any]]:
+        """The rods: the first frame of their sections, and the sections' shape and reach along y and z."""
+        return [
+            {
+                "name": swept.rod.name,
+                "color": self.index[swept.rod.name],
+                "first": self.index[swept.frame(0)],
+                "shape": swept.shape,
+                "reach": swept.reach.ravel(),
+            }
+            for swept in self.rods
+        ]
+
+    @cached_property
+    def surfaces(self) -> list[dict[str, Any]]:
+        """Frames of the deformable bodies, and the triangles of their surfaces."""
+        return [
+            {
+                "name": shown.body.name,
+                "color": self.index[shown.body.name],
+                "frame": self.index[shown.body.name],
+                "triangles": shown.triangles.ravel().tolist(),
+            }
+            for shown in self.soft_bodies
+        ]
+
+    @cached_property
+    def shapes(self) -> list[dict[str, Any]]:
+        """The rigid shapes, each fixed in a frame."""
+        parts = [self._triad(), *(self._visuals(name) for name in self.visuals)]
+        for k, connection in enumerate(self.connections):
+            body = connection.child.block
+            if isinstance(body, RigidBody):
+                if body.name not in self.visuals:
+                    parts.append(self._solid(body, k))
+                parts.append(self._bars(connection, k))
+            elif isinstance(body, FlexibleBody) and not body.ports:
+                parts.append(self._without_ports(body, k))
+            if isinstance(connection.joint, Joint):
+                parts.append(self._axes(connection, connection.joint))
+        parts += [self._dots(), self._contacts()]
+        return [shape for part in parts for shape in part]
+
+    @cached_property
+    def links(self) -> list[dict[str, Any]]:
+        """The lines of users' blocks, between frames that move apart."""
+        links, surfaces = [], {shown.body.name for shown in self.soft_bodies}
+        for k, connection in enumerate(self.connections):
+            joint, body = connection.joint, connection.child.block
+            if not isinstance(joint, Joint):
+                ends = self.joint_anchor(connection), port_anchor(body, connection.child.name)
+                links.append(self._link(joint, joint.ports[0], *ends, k))
+            if not isinstance(body, PortedBlock | Rod) and body.name not in surfaces:
+                links += [self._link(body, port, port_anchor(body, None), port_anchor(body, port), k) for port in body.ports]
+        return links
+
+    @cached_property
+    def labels(self) -> list[dict[str, Any]]:
+        """Name, place and facts of every body."""
+        return [self._label(connection) for connection in self.connections]
+
+    def _shape(
+        self, role: str, name: str, kind: str, size: Any, anchor: Anchor, color: str | int | None = None
+    ) -> dict[str, Any]:
+        """Return a shape; its colour is a body's number, one of the page (its role) or the user's."""
+        return {
+            "role": role,
+            "name": name,
+            "kind": kind,
+            "size": size,
+            "frame": self.index[anchor.name],
+            "position": anchor.position,
+            "rotation": matrix_quaternion(anchor.rotation),
+            "color": role if color is None else color,
+        }
+
+    def _bar(self, role: str, name: str, start: Anchor, end: Array, radius: float, color: Any = None) -> dict[str, Any]:
+        """Return a cylinder from an anchor to a point of its frame."""
+        span = end - start.position
+        length = float(np.linalg.norm(span))
+        middle = Anchor(start.name, _turn_z_to(span / length), start.position + span / 2)
+        return self._shape(role, name, "cylinder", [radius, radius, length], middle, color)
+
+    def _triad(self) -> Iterator[dict[str, Any]]:
+        origin = Anchor(WORLD, np.eye(3), np.zeros(3))
+        for axis, direction, color in zip("xyz", np.eye(3), ("#d9534f", "#4caf6e", "#4a80d9"), strict=True):
+            end = _TRIAD * self.detail * direction
+            yield self._bar("triad", f"world {axis}", origin, end, 0.5 * _ROD * self.detail, color)
+
+    def _visuals(self, name: str) -> Iterator[dict[str, Any]]:
+        color = "port" if name == WORLD else self.index[name]
+        for visual in self.visuals[name]:
+            place = Anchor(name, visual.rotation, visual.position)
+            yield self._shape("visual", name, visual.kind, visual.size, place, color if visual.color is None else visual.color)
+
+    def _without_ports(self, body: FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
+        """A flexible body without ports to show how it bends: a bar to its centre of mass, and its inertia."""
+        start = Anchor(body.name, np.eye(3), np.zeros(3))
+        if np.linalg.norm(body.com) > TYPED * self.detail:
+            yield self._bar("rod", body.name, start, body.com, _ROD * self.detail, k)
+        if body.name not in self.visuals and body.inertia.any():
+            yield from self._solid(body, k)
+
+    def _solid(self, body: RigidBody | FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
+        if body.mass <= 0:
+            return
+        if not body.inertia.any():
+            radius = _BALL * self.detail * max((body.mass / self._heaviest_point) ** (1 / 3), 0.3)
+            yield self._shape("visual", body.name, "sphere", [radius] * 3, Anchor(body.name, np.eye(3), body.com), k)
+            return
+        semi_axes, axes = ellipsoid(body.mass, body.inertia)
+        semi_axes = np.maximum(semi_axes, _DOT * self.detail)
+        yield self._shape("ellipsoid", body.name, "sphere", semi_axes, Anchor(body.name, axes, body.com), k)
+
+    @cached_property
+    def _heaviest_point(self) -> float:
+        bodies = [connection.child.block for connection in self.connections]
+        return max(body.mass for body in bodies if isinstance(body, RigidBody) and not body.inertia.any())
+
+    def _bars(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
+        body = connection.child.block
+        assert isinstance(body, RigidBody)
+        start = port_anchor(body, connection.child.name)
+        ends = [body.pose(port)[1] for port in self.connected[body.name]]
+        for end in (*ends, *([] if any(np.allclose(body.com, end) for end in ends) else [body.com])):
+            if np.linalg.norm(end - start.position) > TYPED * self.detail:
+                yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
+
+    def _axes(self, connection: Connection, joint: Joint) -> Iterator[dict[str, Any]]:
+        """A pin for each axis of rotation, a rail as long as the motion for each of translation, a ball for three."""
+        parent, child = self.joint_anchor(connection), port_anchor(connection.child.block, connection.child.name)
+        for i, link in enumerate(joint.chain):
+            place = child if i and i == len(joint.chain) - 1 else parent
+            if link.kind == "spherical":
+                yield self._shape("joint", joint.name, "sphere", [2.5 * _ROD * self.detail] * 3, child)
+            if link.kind != "axial":
+                continue
+            axis = place.rotation @ unit_vector(
+                getattr(joint, link.axis) if isinstance(link.axis, str) else np.array(link.axis)
+            )
+            half = 0.5 * _PIN * self.detail
+            if link.angular:
+                start = Anchor(place.name, place.rotation, place.position - half * axis)
+                yield self._bar("joint", joint.name, start, place.position + half * axis, 2 * _ROD * self.detail)
+            if link.linear == 1.0:
+                travel = self.q[:, self.model.mechanism.assembly.q_slices[joint.name].start + i]
+                start = Anchor(place.name, place.rotation, place.position + (travel.min() - half) * axis)
+                yield self._bar(
+                    "joint", joint.name, start, place.position + (travel.max() + half) * axis, 0.6 * _ROD * self.detail
+                )
+
+    def _dots(self) -> Iterator[dict[str, Any]]:
+        radius = [_DOT * self.detail] * 3
+        for name, ports in self.connected.items():
+            block = self.model.mechanism.assembly.blocks[name]
+            moving = block.ports if not isinstance(block, PortedBlock) else ()
+            for port in dict.fromkeys((*ports, *moving)):
+                label = name if port is None else f"{name}.{port}"
+                yield self._shape("port", label, "sphere", radius, port_anchor(block, port))
+
+    def _contacts(self) -> Iterator[dict[str, Any]]:
+        """What contacts touch, and the spheres that do."""
+        for contact, port, solid in contact_solids(self.model, _REACH * self.detail):
+            place = port_anchor(port.block, port.name).compose(solid.rotation, solid.position)
+            color = self.index[port.block.name]
+            yield self._shape("touched", contact.name, solid.kind, solid.size, place, "port" if color < 0 else color)
+
+    def _link(self, block: Block, port: str, start: Anchor, end: Anchor, k: int) -> dict[str, Any]:
+        """Return a line that is straight at the block's neutral configuration and leaves both ports as it does there."""
+        chord = neutral_chord(block, port)
+        rotation = block.pose(port, block.neutral())[0] if chord.any() else np.eye(3)
+        ends = [(start, start.rotation @ chord), (end, end.rotation @ rotation.T @ chord)]
+        near, far = (
+            {"frame": self.index[anchor.name], "position": anchor.position, "tangent": tangent} for anchor, tangent in ends
+        )
+        return {"name": block.name, "color": k, "radius": 2 * _ROD * self.detail, "from": near, "to": far}
+
+    def _label(self, connection: Connection) -> dict[str, Any]:
+        """Return name, place and a line of facts."""
+        body, joint = connection.child.block, connection.joint
+        at = body.com if isinstance(body, RigidBody) else np.zeros(3)
+        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody | SoftBody) else f"{type(body).__name__}, "
+        facts += f"on {joint.name} ({type(joint).__name__})"
+        k = self.index[body.name]
+        return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}
+
+
+def _turn_z_to(direction: Array) -> Array:
+    """Return a rotation that turns z to a unit direction (3)."""
+    if direction[2] < -1 + EXACT:
+        return np.diag([1.0, -1.0, -1.0])
+    quaternion = np.array([-direction[1], direction[0], 0.0, 1 + direction[2]])
+    return quaternion_matrix(quaternion / np.sqrt(quaternion @ quaternion))

@@ -1,0 +1,313 @@
+"""Members of a family of linear models that are unstable or ill-posed, near to the nominal one, or whose gain is high.
+
+Corners of the box are marched outwards from the nominal member; random members climb along the derivatives of their rightmost
+eigenvalue; what is found shrinks by linear programmes that keep the eigenvalue where it is. With left and right eigenvectors
+y, x
+
+    A(Δ) = A + B Δ (1 - D Δ)^-1 C,     ∂λ/∂δ = y^H B (1 - Δ D)^-1 ∂Δ/∂δ (1 - D Δ)^-1 C x / (y^H x).
+
+All that is found is a member of the family: a lower bound of mu is one over the largest of its normalised parameters. Costs
+some fifty eigenvalue problems a corner or start.
+
+A high gain is looked for at corners, and from there along the derivatives of the H-infinity norm. With the loop of the
+uncertainty closed ``T = M22 + M21 Δ (1 - M11 Δ)^-1 M12``; at the peak of its gain, u and v the singular vectors,
+
+    ∂|T|/∂δ = Re u^H M21 (1 - Δ M11)^-1 ∂Δ/∂δ (1 - M11 Δ)^-1 M12 v.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, eig
+from scipy.optimize import linprog
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, SINGULAR, TYPED
+from titop.solvers.lft.fractions import singular_at
+from titop.solvers.robust.least_size import NONE, Singular
+from titop.solvers.robust.structure import Matrices, Structure
+
+#: Corners that are tried, and random starts for eigenvalues and for gains.
+_CORNERS, _STARTS, _GAIN_STARTS = 64, 24, 6
+
+#: Steps of a march, of its bisection, of a climb and of shrinking.
+_MARCH, _BISECTIONS, _CLIMB, _SHRINK = 24, 40, 12, 8
+
+#: Longest step of a climb or of shrinking, relative to the box.
+_TRUST = 0.3
+
+#: How often a higher peak is looked for.
+_PEAKS = 30
+
+#: An eigenvalue this near to the imaginary axis, relative to the largest, is a crossing: rounding moves double ones so far.
+_ON_AXIS = float(np.sqrt(EPS))
+
+
+class Member(NamedTuple):
+    """A member at which a loop is unstable, or ill-posed.
+
+    Attributes
+    ----------
+    radius : float
+        Largest normalised parameter; infinite if none was found.
+    deltas : array
+        Normalised parameters, one for each real block.
+    omega : float
+        Frequency (rad/s) of the eigenvalue that crosses; infinite if ill-posed.
+    """
+
+    radius: float
+    deltas: Array
+    omega: float
+
+    def singular(self, structure: Structure) -> Singular:
+        """Return the uncertainty that is the member, of value zero if there is none."""
+        if not np.isfinite(self.radius):
+            return NONE
+        return Singular(1 / float(self.radius), structure.deltas(self.deltas / self.radius), self.omega)
+
+
+class EigenvalueSearch:
+    """Searches among the real blocks of an uncertainty, all others zero.
+
+    Parameters
+    ----------
+    system : Matrices
+        With the channels of the uncertainty alone.
+    structure : Structure
+    reach : float
+        How far is searched: largest normalised parameter.
+    """
+
+    def __init__(self, system: Matrices, structure: Structure, reach: float = 10.0) -> None:
+        self.system, self.structure, self.reach = system, structure, reach
+        self.best = Member(np.inf, np.zeros(len(structure.real)), 0.0)
+
+    def run(self, seed: int = 0) -> Member:
+        """Return the nearest member that was found."""
+        n, rng = len(self.structure.real), np.random.default_rng(seed)
+        if not n:
+            return self.best
+        for corner in _corners(n, rng):
+            self.march(corner)
+        self.shrink()
+        for _ in range(_STARTS if n > 1 else 0):
+            self.climb(rng.uniform(-1, 1, n))
+        return self.best
+
+    def march(self, direction: Array) -> None:
+        """Go outwards from the nominal member, and keep the first that is unstable or ill-posed if none nearer is known."""
+        direction = direction / np.abs(direction).max()
+        reach = min(self.reach, self.best.radius)
+        singular = self._singular(direction)
+        end, below = min(reach, singular * (1 - NEAR_AXIS)), 0.0
+        for t in np.linspace(0, end, _MARCH + 1)[1:]:
+            if self._abscissa(t * direction) >= 0:
+                self._bisect(direction, below, float(t))
+                return
+            below = t
+        if singular < min(reach, self.best.radius):
+            self.best = Member(singular, singular * direction, np.inf)
+
+    def climb(self, start: Array) -> None:
+        """Raise the rightmost eigenvalue from a start within the box that is known to be free of unstable members, or not."""
+        size = 0.999 * min(self.reach, self.best.radius)
+        deltas, trust = size * start, _TRUST * size
+        value, slope = self._slope(deltas)
+        for _ in range(_CLIMB):
+            if value >= 0 or slope is None:
+                break
+            new = np.clip(deltas + trust * np.sign(slope), -size, size)
+            new_value, new_slope = self._slope(new)
+            if new_value > value:
+                deltas, value, slope = new, new_value, new_slope
+            else:
+                trust *= 0.5
+        if value >= 0:
+            self.march(deltas)
+            self.shrink()
+
+    def shrink(self) -> None:
+        """Shorten the best member by linear programmes that keep its eigenvalue on the axis."""
+        for _ in range(_SHRINK if np.isfinite(self.best.radius + self.best.omega) else 0):
+            before, deltas = self.best.radius, self.best.deltas
+            value, slope = self._slope(deltas)
+            n = len(deltas)
+            if slope is None:
+                return
+            ones = np.ones((n, 1))
+            limits = np.block([[np.eye(n), -ones], [-np.eye(n), -ones], [-slope[None], np.zeros((1, 1))]])
+            reach = [(d - _TRUST * before, d + _TRUST * before) for d in deltas]
+            most = np.concatenate([np.zeros(2 * n), [value - slope @ deltas]])
+            found = linprog([*np.zeros(n), 1.0], limits, most, bounds=[*reach, (0, None)])
+            if not found.success or found.x[-1] <= 0:
+                return
+            self.march(found.x[:-1])
+            if self.best.radius > before * (1 - TYPED):
+                return
+
+    def _bisect(self, direction: Array, stable: float, unstable: float) -> None:
+        """Find where a march meets the first eigenvalue on the axis, and keep it."""
+        for _ in range(_BISECTIONS):
+            middle = (stable + unstable) / 2
+            if self._abscissa(middle * direction) >= 0:
+                unstable = middle
+            else:
+                stable = middle
+        if unstable < self.best.radius:
+            values = self._poles(unstable * direction)
+            omega = np.inf if values is None else abs(float(values[np.argmax(values.real)].imag))
+            self.best = Member(unstable, unstable * direction, omega)
+
+    def _poles(self, deltas: Array) -> Array | None:
+        """Return the poles of a member, None where it is ill-posed."""
+        try:
+            return self.system.close_loop(self.structure.real_matrix(deltas)).poles
+        except np.linalg.LinAlgError:
+            return None
+
+    def _abscissa(self, deltas: Array) -> float:
+        """Return the real part of the rightmost eigenvalue, infinite where the member is ill-posed."""
+        values = self._poles(deltas)
+        return np.inf if values is None else float(values.real.max(initial=-np.inf))
+
+    def _slope(self, deltas: Array) -> tuple[float, Array | None]:
+        """Return the real part of the rightmost eigenvalue and its derivatives, None where there are none."""
+        s, delta = self.system, self.structure.real_matrix(deltas)
+        try:
+            inner = np.linalg.inv(np.eye(len(s.D)) - s.D @ delta)
+            values, left, right = eig(s.A + s.B @ delta @ inner @ s.C, left=True)
+        except (LinAlgError, np.linalg.LinAlgError, ValueError):
+            return np.inf, None
+        k = int(np.argmax(values.real))
+        y, x = left[:, k].conj(), right[:, k]
+        if abs(y @ x) < SINGULAR:
+            return float(values[k].real), None
+        before = y @ s.B @ (np.eye(len(delta)) + delta @ inner @ s.D)
+        after = inner @ s.C @ x
+        w, z = self.structure.w, self.structure.z
+        slope = np.array([before[w[b]] @ after[z[b]] for b in self.structure.real]) / (y @ x)
+        return float(values[k].real), slope.real
+
+    def _singular(self, direction: Array) -> float:
+        """Return how far along a direction the loop is first ill-posed."""
+        return singular_at(self.system.D @ self.structure.real_matrix(direction))[1]
+
+
+class Gain(NamedTuple):
+    """A member's gain, its normalised parameters (one a real block) and the frequency (rad/s) of the peak.
+
+    Of an unstable or ill-posed member the gain is infinite, the frequency not a number.
+    """
+
+    value: float
+    deltas: Array
+    omega: float
+
+
+def peak_gain(system: Matrices) -> tuple[float, float]:
+    """Return the H-infinity norm of a stable system, and the frequency (rad/s) of the peak (Bruinsma, Steinbuch 1990)."""
+    starts = [0.0, np.inf, *np.abs(system.poles.imag).tolist(), *np.abs(system.poles).tolist()]
+    gain, omega = max((_gain(system, w), w) for w in starts)
+    for _ in range(_PEAKS):
+        crossings = _crossings(system, gain * (1 + TYPED)) if gain else []
+        between = [(low + high) / 2 for low, high in pairwise(crossings)]
+        higher = max(((_gain(system, w), w) for w in between), default=(0.0, 0.0))
+        if higher[0] <= gain * (1 + TYPED):
+            break
+        gain, omega = higher
+    return gain, omega
+
+
+def _gain(system: Matrices, omega: float) -> float:
+    return float(np.linalg.norm(system.response(omega), 2))
+
+
+def _crossings(system: Matrices, gain: float) -> list[float]:
+    """Return the frequencies at which a singular value is the gain, in order."""
+    A, B, C, D = system.A, system.B, system.C, system.D
+    R, S = gain**2 * np.eye(B.shape[1]) - D.T @ D, gain**2 * np.eye(C.shape[0]) - D @ D.T
+    half = A + B @ np.linalg.solve(R, D.T @ C)
+    hamiltonian = np.block([[half, B @ np.linalg.solve(R, B.T)], [-(gain**2) * C.T @ np.linalg.solve(S, C), -half.T]])
+    values = np.linalg.eigvals(hamiltonian)
+    near = np.abs(values.real) <= _ON_AXIS * np.abs(values).max(initial=0.0)
+    return sorted(float(w) for w in values.imag[near] if w >= 0)
+
+
+class GainSearch:
+    """Searches the box of the real blocks of an uncertainty, all others zero, for the highest gain.
+
+    Parameters
+    ----------
+    system : Matrices
+        With the channels of the uncertainty first, those of the performance behind.
+    structure : Structure
+        Of the uncertainty.
+    """
+
+    def __init__(self, system: Matrices, structure: Structure) -> None:
+        self.system, self.structure = system, structure
+        self.best = Gain(0.0, np.zeros(len(structure.real)), 0.0)
+
+    def run(self, seed: int = 0) -> Gain:
+        """Return the highest gain that was found, infinite where a member is unstable or ill-posed."""
+        n, rng = len(self.structure.real), np.random.default_rng(seed)
+        self.look(np.zeros(n))
+        for corner in _corners(n, rng) if n else []:
+            self.look(corner)
+        self._climb(self.best)
+        for _ in range(_GAIN_STARTS if n else 0):
+            self._climb(self.look(rng.uniform(-1, 1, n)))
+        return self.best
+
+    def look(self, deltas: Array) -> Gain:
+        """Return a member's gain, and keep it if it is the highest."""
+        found = Gain(*self._peak(deltas))
+        if found.value > self.best.value:
+            self.best = found
+        return found
+
+    def keep_unstable(self, member: Singular) -> None:
+        """Keep a member that was found unstable or ill-posed, if it lies within the box."""
+        if member.value >= 1:
+            self.best = Gain(np.inf, np.array([member.deltas[k] / member.value for k in self.structure.real]), np.nan)
+
+    def _peak(self, deltas: Array) -> tuple[float, Array, float]:
+        w, z = self.structure.shape
+        try:
+            closed = self.system.close_loop(self.structure.real_matrix(deltas))
+        except np.linalg.LinAlgError:
+            return np.inf, deltas, np.nan
+        if closed.poles.real.max(initial=-1.0) >= 0:
+            return np.inf, deltas, np.nan
+        outputs, inputs = (np.arange(first, size) for first, size in zip((z, w), self.system.D.shape, strict=True))
+        gain, omega = peak_gain(closed.part(outputs, inputs))
+        return gain, deltas, omega
+
+    def _climb(self, start: Gain) -> None:
+        """Follow the derivatives of the gain within the box."""
+        trust = 0.5
+        for _ in range(_CLIMB):
+            if not np.isfinite(start.value) or trust < CLOSE or not len(start.deltas):
+                return
+            found = self.look(np.clip(start.deltas + trust * np.sign(self._slope(start)), -1, 1))
+            start, trust = (found, trust) if found.value > start.value * (1 + TYPED) else (start, trust / 2)
+
+    def _slope(self, at: Gain) -> Array:
+        """Return the derivatives of the gain by the normalised parameters."""
+        w, z = self.structure.shape
+        M, delta = self.system.response(at.omega), self.structure.real_matrix(at.deltas)
+        inner = np.linalg.inv(np.eye(z) - M[:z, :w] @ delta)
+        after, before = inner @ M[:z, w:], M[z:, :w] @ (np.eye(w) + delta @ inner @ M[:z, :w])
+        u, _, v = np.linalg.svd(M[z:, w:] + before @ delta @ M[:z, w:])
+        left, right = u[:, 0].conj() @ before, after @ v[0].conj()
+        places = [(self.structure.w[k], self.structure.z[k]) for k in self.structure.real]
+        return np.array([(left[i] @ right[o]).real for i, o in places])
+
+
+def _corners(n: int, rng: np.random.Generator) -> Array:
+    """Return the corners (k, n) of a box, or random ones of many."""
+    return np.array([*product((1.0, -1.0), repeat=n)]) if 2**n <= _CORNERS else rng.choice((1.0, -1.0), (_CORNERS, n))

@@ -1,0 +1,328 @@
+"""Parts of a system that a parameter may change: a block's law and ports, what acts beside it, what closes its loops.
+
+A port at g moves to ``g exp(eta)``. Along the own coordinates the displacement eta changes by ``dS + ad(eta) S``, where dS is
+the change of the port's motion subspace S; in the course of the motion by that times v. Of what acts on the system inverse
+dynamics need as much less as it applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array, twist_cross
+from titop.blocks.constraints.closure import relative_pose
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.contract import applied
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.block_law import current_form
+from titop.blocks.devices.loads import Load
+from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.joint import Joint, is_elementary
+from titop.graph.network.assembly import Assembly
+from titop.solvers.constraints.gear_constraint import GearConstraint
+from titop.solvers.constraints.interaction_loads import interaction_efforts
+from titop.solvers.mechanism.inputs import Inputs, acting_inputs
+from titop.solvers.mechanism.movable_ports import Place
+from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.sensitivities.effects import ConstraintTurn, Effect, Move
+from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState, Stepped
+
+_AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
+
+
+class ChangedPart:
+    """A part of a system that changes with a parameter.
+
+    Parameters
+    ----------
+    name : str
+        Of the block that it belongs to.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def of(self, stepped: Stepped) -> Any:
+        """Return all of a system that the part depends on: the parameter's block, if nothing else is said."""
+        return stepped.block
+
+    def parts(self, part: Any, state: SensitivityState) -> list[Array]:
+        """Return its numbers at a state."""
+        raise NotImplementedError
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what their derivatives do to an effect."""
+        raise NotImplementedError
+
+    def _named(self, stepped: Stepped) -> Any:
+        """Return the block of the part's name, which may depend on a parameter of another one."""
+        return stepped.block if stepped.block.name == self.name else stepped.assembly.blocks[self.name]
+
+
+# -- laws and ports --------------------------------------------------------------------------------------------------------
+
+
+class ChangedLaw(ChangedPart):
+    """The law of a body or a joint: its part (6 + n) of inverse dynamics."""
+
+    def of(self, stepped: Stepped) -> Block:
+        """Return the block."""
+        block: Block = self._named(stepped)
+        return block
+
+    def parts(self, block: Block, state: SensitivityState) -> list[Array]:
+        """Return the block's part (6 + n) of inverse dynamics at a state."""
+        return [_force(block, state, state.model.mechanism.assembly.gravity)]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what `changes` of the parts do to an effect."""
+        force, (_, rows) = changes[0], state.coordinates_of(self.name)
+        if force[:6].any():
+            effect.efforts += state.parent_jacobian(self.name).T @ force[:6]
+        effect.efforts[rows] += force[6:]
+
+
+class ChangedPorts(ChangedPart):
+    """The ports of a body or a joint to which something is attached: pose, motion subspace S and ``dS/dt v`` of each."""
+
+    def __init__(self, name: str, ports: tuple[str, ...]) -> None:
+        super().__init__(name)
+        self.ports = ports
+
+    def parts(self, block: Block, state: SensitivityState) -> list[Array]:
+        """Return of each port pose, S, and ``dS/dt v``."""
+        return [part for port in self.ports for part in _at_port(block, port, state)]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what `changes` of the parts do to an effect."""
+        block = state.model.mechanism.assembly.blocks[self.name]
+        for k, port in enumerate(self.ports):
+            effect.moves += _moves(block, port, state, *changes[3 * k : 3 * k + 3])
+
+
+class ChangedPlacement(ChangedPart):
+    """Where a joint stands: its pose in its parent's port."""
+
+    def of(self, stepped: Stepped) -> Pose:
+        """Return the pose of the joint in its parent's port."""
+        return stepped.assembly.joined_by[self.name].placement
+
+    def parts(self, placement: Pose, state: SensitivityState) -> list[Array]:
+        """Return the pose as a matrix."""
+        return [_matrix(placement)]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what `changes` of the parts do to an effect."""
+        eta = _displacement_of(_matrix(state.model.mechanism.assembly.joined_by[self.name].placement), changes[0])
+        effect.moves.append(Move.still(Place(self.name, None), eta))
+
+
+def _matrix(pose: Pose) -> Array:
+    return np.vstack([pose.rotation, pose.position])
+
+
+def _force(block: Block, state: SensitivityState, gravity: Array) -> Array:
+    in_q, in_v = state.coordinates_of(block.name)
+    q, v = state.q[in_q], state.v[in_v]
+    if is_elementary(block):  # without mass: all it does is between its coordinates
+        rotation, position, twist, acceleration = _AT_REST
+    else:
+        rotation, position, twist, acceleration = state.parent_port(block.name)
+    force = block.mass_matrix(q) @ np.concatenate([acceleration, state.a[in_v]]) + block.gyroscopic(q, v, twist)
+    if block.nv:
+        force = force - np.concatenate([np.zeros(6), block.passive_efforts(q, v)])
+    if applied.is_acted_on(block):
+        force = force - applied.efforts_at(block, applied.Place(q, v, twist, rotation, position), gravity)
+    return force
+
+
+def _at_port(block: Block, port: str, state: SensitivityState) -> tuple[Array, Array, Array]:
+    in_q, in_v = state.coordinates_of(block.name)
+    rotation, position, S = current_form(block, "pose_and_subspace")(port, state.q[in_q])
+    return np.vstack([rotation, position]), S, block.subspace_rate(port, state.q[in_q], state.v[in_v])
+
+
+def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspace: Array, rate: Array) -> list[Move]:
+    """Return how what is attached to a port moves where the port's pose, S and ``dS/dt v`` change: also what it hangs by."""
+    _, rows = state.coordinates_of(block.name)
+    v, a = state.v[rows], state.a[rows]
+    now, S, bent = _at_port(block, port, state)
+    eta = _displacement_of(now, pose)
+    by_rows = subspace + twist_cross(eta) @ S
+    faster = by_rows @ v
+    turning = rate + twist_cross(faster) @ S @ v + twist_cross(eta) @ bent
+    move = Move(Place(block.name, port), eta, faster, turning + by_rows @ a, rows, by_rows)
+    if not any(part.any() for part in (eta, by_rows, move.acceleration)):
+        return []
+    return [move, *_hanging_back(block, port, state, eta)]
+
+
+def _hanging_back(block: Block, port: str, state: SensitivityState, eta: Array) -> list[Move]:
+    """Return how a body moves where it hangs, if it does so by this port: back."""
+    hanging = state.model.mechanism.assembly.hung.get(block.name)
+    return [] if hanging is None or hanging.child.name != port else [Move.still(Place(block.name, None), -eta)]
+
+
+def _displacement_of(pose: Array, change: Array) -> Array:
+    """Return the small twist (6) of a frame whose pose, rotation above position (4 x 3), changes."""
+    back = pose[:3].T
+    spin = back @ change[:3]
+    return np.array([*(back @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]])
+
+
+def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) -> tuple[str, ...]:
+    """Return the ports of a block to which something is attached, or which are among those `pushed`, by their whole names."""
+    if block.name in assembly.joined_by:
+        return block.ports
+    names = {port: f"{block.name}.{port}" for port in block.ports}
+    return tuple(port for port, name in names.items() if name in assembly.attached or name in pushed)
+
+
+# -- what acts -------------------------------------------------------------------------------------------------------------
+
+
+class ChangedEfforts(ChangedPart):
+    """What acts on the system: the efforts (nv) that it applies at a state.
+
+    Parameters
+    ----------
+    name : str
+        Of the block that acts.
+    efforts : callable
+        From the block and a `SensitivityState` to efforts.
+    """
+
+    def __init__(self, name: str, efforts: Callable[[Any, SensitivityState], Array]) -> None:
+        super().__init__(name)
+        self._efforts = efforts
+
+    def parts(self, acting: Any, state: SensitivityState) -> list[Array]:
+        """Return the efforts."""
+        return [self._efforts(acting, state)]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what `changes` of the efforts do to an effect."""
+        effect.efforts -= changes[0]
+
+
+def load_efforts(load: Load, state: SensitivityState) -> Array:
+    """Return the efforts (nv) of a load."""
+    port = str(load.target)
+    return state.efforts_of(port, load.wrench(state.motion(port).rotation))
+
+
+def passive_efforts(joint: Joint, state: SensitivityState) -> Array:
+    """Return the efforts (nv) of spring, damper, friction and stops of a joint."""
+    in_q, in_v = state.coordinates_of(joint.name)
+    at_joint = joint.passive_efforts(state.q[in_q], state.v[in_v])
+    efforts = np.zeros(state.model.nv, at_joint.dtype)
+    efforts[in_v] = at_joint
+    return efforts
+
+
+def stop_efforts(limits: CoordinateLimits, state: SensitivityState) -> Array:
+    """Return the efforts (nv) of stops of a coordinate of a body."""
+    at_q, at_v = state.model.mechanism.assembly.place(limits.joint)
+    effort = limits.effort(state.q[at_q], state.v[at_v])
+    efforts = np.zeros(state.model.nv, np.result_type(effort, float))
+    efforts[at_v] = effort
+    return efforts
+
+
+def _interaction_efforts(interaction: Interaction, state: SensitivityState) -> Array:
+    """Return the efforts (nv) of an interaction."""
+    loop = next(each for each in state.model.mechanism.interactions if each.closure.name == interaction.name)
+    u = acting_inputs(state.pushes).get(interaction.name)
+    return interaction_efforts(state.model.mechanism, replace(loop, closure=interaction), state.q, state.v, u)
+
+
+class ChangedInteraction(ChangedEfforts):
+    """An interaction; the parameter may be that of a block that it was made with."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, _interaction_efforts)
+
+    def of(self, stepped: Stepped) -> Interaction:
+        """Return the interaction."""
+        interaction: Interaction = self._named(stepped)
+        return interaction
+
+
+class ChangedInputs(ChangedEfforts):
+    """What the inputs of actuators and blocks do."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, lambda inputs, state: inputs.matrix(state.model, state.q) @ state.u)
+
+    def of(self, stepped: Stepped) -> Inputs:
+        """Return all inputs."""
+        return Inputs(stepped.assembly)
+
+
+class ChangedGravity(ChangedPart):
+    """Gravity along an axis of the inertial frame: of what it does, which is linear, a unit."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._direction = np.eye(3)["xyz".index(name)]
+        self._weighing: SensitiveModel | None = None
+
+    def of(self, stepped: Stepped) -> None:
+        """Return nothing."""
+
+    def parts(self, nothing: None, state: SensitivityState) -> list[Array]:
+        """Return nothing."""
+        return []
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what holds up against a unit of gravity to an effect."""
+        weighing = self._weighing or state.model.mechanism.of(replace(state.model.mechanism.assembly, gravity=self._direction))
+        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        self._weighing = weighing
+
+
+# -- what closes loops -----------------------------------------------------------------------------------------------------
+
+
+class ChangedClosure(ChangedPart):
+    """A rigid closure."""
+
+    def parts(self, closure: RigidClosure, state: SensitivityState) -> list[Array]:
+        """Return how fast both ports' twists open the loop (k x 12), and how fast it opens more at the state (k)."""
+        loop = next(each for each in state.model.mechanism.rigid_loops if each.closure.name == self.name)
+        one, two = (state.motion(str(ref)) for ref in loop.ports)
+        R, r = relative_pose((one.rotation, one.position), (two.rotation, two.position))
+        rates = np.hstack(closure.jacobians(R, r))
+        return [rates, rates @ np.concatenate([one.acceleration, two.acceleration]) + closure.bias(R, r, one.twist, two.twist)]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what `changes` of the parts do to an effect."""
+        rates, opening = changes
+        first = 0
+        for loop in state.model.mechanism.rigid_loops:
+            count = len(loop.closure.constraint_names)
+            if loop.closure.name == self.name:
+                ports = np.vstack([state.jacobian(str(ref)) for ref in loop.ports])
+                effect.turns.append(ConstraintTurn(slice(first, first + count), rates @ ports, opening))
+            first += count
+
+
+class ChangedGear(ChangedPart):
+    """A gear."""
+
+    def parts(self, gear: Gear, state: SensitivityState) -> list[Array]:
+        """Return the gear's row (1 x nv) of the constraints' Jacobian."""
+        return [GearConstraint.of(gear, state.model.mechanism.assembly).jacobian(state.model.nv)]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        """Add what `changes` of the parts do to an effect."""
+        names = [constraint.gear.name for constraint in state.model.mechanism.gear_constraints]
+        row = len(state.model.constraint_names) - len(names) + names.index(self.name)
+        effect.turns.append(ConstraintTurn(slice(row, row + 1), changes[0], changes[0] @ state.a))

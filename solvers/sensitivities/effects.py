@@ -1,0 +1,188 @@
+"""What a change of a parameter does at a state: first on its own, then what the system answers.
+
+On its own it takes efforts, moves ports and turns constraints (`Effect`). What moving ports does to the dynamics follows from
+the derivatives of a system in which they can move (`Movable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints.closed_dynamics import closure_pushes
+from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
+
+
+class Move(NamedTuple):
+    """How a place moves, a unit of the parameter: by small twists of its own frame.
+
+    Attributes
+    ----------
+    place : Place
+    displacement : (6,) array, m and rad
+    rate, acceleration : (6,) arrays
+        How fast the displacement changes in the course of the motion, and how that changes.
+    rows : slice
+        The coordinates (n) with which it changes.
+    by_rows : (6, n) array
+        The derivative of the displacement by these.
+    """
+
+    place: Place
+    displacement: Array
+    rate: Array
+    acceleration: Array
+    rows: slice
+    by_rows: Array
+
+    @classmethod
+    def still(cls, place: Place, displacement: Array) -> Move:
+        """Return a displacement that does not change in the course of the motion."""
+        return cls(place, displacement, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0)))
+
+
+class ConstraintTurn(NamedTuple):
+    """How constraints change, a unit of the parameter.
+
+    Attributes
+    ----------
+    rows : slice
+        Which of all (k of them).
+    jacobian : (k, nv) array
+    opening : (k,) array
+        Of ``J a + bias``, m/s^2 and rad/s^2.
+    """
+
+    rows: slice
+    jacobian: Array
+    opening: Array
+
+
+@dataclass
+class Effect:
+    """What a unit of a parameter does.
+
+    Attributes
+    ----------
+    efforts : (nv,) array
+        What inverse dynamics need more.
+    moves : list of Move
+    turns : list of ConstraintTurn
+    """
+
+    efforts: Array
+    moves: list[Move] = field(default_factory=list)
+    turns: list[ConstraintTurn] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Response:
+    """What moving ports does at a state: derivatives by the coordinates of these (m), their rates and accelerations.
+
+    Attributes
+    ----------
+    efforts : (3, nv, m) array
+        Of what inverse dynamics need, closures' multipliers held.
+    held : (m,) array
+        Efforts that hold the ports.
+    openings : (3, k, m) array
+        Of ``J a + bias`` of all constraints.
+    turning : (k, m) array
+        Of J times the `shared` efforts, by the coordinates.
+    jacobian : (k, m) array
+        How fast the ports' motion opens the loops.
+    where : dict of Place to slice
+        Which coordinates hold which place.
+    """
+
+    efforts: Array
+    held: Array
+    openings: Array
+    turning: Array
+    jacobian: Array
+    where: dict[Place, slice]
+
+    def needed(self, move: Move) -> Array:
+        """Return what inverse dynamics need more (nv) where a place moves."""
+        z = self.where[move.place]
+        needed = _along(self.efforts[..., z], move)
+        needed[move.rows] += move.by_rows.T @ self.held[z]
+        return needed
+
+    def opening(self, move: Move) -> Array:
+        """Return the change (k) of ``J a + bias`` where a place moves."""
+        return _along(self.openings[..., self.where[move.place]], move)
+
+    def turned(self, move: Move, shared: Array) -> Array:
+        """Return the change (k) of J times the efforts that are shared where a place moves."""
+        z = self.where[move.place]
+        return self.turning[:, z] @ move.displacement + self.jacobian[:, z] @ (move.by_rows @ shared[move.rows])
+
+
+def _along(derivatives: Array, move: Move) -> Array:
+    by_place, by_rate, by_acceleration = derivatives
+    along: Array = by_place @ move.displacement + by_rate @ move.rate + by_acceleration @ move.acceleration
+    return along
+
+
+class Movable:
+    """A model in which some places can be moved.
+
+    Parameters
+    ----------
+    model : Model
+    places : collection of Place
+    """
+
+    def __init__(self, model: SensitiveModel, places: Collection[Place]) -> None:
+        self.places = frozenset(places)
+        self._ports, self._model = (
+            model.mechanism.ports,
+            model.mechanism.of(with_movable(model.mechanism.assembly, self.places)),
+        )
+        names, configuration = self._model.coordinate_names, self._model.configuration_names
+        self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
+        self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)
+        self._added = np.setdiff1d(range(self._model.nv), self._own)
+        self._where: dict[Place, slice] = {}
+        for place in self.places:
+            first = int(np.searchsorted(self._added, self._model.mechanism.assembly.v_slices[place.joint].start))
+            self._where[place] = slice(first, first + 6)
+
+    def response(self, state: SensitivityState, multipliers: Array, shared: Array) -> Response:
+        """Return what moving the places does at a state with the closures' `multipliers` (k), and to `shared` efforts (nv)."""
+        model = self._model
+        q, (v, a, efforts) = model.neutral(), np.zeros((3, model.nv))
+        q[self._own_q], v[self._own], a[self._own], efforts[self._own] = state.q, state.v, state.a, shared
+        pushes = model.mechanism.external_pushes(
+            {self._port(port): wrench for port, wrench in state.wrenches.items()},
+            dict(zip(state.model.input_names, state.u, strict=True)),
+        )
+        nothing = np.zeros((0, model.nv))
+        rows = np.zeros((4, 0, model.nv))
+        if len(multipliers):
+            changes, rows = model.mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
+            turning = model.mechanism.engine.derivatives.closure_rate(q, efforts)
+            pushes = [*pushes, *closure_pushes(model.mechanism, q, multipliers)]
+        else:
+            changes, turning = model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
+        held = model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes)
+        jacobian, by_q, by_v = (row[:, self._added] for row in rows[:3])
+        return Response(
+            efforts=changes[:, self._own][..., self._added],
+            held=held[self._added],
+            openings=np.array([by_q, by_v, jacobian]),
+            turning=turning[:, self._added],
+            jacobian=jacobian,
+            where=self._where,
+        )
+
+    def _port(self, name: str) -> str:
+        """Return the name of the port that stands for one of the model's."""
+        place = Place(*self._ports[name])
+        return place.body if place.port and place in self.places else name

@@ -1,0 +1,181 @@
+"""What is suspicious about a motion: limits that it leaves, contacts, springs of rotations past half a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.complex_steps import complex_step
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array, rotation_log
+from titop.blocks.basics.tolerances import TYPED
+from titop.blocks.basics.units import effort_unit, rate_unit
+from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.interaction import motion_derivatives
+from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.limits import Limits
+from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.graph.network.connections import Loop
+from titop.solvers.constraints.interaction_loads import contacts_of, relative_pose, target_derivatives, target_motion
+from titop.solvers.model.model import Model
+
+#: So many steps follow the push of an impact, half a wave, to one in a hundred.
+_IMPACT_STEPS = 10
+#: Points that start deeper than this part of the system's reach are likely meant to start outside.
+_DEEP = 0.01
+#: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.
+_STRETCH = 1.6
+
+
+def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array) -> Iterator[Finding]:
+    """Yield the worst instant of every coordinate, velocity, effort and input that leaves its limits.
+
+    Efforts are those of `tau` and of motors together.
+
+    Parameters
+    ----------
+    model : Model
+    t : (n,) array, s
+    q, v, tau, u : (n, ...) arrays
+        As in `Trajectory`.
+    """
+    inputs, units = model.mechanism.inputs, model.mechanism.assembly.coordinate_units
+    efforts = tau + u @ inputs.motors.T
+    for limits, in_q, in_v in _limits(model):
+        name, unit = model.coordinate_names[in_v], units[in_v]
+        if in_q is not None:
+            yield from _beyond(t, q[:, in_q], limits.lower, limits.upper, f"{name} position", unit)
+        yield from _beyond(t, v[:, in_v], -limits.velocity, limits.velocity, f"{name} velocity", rate_unit(unit))
+        yield from _beyond(t, efforts[:, in_v], -limits.effort, limits.effort, f"{name} effort", effort_unit(unit))
+    for k, name in enumerate(inputs.names):
+        yield from _beyond(t, u[:, k], inputs.lower[k], inputs.upper[k], f"{name} input", inputs.units[k])
+
+
+def _limits(model: Model) -> Iterator[tuple[Limits, int | None, int]]:
+    """Yield all limits of coordinates, and where these stand in q (None for quaternions) and in v."""
+    assembly = model.mechanism.assembly
+    for block in assembly.blocks_with_coordinates:
+        if isinstance(block, Joint):
+            in_q, in_v = assembly.q_slices[block.name].start, assembly.v_slices[block.name].start
+            is_plain = block.configuration_names == block.coordinates
+            yield from ((limits, in_q + k if is_plain else None, in_v + k) for k, limits in enumerate(block.limits))
+    for limited in assembly.limits:
+        yield (limited.limits[0], *assembly.place(limited.joint))
+
+
+def _beyond(t: Array, values: Array, lower: float, upper: float, what: str, unit: str) -> Iterator[Finding]:
+    excess = np.maximum(lower - values, values - upper)
+    worst = int(np.argmax(excess))
+    if not excess[worst] <= 0:  # or where there is no number
+        value, advice = f"{values[worst]:.6g} {unit} at t = {t[worst]:.6g} s", "change the motion or the limit"
+        yield Finding("limit", what, value, f"between {lower:.6g} and {upper:.6g} {unit}", advice)
+
+
+def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
+    """Yield contacts that start with a sphere's centre in the material, or a point as deep as nobody presses it."""
+    for name, loop in contacts_of(model.mechanism).items():
+        gaps, radii = loop.closure.gaps(target_motion(model.mechanism, loop, q, v)), loop.closure.touching.radii
+        deep = _DEEP * model.mechanism.scale.reach
+        beyond = -gaps - np.where(radii > 0, radii, deep)
+        if len(gaps) and beyond.max() > 0:
+            k = int(beyond.argmax())
+            depth = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
+            expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {deep:.2g} m"
+            yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
+
+
+def brief_impacts(model: Model, q: Array, v: Array, x: Array, step: float) -> Iterator[Finding]:
+    """Yield contacts that take up an impact of a few fixed steps (s) only, in states q, v and x (n, ...): the shortest."""
+    for name, loop in contacts_of(model.mechanism).items():
+        gaps = model.contacts(q, v, name, x).gap
+        hits = np.argwhere((gaps[:-1] > 0) & (gaps[1:] <= 0))
+        if (
+            len(hits)
+            and (shortest := min(_impact_time(model, loop, q[row], v[row], point) for row, point in hits))
+            < _IMPACT_STEPS * step
+        ):
+            impact, expected = (
+                f"an impact of {shortest:.2g} s in steps of {step:.2g} s",
+                f"at least {_IMPACT_STEPS} steps an impact",
+            )
+            advice = f"take step={shortest / _IMPACT_STEPS:.1g}, or leave it out: steps then follow from rtol and atol"
+            yield Finding("brief-impact", name, impact, expected, advice)
+
+
+def _impact_time(model: Model, loop: Loop, q: Array, v: Array, point: int) -> float:
+    """Return how long (s) an elastic impact lasts that a point is about to begin, endless where it does not approach."""
+    from scipy.special import beta
+
+    contact: Any = loop.closure
+    motion = target_motion(model.mechanism, loop, q, v)
+    slopes = motion_derivatives(lambda moved: contact.gaps(moved)[point : point + 1], motion, complex_step)
+    along = (slopes @ target_derivatives(model.mechanism, loop, q, v, motion))[0, : model.nv]
+    speed = -float(along @ v)
+    if speed <= 0:
+        return np.inf
+    mass = 1.0 / float(along @ np.linalg.solve(model.mass_matrix(q), along))
+    p, k = float(contact.exponent), float(contact.stiffness)
+    depth = ((p + 1.0) * mass * speed**2 / (2.0 * k)) ** (1.0 / (p + 1.0))
+    return float(2.0 * depth / speed / (p + 1.0) * beta(1.0 / (p + 1.0), 0.5))
+
+
+class HalfTurns:
+    """The relative rotations of compliant closures, and of free and spherical joints with springs, watched step by step.
+
+    Parameters
+    ----------
+    model : Model
+
+    Attributes
+    ----------
+    passed : dict of name to time (s)
+        Closures and joints that passed half a turn, and when they had.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.passed: dict[str, float] = {}
+        self._rotations = dict(_rotations(model))
+        self._last: dict[str, Array] = {}
+
+    def look(self, t: float, q: Array) -> None:
+        """Look at the state at the end of a step, at time t (s)."""
+        for name, rotation in self._rotations.items():
+            now, before = rotation(q), self._last.get(name)
+            if before is not None and name not in self.passed:
+                angle = np.linalg.norm(rotation_log(before.T @ now))
+                if np.linalg.norm(rotation_log(now) - rotation_log(before)) > _STRETCH * angle + TYPED:
+                    self.passed[name] = t
+            self._last[name] = now
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to watch."""
+        return bool(self._rotations)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what to warn of."""
+        for name, t in self.passed.items():
+            expected = "rotations by less than half a turn: the spring's displacement jumps there, and energy with it"
+            advice = "put the rotation into a joint, or leave its stiffness out"
+            yield Finding("half-turn", name, f"half a turn by t = {t:.6g} s", expected, advice)
+
+
+def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """Yield each spring that stores the energy of a rotation, and the rotation as a function of q."""
+    for loop in model.mechanism.assembly.loops:
+        if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
+            yield loop.closure.name, _of_loop(model, loop)
+    for block in model.mechanism.assembly.blocks_with_coordinates:
+        if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
+            yield block.name, _of_joint(block, model.mechanism.assembly.q_slices[block.name])
+
+
+def _of_loop(model: Model, loop: Loop) -> Callable[[Array], Array]:
+    return lambda q: relative_pose(model.mechanism, loop, q)[0]
+
+
+def _of_joint(joint: Joint, where: slice) -> Callable[[Array], Array]:
+    rest, _ = joint.pose("", joint.rest)
+    return lambda q: rest.T @ joint.pose("", q[where])[0]

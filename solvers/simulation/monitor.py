@@ -1,0 +1,233 @@
+"""What is told while a simulation goes on: how far it is, that it will not end, and what makes its steps short."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.findings import HalfTurns
+from titop.solvers.support.progress import SHOW_AFTER, progress_bar
+
+#: A simulation that would take longer than this (s) from there on is told of.
+_LONG = 60.0
+#: A bound is what makes steps short where they are longer than this part of it, taken all together.
+_BINDING = 0.5
+#: What switches is what makes steps short where there are no more steps than this from one switch to the next: some twenty
+#: until they are as long as before, where what acts jumps.
+_BETWEEN = 30
+#: So many switches are looked at together at least.
+_SEVERAL = 20
+#: A simulation that takes longer than this (s) is looked at.
+_LOOK_AFTER = 1.0
+#: Steps times the largest eigenvalue, where stability bounds them: 2.5 to 6 on the axes, by the method. Tolerances that let
+#: errors of the fastest motion bound the steps keep them below one.
+_BOUNDED = 1.5
+#: What else bounds steps, the longest that are allowed or the instants of a controller, has to leave room for so many: two or
+#: three steps of Radau, which are needed there too, take as long as 35 (34 coordinates) to 250 (2 coordinates) of DOP853.
+_ROOM = 100
+
+
+class Monitor:
+    """Looks on while a simulation goes on: shows how far it is, and tells if it will not end.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    times : (n,) array, s
+    bounds : mapping of argument to float, s
+        What bounds the steps; see `Pace`.
+    progress : bool
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    half_turns : HalfTurns
+        Springs that pass half a turn.
+    """
+
+    def __init__(self, plant: DrivenModel, times: Array, bounds: Mapping[str, float], progress: bool) -> None:
+        self._plant, self._begin, length = plant, float(times[0]), float(times[-1] - times[0])
+        self.half_turns = HalfTurns(plant.model)
+        self._pace = Pace(self._begin, float(times[-1]), bounds)
+        self._shown: Any = progress_bar(total=length, unit="s") if progress else nullcontext()
+
+    def __enter__(self) -> Monitor:
+        self._bar = self._shown.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._shown.__exit__(*error)
+
+    def look(self, t: float, y: Array, steps: Callable[[], float]) -> None:
+        """Look at the time `t` (s) and state that are reached in some `steps`, which are asked for when it is due."""
+        self._pace.look(t, steps)
+        if self.half_turns.any:
+            self.half_turns.look(t, self._plant.split(t, y)[0])
+        if (bar := self._bar) is not None and t - self._begin - bar.n > bar.total / 200:
+            bar.update(t - self._begin - bar.n)
+
+
+class Pace:
+    """Looks once, after a second of steps, how long the rest will take.
+
+    Parameters
+    ----------
+    start, end : float, s
+    bounds : mapping of argument to float, s
+        What bounds the steps, as users call it: `max_step`, a fixed step, the time between a controller's samples.
+    """
+
+    def __init__(self, start: float, end: float, bounds: Mapping[str, float]) -> None:
+        self._argument, self._bound = min(bounds.items(), key=lambda item: item[1], default=("max_step", inf))
+        self._span = end - start
+        self._end, self._begun_at, self._look_at = end, start, inf
+        self._begun = self._first = 0.0
+
+    def look(self, t: float, steps: Callable[[], float]) -> None:
+        """Look at the time `t` (s) that was reached in some `steps`, which are asked for when it is due.
+
+        Warns
+        -----
+        ModelWarning
+            Telling how many steps the bound asks for, where it is what makes them short.
+        """
+        now = time.perf_counter()
+        if not self._begun:
+            self._begun, self._begun_at, self._look_at, self._first = now, t, now + SHOW_AFTER, steps()
+        if now < self._look_at:
+            return
+        self._look_at = inf
+        left = (self._end - t) * (now - self._begun) / (t - self._begun_at) if t > self._begun_at else inf
+        if left < _LONG or not isfinite(self._bound):
+            return
+        if t - self._begun_at < _BINDING * self._bound * (steps() - self._first):  # something else makes them shorter
+            return
+        value = f"{self._bound:.3g} s, which asks for {self._span / self._bound:.2g} steps over {self._span:.3g} s"
+        expected = f"steps that end: these will take {_duration(left)} more"
+        warn([Finding("many-steps", self._argument, value, expected, "lengthen it, or interrupt (Ctrl-C keeps what is there)")])
+
+
+class Chatter:
+    """Looks after every second of steps in which something has switched several times how long the rest will take; tells once.
+
+    Parameters
+    ----------
+    owners : sequence of str
+        The blocks whose gaps switch, gap by gap.
+    end : float, s
+    """
+
+    def __init__(self, owners: Sequence[str], end: float) -> None:
+        self._owners, self._end, self._has_told = owners, end, False
+        self._before: tuple[float, float, Array, float] | None = None
+
+    def look(self, t: float, counts: Array, steps: Callable[[], float]) -> None:
+        """Look at the time `t` (s), at which something switches, and how often each gap did (n), in some `steps`.
+
+        Warns
+        -----
+        ModelWarning
+            Naming the block that switches most, if these switches are what makes steps short.
+        """
+        now = time.perf_counter()
+        if self._before is not None and (self._has_told or now < self._before[0] + SHOW_AFTER):
+            return
+        here = now, t, counts.copy(), steps()
+        then, since, counted, made = self._before or here
+        switches, advanced = counts - counted, t - since
+        if self._before is not None and switches.sum() < _SEVERAL:
+            return
+        self._before = here
+        left = (self._end - t) * (now - then) / advanced if advanced > 0 else inf
+        if not switches.any() or left < _LONG or here[3] - made > _BETWEEN * switches.sum():
+            return
+        self._has_told, most = True, int(np.argmax(switches))
+        value = f"{int(switches[most])} switches in {advanced:.2g} s, up to t = {t:.6g} s"
+        expected = f"one now and then: at this rate the simulation takes {_duration(left)} more"
+        advice = "let the law change smoothly there, by a softer spring or dissipation, or give what it moves a mass"
+        warn([Finding("chattering", f"{self._owners[most]}.gaps", value, expected, advice)])
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in words."""
+    if seconds == inf:
+        return "for ever"
+    for unit, length in (("years", 3.156e7), ("days", 86400.0), ("hours", 3600.0)):
+        if seconds > 2 * length:
+            return f"about {seconds / length:.2g} {unit}"
+    return f"about {seconds / 60:.2g} minutes"
+
+
+class StiffnessWatch:
+    """Looks once, after a second, whether the steps so far were as long as stability lets them.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    method : str
+    start : float, s
+    longest : float, s
+        Longest step that is allowed.
+    """
+
+    def __init__(self, plant: DrivenModel, method: str, start: float, longest: float = np.inf) -> None:
+        self._plant, self._method, self._start, self._longest = plant, method, start, longest
+        self._look_at: float = time.perf_counter() + _LOOK_AFTER
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to look."""
+        return time.perf_counter() >= self._look_at
+
+    def look(self, t: float, y: Array, steps: int, pieces: int = 1) -> None:
+        """Look at the time `t` (s) and state `y` that so many steps have reached, in pieces at whose ends they were cut.
+
+        Warns
+        -----
+        ModelWarning
+            Naming the coordinate that bounds the steps, and the methods to take.
+        """
+        if not (self.is_due and steps):
+            return
+        self._look_at = np.inf
+        step = (t - self._start) / steps
+        if steps < _ROOM * pieces or _ROOM * step > self._longest:
+            return
+        rate, name, creeps = fastest_motion(self._plant, t, y)
+        if step * rate < _BOUNDED:
+            return
+        suits_multistep = creeps and pieces <= 1 and not self._plant.model.is_constrained
+        others = '"Radau"' + (', or "BDF"' if suits_multistep else "")
+        value = f"{self._method} with steps of {step:.1e} s, bounded by its stability for {name} ({rate:.1e} 1/s)"
+        warn([Finding("stiff", "method", value, "an implicit method for a stiff system", f"take {others}")])
+
+
+def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, bool]:
+    """Return the fastest of what is integrated, of rate zero where there is no Jacobian.
+
+    That is the size of the largest eigenvalue (1/s), the coordinate that has most of it, and whether it decays more than it
+    oscillates.
+    """
+    from titop.solvers.simulation.rate_jacobian import RateJacobian  # imports scipy
+
+    model = plant.model
+    try:
+        jacobian = RateJacobian(plant)(t, y)
+    except (ModelError, ConvergenceError):
+        return 0.0, "", False
+    values, right = np.linalg.eig(jacobian)
+    k = int(np.abs(values).argmax())
+    left = np.linalg.lstsq(right, np.eye(len(y)), rcond=None)[0][k]
+    shares = np.abs(left * right[:, k])[model.nq :]
+    at = int(shares.argmax())
+    names = *model.coordinate_names, *model.state_names
+    name = names[at] if at < len(names) else "the controller's states"
+    return float(np.abs(values[k])), name, bool(abs(values[k].real) > abs(values[k].imag))

@@ -1,0 +1,361 @@
+"""What makes the steps of a simulation, and goes on from states on the closures, also across singular configurations.
+
+Accelerations keep loops closed to second order only (index 1), so that errors of the integrator would open them. After every
+step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
+integrator goes on from there. The rank of the constraints is held: at states that the integrator has moved off the closures
+redundant constraints look independent by as little as they are off.
+
+Next to a singular configuration what a state is off the closures, over the distance or its square, would be taken for motion:
+there the states within a step are projected too, and no step ends so near that rounding alone would do the same.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, SAME
+from titop.solvers.arguments.reading import all_finite
+from titop.solvers.kernels.ports.guards import PARTS, exactness
+from titop.solvers.simulation.closed_states import (
+    NEAR,
+    UTMOST,
+    OnClosures,
+    explain_trial,
+    project,
+    project_rows,
+    went_too_far,
+)
+from titop.solvers.simulation.driven_model import DrivenModel
+
+#: Explicit methods.
+EXPLICIT = ("DOP853", "RK45", "RK23")
+#: Methods that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
+_PROJECTING = (*EXPLICIT, "Radau")
+
+#: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
+#: below which no step ends.
+_LANDING = NEGLIGIBLE
+#: Parts of a step that ended too near to a singular configuration that are tried in its place.
+_SHORTER = (0.95, 0.9, 0.8, 0.65)
+#: Steps next to a singular configuration that are shorter than this part of the whole time lead into it, not across.
+_STUCK = SAME
+#: Over which part of a step rates of gaps are differences.
+_RATE = CLOSE
+
+
+def require_projecting(method: str) -> None:
+    """Refuse methods that cannot keep loops closed.
+
+    Raises
+    ------
+    ModelError
+    """
+    if method not in _PROJECTING:
+        expected = " or ".join((*_PROJECTING, "generalized-alpha"))
+        advice = 'with rigid closures or gears take "Radau" for stiff systems, "DOP853" for others'
+        raise ModelError(Finding("unknown-method", "method", method, expected, advice))
+
+
+class Stepper(ABC):
+    """Makes steps from a state on the closures to an end.
+
+    Attributes
+    ----------
+    is_clear : bool or None
+        Whether compiled code saw that nothing that it guards switched in the last steps; None where it did not look.
+    """
+
+    is_clear: bool | None = None
+
+    @property
+    @abstractmethod
+    def t(self) -> float:
+        """Time (s) that is reached."""
+
+    @property
+    @abstractmethod
+    def begin(self) -> float:
+        """Where the last step began (s)."""
+
+    @property
+    @abstractmethod
+    def is_running(self) -> bool:
+        """Whether the end is not reached yet."""
+
+    @abstractmethod
+    def step(self, watch: float) -> OnClosures:
+        """Make a step; return the state on the closures at its end.
+
+        Where nobody has to see every step it may be several, until one reaches the time `watch` (s).
+
+        Raises
+        ------
+        ConvergenceError
+            If the integrator gives up, or runs into a singular configuration.
+        ModelError
+            If that is because of what is wrong with the model there.
+        """
+
+    @abstractmethod
+    def go_on(self, closed: OnClosures) -> None:
+        """Go on from the state on the closures that belongs to the one that is reached."""
+
+    @abstractmethod
+    def end_at(self, t: float) -> OnClosures:
+        """Let the last step end at a time (s) within it, or before; return the state on the closures there."""
+
+    @abstractmethod
+    def pass_over(self, t: float) -> OnClosures | None:
+        """Go on from a time (s) right behind the last step's end, where a law that jumps has surely jumped.
+
+        Return the state on the closures there; None if it goes on from the end, as methods do whose steps begin where others
+        end: what jumps in the first of them shortens it, and no more.
+        """
+
+    @abstractmethod
+    def go_to(self, end: float, anew: bool) -> bool:
+        """Go on to a later end (s); tell whether that can be done.
+
+        From now on what acts bends in another way; where that is to begin `anew`, it is another.
+        """
+
+    @abstractmethod
+    def dense_output(self) -> Callable[[Array], Array]:
+        """Return the states (m, n) within the last step as a function of times (m)."""
+
+    @abstractmethod
+    def statistics(self) -> dict[str, float]:
+        """Return what was counted; see `Trajectory`."""
+
+
+class OdeStepper(Stepper):
+    """Steps of an integrator of dy/dt, `rate`; with rigid closures and gears from projected states.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    start, end : float, s
+    y0 : array
+        On the closures.
+
+    Attributes
+    ----------
+    name : str
+        The method.
+    """
+
+    name: str
+
+    def __init__(self, plant: DrivenModel, start: float, end: float, y0: Array) -> None:
+        self.plant, self._is_constrained = plant, plant.model.is_constrained
+        self._refused: ModelError | None = None
+        if self._is_constrained:
+            self._least = _STUCK * abs(end - start)
+            self._away = self._relative(project(plant, start, y0).distance)
+        else:
+            plant.dynamics(start, *plant.split(start, y0))  # raises what is wrong with it
+            self._derivative, self._arguments = plant.derivative()
+
+    def is_near(self) -> bool:
+        """Tell whether a singular configuration is so near that states within the next step are projected too."""
+        return self._is_constrained and self._away < NEAR
+
+    def rate(self, t: float, y: Array) -> Array:
+        """Return dy/dt, at the projected state where it `is_near`.
+
+        NaN where a trial step went too far or loops do not close, for the integrator to take a shorter one.
+        """
+        dy = np.full(len(y), np.nan)
+        if not np.isfinite(y).all():
+            return dy
+        try:
+            if self._is_constrained:
+                near = self.is_near()
+                return self.plant.rate(t, project(self.plant, t, np.ascontiguousarray(y), UTMOST).y if near else y)
+            self._derivative(dy, t, y, *self._arguments)
+        except ConvergenceError:
+            return np.full(len(y), np.nan)
+        except ModelError as error:  # on trees nor what functions make of a state out there
+            if not went_too_far(error) and (self._is_constrained or error.code != "not-finite"):
+                raise
+            self._refused = error
+        return dy
+
+    # -- what methods do ---------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def y(self) -> Array:
+        """State that is reached, perhaps a little off the closures."""
+
+    @property
+    @abstractmethod
+    def end(self) -> float:
+        """Time (s) to which it goes."""
+
+    @abstractmethod
+    def advance(self, watch: float) -> OnClosures | None:
+        """Make a step, or several until one reaches the time `watch`; return what is reached, None if it is to be projected.
+
+        Raises
+        ------
+        ArithmeticError
+            To give up.
+        """
+
+    @abstractmethod
+    def go_back(self, length: float) -> None:
+        """Go back to where the last step began, to make one of another length (s)."""
+
+    @abstractmethod
+    def move(self, y: Array) -> None:
+        """Go on from another state."""
+
+    def interpolate(self, t: float, is_behind: bool) -> bool:
+        """Let the last step end at a time (s) within it or right behind it, by the curve between its ends.
+
+        Tell whether that was done: methods that go on from its end as well as from another go back instead.
+        """
+        return False
+
+    # -- steps -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_running(self) -> bool:
+        return self.t < self.end
+
+    def step(self, watch: float) -> OnClosures:
+        return self._step_on_closures(watch) if self._is_constrained else self._step_of_tree(watch)
+
+    def _step_of_tree(self, watch: float) -> OnClosures:
+        plant, t, y = self.plant, self.t, self.y.copy()
+        try:
+            reached = self._try(watch)
+            if reached is None or not plant.has_plain_states:
+                reached = project(plant, self.t, self.y)
+            if not all_finite(self.y) or self.t <= t:  # which LSODA takes for a solution, and a step
+                raise ConvergenceError(
+                    f"{self.name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count"
+                )
+        except ConvergenceError as error:
+            plant.dynamics(t, *plant.split(t, y))
+            raise error if self._refused is None else ConvergenceError(f"{error}; {explain_trial(self._refused)}") from None
+        self._refused = None
+        return reached
+
+    def _step_on_closures(self, watch: float) -> OnClosures:
+        """Make a step; a shorter one where it would end too near to a singular configuration."""
+        closed = self._try(watch)
+        if closed is not None:
+            return closed
+        length, closed = self.t - self.begin, self._closed_end()
+        for part in _SHORTER if self._away > _LANDING else ():
+            if closed is not None and self._relative(closed.distance) > _LANDING:
+                break
+            self.go_back(part * length)
+            self._try(-math.inf)
+            closed = self._closed_end()
+        if self._away < _LANDING and self.t - self.begin < self._least and self.is_running:
+            self._give_up("steps that shrink to nothing next to a singular configuration")
+        return closed or project(self.plant, self.t, self.y)
+
+    def _try(self, watch: float) -> OnClosures | None:
+        try:
+            return self.advance(watch)
+        except ArithmeticError as error:
+            self._give_up(f"{error}; perhaps a stiff system, looser tolerances, or a singular configuration")
+
+    def _give_up(self, reason: str) -> NoReturn:
+        raise ConvergenceError(f"{self.name} gave up after t = {self.t:.6g} s of {self.end:.6g} s: {reason}") from None
+
+    def _closed_end(self) -> OnClosures | None:
+        """Return the state on the closures at the end of the step, None if there is none."""
+        try:
+            return project(self.plant, self.t, self.y)
+        except ConvergenceError:
+            return None
+
+    def _relative(self, distance: float) -> float:
+        """Return a distance from a singular configuration, relative to the largest so far."""
+        prepared = self.plant.prepared
+        prepared.farthest = max(prepared.farthest, distance)
+        return distance / prepared.farthest if prepared.farthest else 1.0
+
+    def go_on(self, closed: OnClosures) -> None:
+        if self._is_constrained:  # others need no projection
+            self._away = self._relative(closed.distance)
+            self.move(closed.y)
+
+    def end_at(self, t: float) -> OnClosures:
+        if self.interpolate(t, False):
+            return project(self.plant, self.t, self.y)
+        self.go_back(t - self.begin)
+        return self.step(-math.inf)
+
+    def pass_over(self, t: float) -> OnClosures | None:
+        return project(self.plant, self.t, self.y) if t < self.end and self.interpolate(t, True) else None
+
+
+class LastStep:
+    """The last step of a stepper: states within it, and gaps there.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    stepper : Stepper
+    state : array
+        On the closures, at the end of the step.
+
+    Attributes
+    ----------
+    begin, end : float, s
+    """
+
+    def __init__(self, plant: DrivenModel, stepper: Stepper, state: Array) -> None:
+        self.plant, self.begin, self.end, self._stepper = plant, stepper.begin, stepper.t, stepper
+        self._known = {self.end: state}
+        self._dense: Callable[[Array], Array] | None = None
+
+    @cached_property
+    def exact(self) -> float:
+        """Times (s) closer than this are the same."""
+        return exactness(self.end - self.begin, self.end)
+
+    def split(self) -> list[float]:
+        """Return the times (s) that split it into equal parts."""
+        return [self.begin + k / PARTS * (self.end - self.begin) for k in range(1, PARTS)]
+
+    def state(self, t: float) -> Array:
+        """Return the state on the closures at a time within."""
+        return self._known[t] if t in self._known else self.states([t])[0]
+
+    def states(self, times: Sequence[float]) -> list[Array]:
+        """Return the states on the closures at times within; those that are not known are found at once."""
+        if unknown := [t for t in times if t not in self._known]:
+            if self._dense is None:
+                self._dense = self._stepper.dense_output()
+            states = project_rows(self.plant, np.array(unknown), np.ascontiguousarray(self._dense(np.array(unknown))))
+            self._known.update(zip(unknown, states, strict=True))
+        return [self._known[t] for t in times]
+
+    def gaps(self, times: Sequence[float]) -> tuple[Array, Array]:
+        """Return the gaps (m, n) at times (m) within, and their rates; both ends are within."""
+        gaps, step = self.plant.gaps, _RATE * (self.end - self.begin)
+        if not gaps.follow_rates:
+            return gaps.rows(*self._configurations(times), step)
+        steps = np.array([step if t < 0.5 * (self.begin + self.end) else -step for t in times])
+        q, v = self._configurations([*times, *(np.array(times) + steps).tolist()])
+        here, aside = np.split(np.array([gaps.at(*state) for state in zip(q, v, strict=True)]), 2)
+        return here, (aside - here) / steps[:, None]
+
+    def _configurations(self, times: Sequence[float]) -> tuple[Array, Array]:
+        """Return q and v at times within."""
+        return self.plant.split_rows(np.array(times), np.array(self.states(times)))
