@@ -199,7 +199,10 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: UncertainCoordina
     ModelError
         Naming one.
     """
-    before, size = PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)), own.uncertainty.point.model.scale.length
+    before, size = (
+        PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)),
+        own.uncertainty.point.model.mechanism.scale.length,
+    )
     for path, k in zip(own.paths, own.entries, strict=True):
         moved = q.copy()
         end = split_end(path)[1]

@@ -85,8 +85,8 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
     tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
     if model.mechanism.gear_constraints:
         before = point.model
-        pushes = before.external_pushes(point.wrenches, point.driving)
-        carried = before.carried(point.q, point.v, a, pushes, point.driving, point.tau)
+        pushes = before.mechanism.external_pushes(point.wrenches, point.driving)
+        carried = before.mechanism.multipliers(point.q, point.v, a, pushes, point.driving, point.tau)
         tau = tau - (model.closure_jacobian(q) - before.closure_jacobian(point.q)).T @ carried
     return OperatingPoint(model, q, v, tau, u, point.wrenches, x=point.x)
 

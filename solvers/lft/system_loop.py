@@ -116,7 +116,7 @@ class SystemLoop:
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
-        rates_q = v - model.bracket(state.v) @ q
+        rates_q = v - model.mechanism.bracket(state.v) @ q
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
         readings = [_read(moving, output, group) for output, group in zip(outputs, groups, strict=True)]
         frozen = (group for group, (_, exact) in zip(groups, readings, strict=True) if not exact)
@@ -188,7 +188,7 @@ class SystemLoop:
         gear = self.uncertainty.at(f"{name}.gear")
         if gear is None:
             return zeros(self.model.nv)
-        along = (self.model.inputs.motors[:, entry] != 0).astype(float)[:, None]
+        along = (self.model.mechanism.inputs.motors[:, entry] != 0).astype(float)[:, None]
         return along @ self.loop.times(gear.delta, driven * gear.half)
 
 
@@ -257,7 +257,7 @@ def _read(moving: SystemChanges, output: Any, group: SystemOutputs) -> tuple[Sig
         signals = READINGS[of.kind](moving, of) if of.kind in READINGS else None
         if signals is not None:
             return signals[list(of.entries)], True
-    tau = model.inverse_dynamics(q, v, a) if model.is_tree else np.zeros(model.nv)
+    tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
     at = Snapshot(model, q, v, a, tau, None, None, q)
     slopes = np.asarray(group.derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
     return slopes @ stack(moving.q, moving.v, moving.a, moving.tau, moving.inputs), False
@@ -288,7 +288,7 @@ def _reaction(moving: SystemChanges, of: Quantity) -> Signals | None:
 def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
     tree = moving.changes.tree
-    wheel = tree.state.model.assembly.joined_by[owner_of(of.owner)].child.block.name
+    wheel = tree.state.model.mechanism.assembly.joined_by[owner_of(of.owner)].child.block.name
     return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
 
 

@@ -68,7 +68,7 @@ class Tree:
     ) -> None:
         self.state, self.uncertainty = state, uncertainty
         assembly = state.model.mechanism.assembly
-        reference = Passes(state.model, assembly)
+        reference = Passes(state.model.mechanism, assembly)
         self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.mechanism.ports
         self.constants = LinearLoop()
         self.one = self.constants.columns("u", 1)

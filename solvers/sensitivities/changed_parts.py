@@ -32,7 +32,7 @@ from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.sensitivities.effects import ConstraintTurn, Effect, Move
-from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState, Stepped
+from titop.solvers.sensitivities.state import SensitivityState, Stepped
 
 _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 
@@ -272,7 +272,7 @@ class ChangedGravity(ChangedPart):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._direction = np.eye(3)["xyz".index(name)]
-        self._weighing: SensitiveModel | None = None
+        self._weighing: Any = None
 
     def of(self, stepped: Stepped) -> None:
         """Return nothing."""

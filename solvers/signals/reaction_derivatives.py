@@ -63,7 +63,8 @@ def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs
 def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change of what a joint transmits, from that of the efforts that hold it opened."""
     opened, carried = Opened.at(at, name), change.carried(at, inputs.loads)
-    changes, jacobian = inverse_with_constraints(*opened.motion, opened.pushes, carried.multipliers)
+    model, q, v, a = opened.motion
+    changes, jacobian = inverse_with_constraints(model.mechanism, q, v, a, opened.pushes, carried.multipliers)
     return opened.held(changes, change, inputs) - jacobian[:, opened.added].T @ carried.changes
 
 
@@ -96,7 +97,7 @@ class Opened(NamedTuple):
         q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
         v[own], a[own] = at.v, at.a
-        pushes = opened.external_pushes(at.wrenches, at.u)
+        pushes = opened.mechanism.external_pushes(at.wrenches, at.u)
         return cls((opened, q, v, a), pushes, at.u, own, np.delete(np.arange(opened.nv), own))
 
     def held(self, changes: Array, change: SnapshotChanges, inputs: SystemInputs) -> Array:

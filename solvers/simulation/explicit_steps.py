@@ -162,7 +162,7 @@ class CompiledRungeKutta(RungeKutta):
         self._feedback = feedback if feedback is not None and feedback.varies else None
         tables = no_control(nv, rows) if feedback is None else feedback.tables(rows)
         self._offsets = tables[1]
-        precision = np.array([PRECISION, closed_within(model, self._y[:nq]), NEAR])
+        precision = np.array([PRECISION, closed_within(model.mechanism, self._y[:nq]), NEAR])
         self._kernel, same = self._dynamics.steps(plant.motion.mask_q, tables, guards, self._tau, precision)
         self._in_time = bool(plant.motion.names) or self._feedback is not None
         self._by_functions = not (plant.is_held or plant.is_sampled)

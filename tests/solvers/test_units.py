@@ -67,11 +67,11 @@ class Scaled(NamedTuple):
 
     @property
     def positions(self) -> Array:
-        return self.of(*self.m.assembly.configuration_units)
+        return self.of(*self.m.mechanism.assembly.configuration_units)
 
     @property
     def coordinates(self) -> Array:
-        return self.of(*self.m.assembly.coordinate_units)
+        return self.of(*self.m.mechanism.assembly.coordinate_units)
 
     @property
     def rates(self) -> Array:
@@ -270,7 +270,7 @@ def trimmed(s: Scaled) -> Answers:
         "q": (point.q, s.positions),
         "v": (point.v, s.rates),
         "tau": (point.tau, s.efforts),
-        "x": (point.x, s.of(*s.m.inputs.state_units)),
+        "x": (point.x, s.of(*s.m.mechanism.inputs.state_units)),
         "eigenvalues": (values, 1.0),
         "stable": (len(point.growing), 1.0),
     }

@@ -165,7 +165,7 @@ def with_closures(case: Case) -> tuple[list[Array], list[Array]]:
 
 def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None:
     assert error(*with_closures(case)) < TOLERANCE
-    rates = case.reference.engine.derivatives.closure_rate(case.q, case.v)
+    rates = case.reference.mechanism.engine.derivatives.closure_rate(case.q, case.v)
     assert error([case.model.mechanism.engine.derivatives.closure_rate(case.q, case.v)], [rates]) < TOLERANCE
 
 

@@ -49,9 +49,9 @@ def efforts(m: tt.Model, q: Array, v: Array, a: Array, wrenches: Mapping[str, An
     def of(changed: Any) -> Array:
         pushes, motors = changed.mechanism.external_pushes(wrenches, u), changed.mechanism.motor_efforts(u)
         if not m.is_constrained:
-            return np.asarray(changed.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
-        rows = changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, rows, rank)[0]
+            return np.asarray(changed.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
+        rows = changed.mechanism.engine.dynamics.constraints(q, v)
+        return closed_dynamics.balanced(changed.mechanism, q, v, a, pushes, motors, everywhere, rows, rank)[0]
 
     return of
 
@@ -62,7 +62,7 @@ def accelerations(m: tt.Model, q: Array, v: Array, tau: Array, wrenches: Mapping
 
     def of(changed: Any) -> Array:
         pushes, driven = changed.mechanism.external_pushes(wrenches, u), tau + changed.mechanism.motor_efforts(u)
-        rows = changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.accelerations(changed, q, v, nothing, driven, free, pushes, rows, rank)
+        rows = changed.mechanism.engine.dynamics.constraints(q, v)
+        return closed_dynamics.accelerations(changed.mechanism, q, v, nothing, driven, free, pushes, rows, rank)
 
     return of

@@ -36,7 +36,7 @@ def test_reactions(case: Case) -> None:
 def test_what_closures_carry_is_least(case: Case) -> None:
     """Against the pseudoinverse of the Jacobian, which knows of no rows; anything along its null space would be seen."""
     model, q = case.model, case.q
-    jacobian, needed = model.closure_jacobian(q), case.reference.engine.dynamics.tree_inverse(q, case.v, case.a, [])
+    jacobian, needed = model.closure_jacobian(q), case.reference.mechanism.engine.dynamics.tree_inverse(q, case.v, case.a, [])
     least, row = np.linalg.pinv(jacobian.T, rcond=1e-9) @ needed, 0  # what is left of redundant rows is rounding, 1e-15
     idle = np.linalg.svd(jacobian.T)[2][np.linalg.matrix_rank(jacobian, tol=1e-9) :]
     for loop in model.mechanism.rigid_loops:

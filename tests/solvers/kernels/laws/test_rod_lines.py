@@ -64,14 +64,14 @@ def test_engines_agree(models: Any, seed: int) -> None:
 
 
 def test_the_compiled_kind_is_that_of_lines(models: Any) -> None:
-    for loop in models[0].assembly.loops:
+    for loop in models[0].mechanism.assembly.loops:
         assert compiled_interaction(loop.closure) is not None
 
     class Own(tt.Tendon):
         def tension(self, motion: Any) -> Any:
             return 2.0 * super().tension(motion)
 
-    assert compiled_interaction(Own("own", models[0].assembly.blocks["near"])) is None
+    assert compiled_interaction(Own("own", models[0].mechanism.assembly.blocks["near"])) is None
 
 
 @pytest.mark.parametrize("drawn", [0.0, 0.02])

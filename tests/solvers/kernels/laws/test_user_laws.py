@@ -102,7 +102,7 @@ def test_with_rigid_closures_and_gears() -> None:
 
     with pytest.warns(tt.ModelWarning):  # redundant constraints
         models = [build().resolve(engine) for engine in ("compiled", "reference")]
-    assert models[0].engine.is_compiled
+    assert models[0].mechanism.engine.is_compiled
     q = models[0].assemble(models[0].configuration({"left": 0.4, "right": -0.4}), fixed=["left"])
     v = models[0].assemble_velocity(q, np.ones(models[0].nv), fixed=["left", "one.slosh"])
     tau = np.linspace(-1, 1, models[0].nv)
