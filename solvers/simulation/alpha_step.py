@@ -235,13 +235,14 @@ class Step:
             residual = self.residual()
             if iteration == 0 or (renew and left > _WORTH_DERIVATIVES):
                 residual = self.linearise(residual, renew)
-                rounding = self._rounding()
-                self.noise = max(np.abs(to_q * rounding).max(), np.abs(to_v * rounding).max())
             change = self.correction(residual)
             if not np.isfinite(change).all():
                 return False
             self.place(self.w + change)
             size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
+            if iteration == 1 and size > _NEWTON:
+                rounding = self._rounding()
+                self.noise = max(np.abs(to_q * rounding).max(), np.abs(to_v * rounding).max())
             rate = size / before
             if size <= max(_NEWTON, self.noise) or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
                 return True

@@ -12,7 +12,7 @@ from titop.solvers.constraints.mechanism import NamedMechanism, StateDerivatives
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import state_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.fast_path import real_only
+from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
 
