@@ -27,13 +27,8 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
     """
     if u is None:
         return
-<<<<<<< HEAD
-    inputs, rows = model.mechanism.inputs, np.atleast_2d(u)
-    one_sided = {loop.closure.name for loop in model.mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
-=======
     inputs, rows = mechanism.inputs, np.atleast_2d(u)
     one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
->>>>>>> main
     findings = []
     for k in [k for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)]:
         least, values = inputs.lower[k], rows[:, k]
