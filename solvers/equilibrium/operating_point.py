@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
-from titop.solvers.constraints.open_loops import refuse_open
+from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.first_order_states import FollowingEfforts, following, without_followers
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.model.derivatives import raw_linear_matrices
