@@ -17,7 +17,7 @@ from titop.solvers.robust.structure import Matrices, Structure, balance
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
-from titop.solvers.support.threads import one_thread
+from titop.solvers.support.workers import one_thread
 
 #: A gain so many times the highest found is not bounded.
 _HIGHEST = 100.0
