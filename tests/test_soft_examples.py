@@ -282,9 +282,12 @@ def test_fin_ray_finger_rests_as_a_frame_does(finger: tuple[dict[str, Any], Any]
 
 def test_fin_ray_finger(tmp_path: Path, capsys: pytest.CaptureFixture[str], finger: tuple[dict[str, Any], Any]) -> None:
     example, model = finger
-    run, points = example["main"](["--output", str(tmp_path / "figure.png"), "--duration", "0.5"])
+    arguments = ["--output", str(tmp_path / "figure.png"), "--duration", "0.5", "--animation", str(tmp_path / "grasp.html")]
+    run, points, grasped, held = example["main"](arguments)
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "grasp.html").stat().st_size > 1e4
     assert "74 coordinates, 13 of 31 constraints independent" in capsys.readouterr().out
+    np.testing.assert_allclose(held.q, grasped.q[-1], rtol=0, atol=1e-4)  # it has come to rest, to its tolerances
     assert [point.q[0] for point in points] == pytest.approx(np.linspace(-0.006, 0.006, 9))
     motion = np.array([example["motion"](t) for t in run.t])
     assert np.abs(np.column_stack([run.q[:, 0], run.v[:, 0], run.a[:, 0]]) - motion).max() < 1e-12  # imposed
@@ -320,3 +323,57 @@ def test_linear_models_of_the_fin_ray_finger(finger: tuple[dict[str, Any], Any])
     places = [model.pose("right3.level", q)[1] for q in pushed]
     moved = (places[0] - places[1]) / 2e-2
     assert gain == pytest.approx(moved, rel=1e-4, abs=1e-4 * np.abs(moved).max())
+
+
+@pytest.fixture(scope="module")
+def grasp(finger: tuple[dict[str, Any], Any]) -> tuple[dict[str, Any], Any, Any]:
+    """Return the example, a grasp until it holds, and its equilibrium."""
+    example = finger[0]
+    run = example["grasp"](example["build_grasp"]().resolve(), np.linspace(0.0, 6.5, 131))
+    return example, run, example["gripped"](run.model, run)
+
+
+def test_friction_holds_what_the_finger_grasps(grasp: tuple[dict[str, Any], Any, Any]) -> None:
+    example, run, point = grasp
+    model, (_, up) = run.model, example["frames"]()
+    touching = {name: model.contacts(point.q, point.v, name, x=point.x) for name in ("wall", "jaw", "stand")}
+    turn = model.pose("can", point.q)[0]
+    by_wall, by_jaw = -turn @ touching["wall"].force.sum(axis=0), touching["jaw"].force.sum(axis=0)
+    weight = example["MASS"] * 9.81
+    np.testing.assert_allclose(by_wall + by_jaw, [0, 0, weight], rtol=0, atol=1e-7)  # the search's tolerance, of 0.3 N
+    assert touching["stand"].gap.min() > 0.01, "the table is away"
+    assert by_jaw @ up > 0.2 * weight, "the jaw carries by friction alone"
+    assert by_wall @ up > 0.2 * weight
+    reach = example["FOAM"]["friction"] / example["BRISTLES"]
+    assert 0.1 * reach < np.abs(point.x).max() < reach, "bristles are bent, and hold"
+    assert point.stability in ("stable", "neutral")
+
+
+def test_stiffness_of_the_grasp(grasp: tuple[dict[str, Any], Any, Any]) -> None:
+    """Of the linear model, and between equilibria under small loads; friction holds both."""
+    example, run, point = grasp
+    model, tt = run.model, example["tt"]
+    unknowns = [*(name for name in model.coordinate_names if name not in ("slider", "lift")), "slider.tau", "lift.tau"]
+    loads, where = (1e-3, 1e-3, 1e-5), [model.coordinate_names.index(f"moves.{name}") for name in ("x", "y", "theta")]
+    columns = []
+    for load, k in zip(loads, where, strict=True):
+        ends = []
+        for sign in (1, -1):
+            tau = point.tau.copy()
+            tau[k] += sign * load
+            ends.append(tt.trim(model, unknowns, q=point.q, x=point.x, tau=tau).q[where])
+        columns.append((ends[0] - ends[1]) / (2 * load))
+    found, expected = example["stiffness"](model, point), np.linalg.inv(np.array(columns).T)
+    sizes = np.sqrt(np.abs(np.diag(expected)))
+    # truncation of central differences: loads are 1e-3 of what acts, squared
+    np.testing.assert_allclose(found / np.outer(sizes, sizes), expected / np.outer(sizes, sizes), rtol=0, atol=1e-5)
+
+
+def test_another_integrator_grasps_alike(grasp: tuple[dict[str, Any], Any, Any]) -> None:
+    example, run, _ = grasp
+    model, count = run.model, 51
+    other = example["grasp"](model, run.t[:count], method="Radau")
+    places = [[model.pose("can", q)[1] for q in each.q[:count]] for each in (run, other)]
+    # of steps with errors of 1e-6 m each, and a cylinder that rolls half a millimetre
+    assert np.abs(np.array(places[0]) - places[1]).max() < 5e-6
+    assert np.ptp(np.array(places[0])[:, 0]) > 3e-4

@@ -15,7 +15,6 @@ from titop.blocks.basics.tolerances import CLOSE
 from titop.solvers.equilibrium.newton import Bounds, by_difference
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknowns
-from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.signals.quantities import Kind
 
 
@@ -123,7 +122,7 @@ class AccelerationEquations(Equations):
         point = self._point(y)
         model, values = point.model, [point.residual]
         if self.moving:
-            a, A, _ = raw_linear_matrices(model, point.q, point.v, point.tau, point.wrenches, point.driving)
+            a, A, _ = point.state_matrices
             values = [a, A[model.nv :, : model.nv] @ point.v]
         if model.is_constrained:
             rows = model.mechanism.engine.dynamics.constraints(point.q, point.v)

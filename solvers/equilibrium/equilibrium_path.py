@@ -256,7 +256,7 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
         ends.append(numbers)
     first, last = np.array(ends).T
     for values in (first, last):
-        refuse_pushing(guess.model, _loaded(guess, names, values).u)
+        refuse_pushing(guess.model.mechanism, _loaded(guess, names, values).u)
     return names, first, last
 
 

@@ -14,11 +14,11 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, RANK
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.equilibrium.displacements import displace, displacement_motions
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.mechanism.scale import StateScale
-from titop.solvers.model.terms import StateDerivatives
 
 _ITERATIONS = 50
 #: Where, in parts of a displacement, what states follow is asked: Gauss's two points.

@@ -22,7 +22,6 @@ from titop.solvers.equilibrium.first_order_states import changing_state
 from titop.solvers.equilibrium.sizes import (
     ROUNDED_TURNS,
     LoadedState,
-    acceleration_derivatives,
     motion_efforts,
     sizes_of,
     turning,
@@ -63,11 +62,11 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     a, drift : (nv,) arrays
         Accelerations, and their rates of change while the point moves.
     derivatives : (nv, 2nv) and (nv, nv) arrays, optional
-        Derivatives of the accelerations by coordinates and rates, and by efforts, if known.
+        Derivatives of the accelerations by coordinates and rates, and by efforts, if the point has not been asked for them.
     """
     reach = reaches(point.model, point.q)
     rate = float(_over_reach(point.v, reach).max(initial=0.0))
-    by_state, by_effort = derivatives or acceleration_derivatives(point)
+    by_state, by_effort = derivatives or (matrix[point.model.nv :] for matrix in point.state_matrices[1:])
     values = np.abs([a, drift])
     allowed = BALANCED * np.abs(by_state) @ np.concatenate([reach, rate * reach])
     oscillating = BALANCED * reach * np.sqrt(np.abs(np.diag(by_state)))
@@ -171,8 +170,8 @@ def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Fi
     if not point.v.any():
         return
     model, nv = point.model, point.model.nv
-    a, A, B = raw_linear_matrices(model, point.q, point.v, point.tau, point.wrenches, point.driving)
-    if excess(point, a, A[nv:, :nv] @ point.v, (A[nv:], B[nv:])).max(initial=0.0) > 1.0:
+    a, A, _ = point.state_matrices
+    if excess(point, a, A[nv:, :nv] @ point.v).max(initial=0.0) > 1.0:
         return
     reduced = reduction(model, point.q, point.v, np.zeros(nv, dtype=bool))
     states = reduced.states[: len(reduced.states) // 2]

@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
-from titop.solvers.constraints.open_loops import refuse_open
+from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.first_order_states import FollowingEfforts, following, without_followers
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.model.derivatives import raw_linear_matrices
@@ -147,6 +147,15 @@ class OperatingPoint:
         return by_q + by_tau @ self.following.by_q, by_v + by_tau @ self.following.by_v, by_tau
 
     @cached_property
+    def state_matrices(self) -> tuple[Array, Array, Array]:
+        """Accelerations (nv), and the linearisation by the state (2nv, 2nv) and by efforts (2nv, nv); not to be written into.
+
+        For ``x = [dq; dv]`` from the reference that moves with the point, states of the first order held; in closed loops all
+        coordinates.
+        """
+        return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
+
+    @cached_property
     def following(self) -> FollowingEfforts | None:
         """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
 
@@ -172,7 +181,7 @@ class OperatingPoint:
         """The matrix of the linearisation in independent coordinates."""
         self.refuse_open()
         model = self.model
-        _, A, B = raw_linear_matrices(model, self.q, self.v, self.tau, self.wrenches, self.driving)
+        _, A, B = self.state_matrices
         reduced = reduction(model, self.q, self.v, np.zeros(model.nv, dtype=bool))
         mechanical = reduced.rows(reduced.columns(A))
         if not model.nx:

@@ -14,7 +14,6 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, ROUNDING, STEADY
 from titop.solvers.mechanism.scale import StateScale, fastest_of
-from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 
 #: What rounding leaves of terms in the fastest rate and the fastest that turns, over what is left of terms that balance.
@@ -42,6 +41,8 @@ class LoadedState(Protocol):
     def wrenches(self) -> Mapping[str, Array] | None: ...
     @property
     def residual(self) -> Array: ...
+    @property
+    def state_matrices(self) -> tuple[Array, Array, Array]: ...
 
 
 def sizes_of(point: LoadedState) -> StateScale:
@@ -66,7 +67,7 @@ def _length(point: LoadedState) -> float:
     if not lengths.any():
         return 1.0
     here = np.abs(model.difference(model.neutral(), point.q))[lengths].max()
-    pulled, derivatives = np.abs(point.residual), np.abs(acceleration_derivatives(point)[0][:, : model.nv])
+    pulled, derivatives = np.abs(point.residual), np.abs(point.state_matrices[1][model.nv :, : model.nv])
     held = lengths & (np.diag(derivatives) > 0)
     held_at = (pulled[held] / np.diag(derivatives)[held]).max(initial=0.0)
     return float(max(here, held_at)) or 1.0
@@ -78,7 +79,7 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     falling = float(np.linalg.norm(model.gravity)) / length
     if falling and not fastest:
         return float(np.sqrt(falling))
-    by_state, by_effort = acceleration_derivatives(point)
+    by_state, by_effort = (matrix[model.nv :] for matrix in point.state_matrices[1:])
     stiff = float(np.abs(np.diag(by_state)).max(initial=0.0))
     acting = model.mechanism.engine.dynamics.tree_inverse(
         point.q, point.v, np.zeros(model.nv), model.mechanism.external_pushes(point.wrenches, point.driving)
@@ -105,10 +106,3 @@ def motion_efforts(point: LoadedState) -> Array:
 def turning(model: Model, v: Array) -> Array:
     """Return rates (nv) without those of translations, which push nothing unless something turns."""
     return np.where(np.array(model.mechanism.assembly.coordinate_units) == "m", 0.0, v)
-
-
-def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:
-    """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
-    nv = point.model.nv
-    _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
-    return A[nv:], B[nv:]

@@ -22,7 +22,8 @@ from titop.blocks.interactions.interaction import (
     Interaction,
     load_derivatives,
     loads_by_states,
-    rate_derivatives,
+    rates_by_driving,
+    rates_by_motion,
     stepping,
 )
 from titop.graph.network.connections import Loop as Joined
@@ -132,7 +133,8 @@ def _with_rates(
     interaction: Interaction, motion: TargetMotion, slopes: Array, driven: Array, still: Array
 ) -> tuple[Array, Array, Array]:
     """Return slopes by the motion, by inputs and states, and what is there, with rows of the rates of the states."""
-    rates, count = rate_derivatives(interaction, motion), driven.shape[1]
+    rates = np.hstack([rates_by_motion(interaction, motion), rates_by_driving(interaction, motion)])
+    count = driven.shape[1]
     here = np.asarray(interaction.state_rates(motion))[:, None]
     return np.vstack([slopes, rates[:, :-count]]), np.vstack([driven, rates[:, -count:]]), np.vstack([still, here])
 

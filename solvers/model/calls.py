@@ -18,8 +18,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_stacks, made_ready, store
-from titop.solvers.arguments.rowwise import bound
-from titop.solvers.arguments.stacked_loads import Stack, read_stack, read_states
+from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.resolved import Resolved

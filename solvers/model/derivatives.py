@@ -15,8 +15,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import made_ready, new_floats
-from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.arguments.stacked_loads import read_states
+from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key

@@ -16,7 +16,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import todays
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.motions.motion_series import (
     angular_velocity,

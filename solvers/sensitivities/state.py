@@ -18,7 +18,7 @@ from titop.solvers.signals.named_model import NamedModel
 
 
 class SensitiveModel(NamedModel, Protocol):
-    """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameter_derivatives`."""
+    """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameters`."""
 
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None

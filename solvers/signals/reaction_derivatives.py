@@ -1,4 +1,4 @@
-"""How reactions, and other wrenches that are transmitted, change with the state and the inputs."""
+"""How reactions of joints and closures, and strains and wrenches of rods' sections, change with the state and the inputs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import load_derivatives, loads_by_states, stepping
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, port_pairs
+from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, inverse_with_constraints, port_pairs
+from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import target_derivatives, target_motion
-from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
@@ -105,3 +106,26 @@ class Opened(NamedTuple):
         by_q, by_v, by_a = changes[:, self.added[:, None], self.own]
         loads: Array = inputs.loads(*self.motion[:3], self.u)[self.added]
         return change.along(by_q, by_v, by_a) - loads @ change.inputs
+
+
+def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
+    """Return the change (6, z) of the strain of the section at a port: the rod's shapes there."""
+    rod, fraction = section_of(at.model.mechanism.assembly, port)
+    shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
+    return shapes @ change.q[at.model.mechanism.assembly.v_slices[rod.name]]
+
+
+def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
+    """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it.
+
+    Where a rod is cut it is integrated in other steps: its tip is known a little differently there. So closures act by the
+    wrenches that they have in the whole system.
+    """
+    opened, carried = Opened.at(at, of.owner), change.carried(at, inputs.loads)
+    model, q, v, a = opened.motion
+    pushes = [*opened.pushes, *closure_pushes(at.model.mechanism, at.q, carried.multipliers)]
+    result = opened.held(model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), change, inputs)
+    for loop in at.model.mechanism.rigid_loops:
+        both = np.vstack([model.jacobian(str(ref), q)[:, opened.added] for ref in loop.ports])
+        result = result - both.T @ closure_derivative(at, change, loop, inputs)
+    return result

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints, multiplier_changes
+from titop.solvers.constraints.closed_derivatives import inverse_with_constraints, multiplier_changes
 from titop.solvers.signals.named_model import NamedModel
 
 T = TypeVar("T")

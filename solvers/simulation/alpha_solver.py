@@ -73,6 +73,7 @@ class AlphaSolver(Stepper):
         a, _ = self.plant.dynamics(t, q, v)
         states = first_order_states(self.plant, t, q, v)
         self.node = self.before = self._earlier = StepEnd(t, q, v, v, a, a, 0.0, None, control, states)
+        self._rounds = False
         self.system.forget()
         self.system.look(self.node)
         self._set_out()
@@ -113,7 +114,10 @@ class AlphaSolver(Stepper):
     def go_on(self, closed: OnClosures) -> None:
         q, v = self.plant.split(self.t, closed.y)
         self.node = self.node._replace(q=q, v_closed=v)
-        self.system.look(self.node)
+        if self._rounds:
+            self._begin_anew(self.t, self.y)
+        else:
+            self.system.look(self.node)
 
     def dense_output(self) -> Callable[[Array], Array]:
         """Return a cubic in the tangent space, and its rate."""
@@ -200,6 +204,7 @@ class AlphaSolver(Stepper):
             self.h, grow = h * min(factor, _SAFETY), False
             self.system.counts["rejected"] += 1
         self._earlier, self.before, self.node = self.before, self.node, step.node()
+        self._rounds = step.rounds
         if step.has_renewed:
             self.system.holds_for = 0.0
         self.system.counts["steps"] += 1

@@ -10,8 +10,8 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
+from titop.solvers.constraints.assembling import refuse_flipped, refuse_open
 from titop.solvers.constraints.closed_dynamics import rank_of_free
-from titop.solvers.constraints.open_loops import refuse_flipped, refuse_open
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 

@@ -187,7 +187,7 @@ def simulate(
         plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
-    refuse_pushing(model, plant.inputs(times[0], q, v), times[:1])
+    refuse_pushing(model.mechanism, plant.inputs(times[0], q, v), times[:1])
     y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
@@ -208,7 +208,7 @@ def simulate(
         solution.statistics["seconds"] = time.perf_counter() - begin
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
-        refuse_pushing(model, trajectory.u, trajectory.t)
+        refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
         if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
             warn(brief_impacts(model, trajectory.q, trajectory.v, trajectory.x, scheme.step))

@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.mechanism.euler_angles import continuous_angles
+from titop.solvers.mechanism.port_motion import continuous_angles
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
 from titop.solvers.simulation.findings import violations

@@ -7,7 +7,7 @@
 - `acted_on`: kernels bound to tables, and wrenches and inputs in these, call by call; `constrained`: with rigid closures and
   gears; `efforts`: along the coordinates; `readings`: sensors, reactions, motions of ports;
 - `calls`: all of these by the names of a model's functions;
-- `dynamics`, `derivatives`, `series`, `observations`: the engine's cores, for arguments that were read;
+- `dynamics`, `derivatives`, `states`, `series`, `observations`: the engine's cores, for arguments that were read;
 - `prepared`: the dynamics for integrators;
 - `engine`: all of these, and mechanisms with other parameters;
 - `compile_ahead`: compiling everything at once.

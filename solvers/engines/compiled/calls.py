@@ -17,7 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
-from titop.solvers.arguments.stacked_loads import Stack
+from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.constrained import (

@@ -11,10 +11,10 @@ import titop as tt
 from tests.flexible import random_system
 from tests.systems import Array, random_tree
 from tests.tolerances import ROUNDING_OF_MANY
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.engines.compiled import rounding
 from titop.solvers.engines.compiled.rounding import element_parts
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.conditioning import NO_INERTIA
 
 
 def packed(s: tt.System) -> Any:
@@ -60,8 +60,8 @@ def test_what_keeps_little_is_allowed_for_where_it_stands() -> None:
     assert pivots.shares[0] < rounding.plainly_sound(system) < pivots.shares[1]
     rows = [system.tables.elements[body] for body in ("inner", "outer")]
     first, second = system.floats[rows, layout.ROUNDING]
-    assert first == pytest.approx(NO_INERTIA * min(1.0, 0.1 * pivots.shares[0] / pivots.ratios[0]))
-    assert second == NO_INERTIA
+    assert first == pytest.approx(CANCELLED * min(1.0, 0.1 * pivots.shares[0] / pivots.ratios[0]))
+    assert second == CANCELLED
     assert rounding.keeps(system, first, [q])
 
 

@@ -14,7 +14,7 @@ from tests.actuated_systems import all_inputs, driven_loop, only_motors
 from tests.closed_systems import geared_hand
 from tests.systems import Array, random_state
 from tests.tolerances import ROUNDING_OF_MANY
-from titop.solvers.arguments.stacked_loads import Stack
+from titop.solvers.arguments.rowwise import Stack
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
