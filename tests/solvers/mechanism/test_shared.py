@@ -80,9 +80,9 @@ def test_a_changed_model_that_computed_nothing_is_freed_at_once(no_collection: N
     assert told() is None
     used = model.with_parameters(NEAR)
     used.mass_matrix(used.neutral())
-    told = weakref.ref(used)
+    told = weakref.ref(used.mechanism)
     del used
-    assert told() is not None  # a model and its engine know each other
+    assert told() is not None  # a mechanism and its engine know each other
 
 
 def test_a_changed_model_crosses_processes_before_and_after_it_is_used() -> None:
