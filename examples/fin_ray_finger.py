@@ -33,12 +33,12 @@ YOUNG, POISSON, DENSITY, VISCOSITY = 2e9, 0.35, 1040.0, 2e5
 BASE, STROKE, PERIOD = 0.06, 0.006, 2.5
 #: What is grasped, a cylinder of foam: radius (m), mass (kg), height at the wall (of rods), and the gap on both sides (m).
 RADIUS, MASS, PLACE, GAP = 0.02, 0.03, 3.5, 2e-4
-#: How many points of the wall touch it; of each and of the jaw: stiffness (N/m), bristles (1/m), and so on.
+#: How many points of the wall touch it; of each and of the jaw: stiffness (N/m^1.5), bristles (1/m), and so on.
 POINTS = 5
-FOAM: dict[str, Any] = {"stiffness": 1e3, "exponent": 1.0, "dissipation": 20.0, "friction": 0.8, "slip_velocity": 0.02}
+FOAM: dict[str, Any] = {"stiffness": 6e4, "dissipation": 20.0, "friction": 0.8, "slip_velocity": 0.02}
 BRISTLES = 2e3
 #: When (s) the slider closes, and the table sinks, and by how much (m).
-CLOSING, SINKING, CLOSED, SUNK = (0.5, 3.0), (4.0, 6.0), 0.006, -0.02
+CLOSING, SINKING, CLOSED, SUNK = (0.2, 0.7), (1.0, 1.5), 0.006, -0.02
 #: What counts as low where a grasp's static stiffness is asked for (rad/s).
 SLOW = 1e-3
 #: Free strains of all rods: 4 coordinates.
@@ -158,7 +158,7 @@ def ramp(t: float, between: tuple[float, float], height: float) -> tuple[float, 
 def grasp(model: tt.Model, times: Array, **options: Any) -> tt.Trajectory:
     """Let the finger close on the cylinder, and the table sink; from the equilibrium in which it stands there."""
     unknowns = [name for name in model.coordinate_names if name not in ("slider", "lift")]
-    start = tt.trim(model, [*unknowns, "slider.tau", "lift.tau"], q=model.configuration({"moves.y": -1e-4}))
+    start = tt.trim(model, [*unknowns, "slider.tau", "lift.tau"], q=model.configuration({"moves.y": -2e-4}))
     moves = {"slider": lambda t: ramp(t, CLOSING, CLOSED), "lift": lambda t: ramp(t, SINKING, SUNK)}
     given = {"method": tt.GeneralizedAlpha(0.5), "rtol": 1e-3, "atol": 1e-6} | options
     return tt.simulate(model, times, start.q, np.zeros(model.nv), x0=start.x, prescribed=moves, **given)

@@ -329,7 +329,7 @@ def test_linear_models_of_the_fin_ray_finger(finger: tuple[dict[str, Any], Any])
 def grasp(finger: tuple[dict[str, Any], Any]) -> tuple[dict[str, Any], Any, Any]:
     """Return the example, a grasp until it holds, and its equilibrium."""
     example = finger[0]
-    run = example["grasp"](example["build_grasp"]().resolve(), np.linspace(0.0, 6.5, 131))
+    run = example["grasp"](example["build_grasp"]().resolve(), np.linspace(0.0, 5.0, 101))
     return example, run, example["gripped"](run.model, run)
 
 
@@ -371,7 +371,7 @@ def test_stiffness_of_the_grasp(grasp: tuple[dict[str, Any], Any, Any]) -> None:
 
 def test_another_integrator_grasps_alike(grasp: tuple[dict[str, Any], Any, Any]) -> None:
     example, run, _ = grasp
-    model, count = run.model, 51
+    model, count = run.model, 21
     other = example["grasp"](model, run.t[:count], method="Radau")
     places = [[model.pose("can", q)[1] for q in each.q[:count]] for each in (run, other)]
     # of steps with errors of 1e-6 m each, and a cylinder that rolls half a millimetre
