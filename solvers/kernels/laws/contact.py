@@ -207,16 +207,6 @@ def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
         result[0, o + 4], result[0, o + 5], result[0, o + 6] = slip
 
 
-def readings(reading):
-    """Return what `CompiledInteraction` takes of a kind of contact, from what makes functions that read spheres."""
-    return {
-        "write_energy": reading(ENERGY),
-        "write_gap": reading(GAP),
-        "write_rates": reading(BENDING),
-        "write_touches": reading(TOUCH),
-    }
-
-
 # -- spheres of rigid bodies -------------------------------------------------------------------------------------------
 
 
@@ -269,4 +259,11 @@ def _reading(what):
     return read
 
 
-CONTACT = CompiledInteraction("contact", contact_loads, **readings(_reading))
+CONTACT = CompiledInteraction(
+    "contact",
+    contact_loads,
+    _reading(ENERGY),
+    write_gap=_reading(GAP),
+    write_rates=_reading(BENDING),
+    write_touches=_reading(TOUCH),
+)

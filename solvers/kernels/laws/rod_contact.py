@@ -17,7 +17,7 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
-from titop.solvers.kernels.laws.contact import TOUCHING, bristle_of, read_sphere, readings, touch
+from titop.solvers.kernels.laws.contact import BENDING, ENERGY, GAP, TOUCH, TOUCHING, bristle_of, read_sphere, touch
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
 from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
@@ -174,23 +174,43 @@ def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     _push(coordinates, inputs, numbers, motion, kept, loads)
 
 
-@shared
-def read_spheres(what, coordinates, inputs, numbers, motion, result):
-    """Write what is read of all spheres."""
-    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
+@helper
+def _read_spheres(what, n, inputs, numbers, motion, still, kept, result):
+    """Write what is read of all spheres; `still` (n) are zeros, `kept` is used up."""
+    back, r, speed = shape_of(motion)
+    _bend(n, numbers, motion, still, kept)
     for k in range(_counts(numbers)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
         read_sphere(what, inputs, numbers, k, place, rate, spin, _radius(numbers, k), result)
 
 
-def _reading(what):
-    @helper
-    def read(ports, coordinates, inputs, numbers, motion, result):
-        read_spheres(what, coordinates, inputs, numbers, motion, result)
+@shared
+def rod_contact_energy(ports, coordinates, inputs, numbers, motion, result):
+    """What is stored at all spheres."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(ENERGY, coordinates, inputs, numbers, motion, still, kept, result)
 
-    return read
+
+@shared
+def rod_contact_gap(ports, coordinates, inputs, numbers, motion, result):
+    """The distances of all spheres."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(GAP, coordinates, inputs, numbers, motion, still, kept, result)
+
+
+@shared
+def rod_contact_rates(ports, coordinates, inputs, numbers, motion, result):
+    """How all bristles bend."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(BENDING, coordinates, inputs, numbers, motion, still, kept, result)
+
+
+@shared
+def rod_contact_touches(ports, coordinates, inputs, numbers, motion, result):
+    """What happens at all spheres, one by one."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(TOUCH, coordinates, inputs, numbers, motion, still, kept, result)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
@@ -305,4 +325,12 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
     _write_result(n, motion, work, by_q, by_v, sums, slopes)
 
 
-CONTACT = CompiledInteraction("rod_contact", rod_contact_loads, write_slopes=rod_contact_slopes, **readings(_reading))
+CONTACT = CompiledInteraction(
+    "rod_contact",
+    rod_contact_loads,
+    rod_contact_energy,
+    rod_contact_slopes,
+    write_gap=rod_contact_gap,
+    write_rates=rod_contact_rates,
+    write_touches=rod_contact_touches,
+)
