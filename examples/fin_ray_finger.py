@@ -39,8 +39,8 @@ FOAM: dict[str, Any] = {"stiffness": 6e4, "dissipation": 20.0, "friction": 0.8, 
 BRISTLES = 2e3
 #: When (s) the slider closes, and the table sinks, and by how much (m).
 CLOSING, SINKING, CLOSED, SUNK = (0.2, 0.7), (1.0, 1.5), 0.006, -0.02
-#: What counts as low where a grasp's static stiffness is asked for (rad/s).
-SLOW = 1e-3
+#: Coordinates of the grasp that are moved by what acts, and what is held.
+MOVED, HELD = ("moves.x", "moves.y", "moves.theta"), ("slider", "lift")
 #: Free strains of all rods: 4 coordinates.
 STRAINS = {"bending_y": 1, "elongation": 0, "shear_z": 0}
 
@@ -157,7 +157,7 @@ def ramp(t: float, between: tuple[float, float], height: float) -> tuple[float, 
 
 def grasp(model: tt.Model, times: Array, **options: Any) -> tt.Trajectory:
     """Let the finger close on the cylinder, and the table sink; from the equilibrium in which it stands there."""
-    unknowns = [name for name in model.coordinate_names if name not in ("slider", "lift")]
+    unknowns = [name for name in model.coordinate_names if name not in HELD]
     start = tt.trim(model, [*unknowns, "slider.tau", "lift.tau"], q=model.configuration({"moves.y": -2e-4}))
     moves = {"slider": lambda t: ramp(t, CLOSING, CLOSED), "lift": lambda t: ramp(t, SINKING, SUNK)}
     given = {"method": tt.GeneralizedAlpha(0.5), "rtol": 1e-3, "atol": 1e-6} | options
@@ -172,15 +172,22 @@ def lines(model: tt.Model, q: Array) -> list[Array]:
 
 def gripped(model: tt.Model, run: tt.Trajectory) -> tt.OperatingPoint:
     """Return the equilibrium next to where a grasp has come to rest: friction holds the cylinder, as bristles are bent."""
-    unknowns = [name for name in model.coordinate_names if name not in ("slider", "lift")]
+    unknowns = [name for name in model.coordinate_names if name not in HELD]
     return tt.trim(model, [*unknowns, "slider.tau", "lift.tau"], q=run.q[-1], x=run.x[-1])
 
 
 def stiffness(model: tt.Model, point: tt.OperatingPoint) -> Array:
-    """Return how stiff (3, 3) the grasp is against forces along x and z and a torque about -y, slider and table held."""
-    names = ["moves.x", "moves.y", "moves.theta"]
-    linear = tt.linearize(model, point, inputs=names, outputs=[f"{name}.q" for name in names], hold=["slider", "lift"])
-    return np.linalg.inv(np.real(linear(1j * SLOW)))
+    """Return how stiff (3, 3) the grasp is against forces along x and z and a torque about -y, slider and table held.
+
+    Of the linear model at rest, in which bristles follow: accelerations vanish, loops stay closed, what is held stays.
+    """
+    held, moved = ([model.coordinate_names.index(name) for name in names] for names in (HELD, MOVED))
+    by_q, _, by_effort = point.forward_derivatives
+    fixed = np.vstack([model.closure_jacobian(point.q), np.eye(model.nv)[held]])
+    rows = np.block([[by_q, by_effort[:, held]], [fixed, np.zeros((len(fixed), len(held)))]])
+    loads = np.vstack([by_effort[:, moved], np.zeros((len(fixed), len(moved)))])
+    sizes = np.linalg.norm(rows, axis=1)[:, None]
+    return np.linalg.inv(-np.linalg.lstsq(rows / sizes, loads / sizes)[0][moved])
 
 
 def draw(run: tt.Trajectory, points: list[tt.OperatingPoint], held: tt.OperatingPoint, output: str) -> None:
@@ -213,7 +220,7 @@ def draw(run: tt.Trajectory, points: list[tt.OperatingPoint], held: tt.Operating
         size = np.linalg.norm(run.contacts(name).force.sum(axis=1), axis=1)
         carried.plot(run.t, size, colour, label=name)
     carried.set(xlabel="t [s]", ylabel="force on the cylinder [N]")
-    carried.legend(fontsize="small")
+    carried.legend(fontsize="small", loc="center right")
     figure.savefig(output, dpi=100)
     plt.close(figure)
 
