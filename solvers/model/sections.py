@@ -28,7 +28,10 @@ _TOGETHER = 64
 
 
 def section_poses(model: Resolved, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
-    """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame."""
+    """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame.
+
+    Those of a `rod` (its name) at `abscissas` (k, m), which count along the rod at rest, from its base.
+    """
     section, (base, origin) = _rod(model, rod), pose(model, rod, q)
     rotations, positions = section.section_poses(_own(model, rod, q), abscissas)
     return base[..., None, :, :] @ rotations, origin[..., None, :] + positions @ np.swapaxes(base, -1, -2)
@@ -37,13 +40,17 @@ def section_poses(model: Resolved, rod: str, abscissas: Any, q: Any) -> tuple[Ar
 def section_strains(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
     """Return the strains (k, 6; rad/m and no unit) of sections beyond the reference strain: zero where nothing is stressed.
 
-    Twist and the two bendings, then elongation and the two shears, as in `Rod.strain`.
+    Twist and the two bendings, then elongation and the two shears, as in `Rod.strain`; `rod` and `abscissas` as in
+    `section_poses`.
     """
     return _rod(model, rod).stressing_strain(_own(model, rod, q), abscissas)
 
 
 def section_stresses(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
-    """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`."""
+    """Return the largest axial and shear stresses (k, 2; N/m^2) on the outlines of sections: see `Rod.stress`.
+
+    `rod` and `abscissas` are those of `section_poses`.
+    """
     return _rod(model, rod).stress(_own(model, rod, q), abscissas)
 
 
