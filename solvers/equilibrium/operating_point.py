@@ -148,10 +148,10 @@ class OperatingPoint:
 
     @cached_property
     def state_matrices(self) -> tuple[Array, Array, Array]:
-        """Accelerations (nv), and the linearisation by the state (2nv, 2nv) and by efforts (2nv, nv); not to be written into.
+        """Accelerations (nv; rad/s^2 or m/s^2), and ``dx/dt`` by the state (2nv, 2nv) and by efforts (2nv, nv): read-only.
 
-        For ``x = [dq; dv]`` from the reference that moves with the point, states of the first order held; in closed loops all
-        coordinates.
+        In rad/s^2 or m/s^2, and these a unit of the state and of efforts. For ``x = [dq; dv]`` from the reference that moves
+        with the point, states of the first order held; in closed loops all coordinates.
         """
         return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
 

@@ -101,7 +101,8 @@ def law_of(
         slopes, efforts = law_matrices(changed, here)
         factors.subtract(changed, here, slopes, efforts)
         efforts[6:] = 0.0  # own efforts at the point matter to no small changes
-        return scale_matrices(np.hstack([slopes, efforts]), beam_scales(changed, block))
+        matrices = np.hstack([slopes, efforts])
+        return scale_matrices(matrices, beam_scales(changed, block)) if isinstance(block, Beam) else matrices
 
     if turned and own.paths:
         own.refuse_turning(block, at)

@@ -189,6 +189,8 @@ class Drive:
         The states of the first order, as they act now.
     constant, varying : dict of port name to wrench
         Constant ones (6; N and N m), and functions.
+    has_states : bool
+        Whether the model has states of the first order.
     is_driven : bool
         Whether inputs act.
     feedback : bool
@@ -210,7 +212,8 @@ class Drive:
         self.varying = {port: _read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
         self._inputs = _read_inputs(model, times, u)
         self.x = np.zeros(model.nx)
-        self.is_driven = u is not None or loop is not None or model.nx > 0
+        self.has_states, self._has_inputs = model.nx > 0, model.nu > 0
+        self.is_driven = u is not None or loop is not None or self.has_states
         functions = self._efforts, self._inputs, *self.varying.values()
         self.feedback = any(isinstance(function, FeedbackFunction) for function in functions)
 
@@ -252,9 +255,9 @@ class Drive:
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
         """Return all inputs, in closed loop within the actuators' ranges, and the states behind them; None for none."""
         u = self._inputs.at(t, q, v)
-        if self.command is not None and self.loop is not None and self.model.nu:
+        if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
-        return self.model.mechanism.inputs.joined(u, self.x) if self.model.nx else u
+        return self.model.mechanism.inputs.joined(u, self.x) if self.has_states else u
 
     @property
     def held_inputs(self) -> Array | None:

@@ -88,7 +88,7 @@ class DrivenModel(Drive):
 
     # -- states ------------------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def has_plain_states(self) -> bool:
         """Whether states are q and v as they are: nothing is to be normalised or imposed."""
         return not (self.model.mechanism.quaternions or self.motion.names)
@@ -118,7 +118,7 @@ class DrivenModel(Drive):
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         """Let wrenches and inputs act; return the efforts, and the inputs'."""
-        if not self.is_held or self.model.nx:
+        if not self.is_held or self.has_states:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
             self._last = self.command, self._let_act(t, q, v)

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.systems import Array, random_state, random_tree
 from titop.solvers.linear.linear_equations import motions
+from titop.solvers.mechanism.port_motion import position_and_angles
 from titop.solvers.signals import derivatives
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.grammar import OUTPUT, read_name
@@ -126,7 +127,7 @@ def test_changes_are_those_of_differences(moving: Moving, kind: str) -> None:
         "place": lambda q, v, a: model.motion(port, q, v, a)[12:15],
         "angles": lambda q, v, a: model.motion(port, q, v, a)[15:],
         "specific_force": lambda q, v, a: model.accelerometer(port, q, v, a),
-        "pose": lambda q, v, a: model.position_and_angles(port, q, "XYZ"),
+        "pose": lambda q, v, a: position_and_angles(model.mechanism, port, q, "XYZ"),
     }[kind]
     expected = moving.differences(read)
     np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE * max(1.0, np.abs(expected).max()))

@@ -110,8 +110,10 @@ def test_bristles_follow_by_the_trapezoidal_rule(name: str) -> None:
     m, reference = s.resolve(), s.resolve(engine="reference")
     q, v, _ = state(m)
     begun, half = 4e-3 * np.random.default_rng(1).normal(size=m.nx), 1e-3
-    u = m.inputs.whole(None, begun)
-    (x, inverse), (y, other) = (model.engine.states.following(q, v, u, begun, begun, half) for model in (m, reference))
+    u = m.mechanism.inputs.whole(None, begun)
+    (x, inverse), (y, other) = (
+        model.mechanism.engine.states.following(q, v, u, begun, begun, half) for model in (m, reference)
+    )
     # Newton's method stops at 1e-12, where derivatives are right
     np.testing.assert_allclose(x, begun + half * m.state_rates(q, v, x), rtol=0, atol=1e-12 * np.abs(x).max())
     np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * np.abs(x).max())
