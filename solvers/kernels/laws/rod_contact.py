@@ -18,15 +18,19 @@ from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
 from titop.solvers.kernels.laws.contact import (
+    BENDING,
     BENT,
     BY_BRISTLE,
+    ENERGY,
+    GAP,
     SPHERE_SLOPES,
+    STRAIGHTENING,
+    TOUCH,
     TOUCHING,
     bends_by,
     bristle_of,
     distance,
     read_sphere,
-    readings,
     touch,
     write_bending,
 )
@@ -198,12 +202,37 @@ def read_spheres(what, coordinates, inputs, numbers, motion, result):
         read_sphere(what, inputs, numbers, k, place, rate, spin, _radius(numbers, k), result)
 
 
-def _reading(what):
-    @helper
-    def read(ports, coordinates, inputs, numbers, motion, result):
-        read_spheres(what, coordinates, inputs, numbers, motion, result)
+# shared ones: a helper may not call what allocates in a stage that does not itself
 
-    return read
+
+@shared
+def rod_contact_energy(ports, coordinates, inputs, numbers, motion, result):
+    """What is stored at all spheres."""
+    read_spheres(ENERGY, coordinates, inputs, numbers, motion, result)
+
+
+@shared
+def rod_contact_gap(ports, coordinates, inputs, numbers, motion, result):
+    """The gaps of all spheres, and their rates."""
+    read_spheres(GAP, coordinates, inputs, numbers, motion, result)
+
+
+@shared
+def rod_contact_rates(ports, coordinates, inputs, numbers, motion, result):
+    """How all bristles bend."""
+    read_spheres(BENDING, coordinates, inputs, numbers, motion, result)
+
+
+@shared
+def rod_contact_rates_driven(ports, coordinates, inputs, numbers, motion, result):
+    """What bristles change of how they bend."""
+    read_spheres(STRAIGHTENING, coordinates, inputs, numbers, motion, result)
+
+
+@shared
+def rod_contact_touches(ports, coordinates, inputs, numbers, motion, result):
+    """Gaps, forces and slip of all spheres."""
+    read_spheres(TOUCH, coordinates, inputs, numbers, motion, result)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
@@ -396,7 +425,11 @@ def _add_held_by(n, motion, back, p, i, t, columns, s, to, slopes):
 CONTACT = CompiledInteraction(
     "rod_contact",
     rod_contact_loads,
-    write_slopes=rod_contact_slopes,
-    write_rates_slopes=rod_contact_rates_slopes,
-    **readings(_reading),
+    rod_contact_energy,
+    rod_contact_slopes,
+    rod_contact_gap,
+    rod_contact_rates,
+    rod_contact_rates_driven,
+    rod_contact_rates_slopes,
+    rod_contact_touches,
 )
