@@ -86,7 +86,7 @@ from .solvers.lft.arcs import lft_arcs as lft_arcs
 from .solvers.lft.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft_model import LFTModel as LFTModel
-from .solvers.lft.moving import MovingCoordinate as MovingCoordinate
+from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
 from .solvers.linear.block_system import block_system as block_system
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize

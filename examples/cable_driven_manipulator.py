@@ -77,7 +77,9 @@ def tensions(t: float) -> dict[str, float]:
 def backbone(model: tt.Model, q: Array) -> Array:
     """Return points (41, 3; m) on the rod's axis."""
     rotation, position = model.pose("rod", q)
-    return np.asarray(position + model.assembly.blocks["rod"].section_poses(q, np.linspace(0, LENGTH, 41))[1] @ rotation.T)
+    return np.asarray(
+        position + model.mechanism.assembly.blocks["rod"].section_poses(q, np.linspace(0, LENGTH, 41))[1] @ rotation.T
+    )
 
 
 def draw(model: tt.Model, poses: dict[str, Array], trajectory: tt.Trajectory, output: str) -> None:

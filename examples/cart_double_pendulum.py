@@ -46,7 +46,7 @@ def balance(model: tt.Model, point: tt.OperatingPoint, gain: np.ndarray, tilt: f
     """Return the motion from a tilt (rad) of the lower arm under ``u = -K deviation``, within the drive's limit."""
 
     def feedback(_: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.clip(-gain @ point.deviation(q, v), model.inputs.lower, model.inputs.upper)
+        return np.clip(-gain @ point.deviation(q, v), model.mechanism.inputs.lower, model.mechanism.inputs.upper)
 
     return tt.simulate(model, t, model.configuration({"elbow1": tilt}), np.zeros(model.nv), u=feedback)
 

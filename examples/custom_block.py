@@ -94,7 +94,7 @@ def backbone(model: tt.Model, q: np.ndarray) -> np.ndarray:
     for name in ("near", "far"):
         rotation, position = model.pose(name, q)
         bend = q[[model.configuration_names.index(f"{name}.bend")]]
-        segment = model.assembly.blocks[name]
+        segment = model.mechanism.assembly.blocks[name]
         points += [position + rotation @ segment.section(x, bend)[1] for x in np.linspace(0, 1, 15)]
     return np.array([*points, model.pose("tip", q)[1]])[:, [0, 2]].T
 

@@ -112,7 +112,7 @@ def main(argv: list[str] | None = None) -> tuple[tt.Trajectory, tt.Trajectory]:
     system = build()
     print(system)
     model = system.resolve()
-    panel = model.assembly.blocks["left_panel"]
+    panel = model.mechanism.assembly.blocks["left_panel"]
     print("a panel's frequencies, clamped [Hz]:", np.round(panel.natural_frequencies[:4] / (2 * np.pi), 3))
     print("its effective mass across it:", np.round(panel.effective_mass.fraction[:4, 2], 3))
     t = np.linspace(0, END, 451)

@@ -33,7 +33,7 @@ def design(model: tt.Model) -> control.StateSpace:
     """Return the regulator: errors of angles and rates to wheel torques, at the samples."""
     wheels = [name for name in model.input_names if name.endswith("/motor")]
     _, _, by_effort = model.forward_dynamics_derivatives(model.neutral(), np.zeros(model.nv))
-    to_rates = (by_effort @ model.inputs.motors)[3:6, : len(wheels)]  # angular acceleration a unit of wheel torque
+    to_rates = (by_effort @ model.mechanism.inputs.motors)[3:6, : len(wheels)]  # angular acceleration a unit of wheel torque
     zero, one = np.zeros((3, 3)), np.eye(3)
     spin = control.ss(np.block([[zero, one], [zero, zero]]), np.vstack([zero, one]), np.eye(6), 0)
     sampled = control.sample_system(spin, SAMPLE_TIME)

@@ -90,7 +90,7 @@ def axis(model: tt.Model, q: Array) -> Array:
     """Return points (31, 3; m) along the rod."""
     rotation, position = model.pose("antenna", q)
     return np.asarray(
-        position + model.assembly.blocks["antenna"].section_poses(q[7:], np.linspace(0, LENGTH, 31))[1] @ rotation.T
+        position + model.mechanism.assembly.blocks["antenna"].section_poses(q[7:], np.linspace(0, LENGTH, 31))[1] @ rotation.T
     )
 
 

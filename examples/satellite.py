@@ -115,7 +115,7 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     signals = {"attitude error [deg]": errors}
     signals |= {f"wheel{k} speed [rad/s]": speeds[:, k] for k in range(4)}
     for k in (0, 4, 5, 6):
-        signals[f"{model.input_names[k]} [{model.inputs.units[k]}]"] = trajectory.u[:, k]
+        signals[f"{model.input_names[k]} [{model.mechanism.inputs.units[k]}]"] = trajectory.u[:, k]
     plot_over_time(t, signals, columns=2).savefig(arguments.output, dpi=75)
     turned, ended = errors[t.searchsorted(DUMP_AFTER)], errors[-1]
     print(f"attitude error {errors[0]:.0f} deg, {turned:.1e} deg after {DUMP_AFTER:.0f} s, {ended:.1e} deg at the end")

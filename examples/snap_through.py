@@ -43,8 +43,8 @@ def shape(model: tt.Model, q: Array) -> Array:
     lines = []
     for name in ("left", "right"):
         rotation, place = model.pose(name, q)
-        rod = model.assembly.blocks[name]
-        own = q[model.assembly.q_slices[name]]
+        rod = model.mechanism.assembly.blocks[name]
+        own = q[model.mechanism.assembly.q_slices[name]]
         lines.append(place + rod.section_poses(own, np.linspace(0, RADIUS * HALF, 41))[1] @ rotation.T)
     return np.concatenate(lines)[:, :2]
 

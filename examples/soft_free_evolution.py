@@ -135,7 +135,7 @@ def draw(trajectories: dict[str, tt.Trajectory], output: str) -> None:
         space.set(title=name, aspect="equal")
         space.locator_params(nbins=3)
         space.tick_params(labelsize=7)
-        lengths = np.array(trajectory.model.assembly.configuration_units) == "m"
+        lengths = np.array(trajectory.model.mechanism.assembly.configuration_units) == "m"
         beside.plot(trajectory.t, trajectory.q[:, ~lengths], linewidth=1)
         beside.plot(trajectory.t, 10 * trajectory.q[:, lengths], "--", linewidth=1)
         beside.set(xlabel="t [s]", ylabel="[rad], [dm] dashed")

@@ -155,7 +155,7 @@ def draw_fingers(axes: Any, model: tt.Model, q: Array, colour: str, alpha: float
     axes_of, origin = (np.eye(3), np.zeros(3)) if seen_from is None else model.pose(seen_from, q)
     for name, own in zip(FINGERS, q[ROD.stop :].reshape(3, 2), strict=True):
         rotation, position = model.pose(name, q)
-        points = position + model.assembly.blocks[name].positions(own, resting) @ rotation.T
+        points = position + model.mechanism.assembly.blocks[name].positions(own, resting) @ rotation.T
         axes.plot_surface(*((points - origin) @ axes_of).T.reshape(3, *z.shape), color=colour, alpha=alpha, linewidth=0)
 
 

@@ -205,7 +205,7 @@ def balance(run: Run) -> tuple[float, float]:
 
 def volume_change(motion: tt.Trajectory) -> float:
     """Return how far the volume at any point is from that at rest, at most."""
-    bodies = [motion.model.assembly.blocks[name] for name in BODIES]
+    bodies = [motion.model.mechanism.assembly.blocks[name] for name in BODIES]
     parts = np.split(motion.q[:: len(motion.t) // 40], len(BODIES), axis=1)
     return max(float(np.abs(body.volume_ratios(own) - 1.0).max()) for body, own in zip(bodies, parts, strict=True))
 
@@ -214,7 +214,7 @@ def draw_arm(axes: Any, model: tt.Model, q: Array, colours: tuple[str, ...]) -> 
     """Draw the ribbons, each body in its colour."""
     z, r = np.linspace(0.0, LENGTH, 41), np.linspace(TRIMMED, RADIUS, 4)
     for name, own, colour in zip(BODIES, np.split(q, len(BODIES)), colours, strict=True):
-        body, (rotation, position) = model.assembly.blocks[name], model.pose(name, q)
+        body, (rotation, position) = model.mechanism.assembly.blocks[name], model.pose(name, q)
         resting = np.concatenate([ribbon(k, z, r).reshape(-1, 3) for k in range(RIBBONS)])
         points = position + body.positions(own, resting) @ rotation.T
         for surface in points.T.reshape(3, RIBBONS, len(z), len(r)).swapaxes(0, 1):

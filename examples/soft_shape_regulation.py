@@ -113,7 +113,7 @@ def main(argv: list[str] | None = None) -> list[tuple[Regulator, tt.Trajectory]]
     figure = plt.figure(figsize=(7.2, 6.6), layout="constrained")
     grid = figure.add_gridspec(3, 3, height_ratios=(1.6, 1.0, 1.0))
     shapes, efforts = figure.add_subplot(grid[1, :]), figure.add_subplot(grid[2, :])
-    lengths = np.array(model.assembly.configuration_units) == "m"
+    lengths = np.array(model.mechanism.assembly.configuration_units) == "m"
     for k, (regulator, run) in enumerate(runs):
         shapes.hlines(regulator.shape[~lengths], k * arguments.hold, (k + 1) * arguments.hold, "0.6", "dotted")
         space = figure.add_subplot(grid[0, k], projection="3d")

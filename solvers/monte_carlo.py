@@ -17,6 +17,7 @@ from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.support.extras import import_xarray
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import spread
@@ -194,12 +195,12 @@ def monte_carlo(
             parameters[name][k] = _read_drawn(name, draws[name](rng))
     seeded = _takes_seed(run)
     samples = [{name: float(column[k]) for name, column in parameters.items()} for k in range(n)]
-    warn_of_samples(model.assembly, samples)
+    warn_of_samples(model.mechanism.assembly, samples)
 
     def sample(k: int) -> Outcome | str:
         arguments = (int(seeds[k][1].generate_state(1, np.uint64)[0]),) if seeded else ()
         try:
-            return _read_outcome(run(model.changed(samples[k])[0], *arguments))
+            return _read_outcome(run(changed_model(model, samples[k]), *arguments))
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 

@@ -56,9 +56,9 @@ def assert_constrained(model: tt.Model, q: Any, v: Any, tau: Any, a: Any, scale:
     Errors are bounded as those of the tree, the condition of the constraints (rows of one length) squared beside its own.
     """
     jacobian, bias = model.closure_jacobian(q), model.closure_bias(q, v)
-    moved = np.linalg.norm(model.scale.weights[:, None] * jacobian, axis=1)
+    moved = np.linalg.norm(model.mechanism.scale.weights[:, None] * jacobian, axis=1)
     rows = moved > 1e-6 * moved.max(initial=0.0)  # the others no coordinate moves
-    rows[len(rows) - len(model.gear_constraints) :] = True  # gears do, however little it is beside the system's size
+    rows[len(rows) - len(model.mechanism.gear_constraints) :] = True  # gears do, however little it is beside the system's size
     jacobian, bias = jacobian[rows] * scale, bias[rows]
     lengths = np.linalg.norm(jacobian, axis=1)
     if not np.isfinite(scaled).all() or not np.isfinite(lengths).all():

@@ -119,7 +119,7 @@ def test_hybrid_parallel_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (model.nv, len(model.constraint_names), model.closure_rank(trajectory.q[0])) == (63, 10, 10)
     for q, v in zip(trajectory.q, trajectory.v, strict=True):
         assert np.abs(model.closure_error(q)).max() < 1e-12  # projected to 1e-13, for a system of size one
-        jacobian = model.engine.dynamics.constraints(q, v).jacobian
+        jacobian = model.mechanism.engine.dynamics.constraints(q, v).jacobian
         assert np.abs(jacobian @ v).max() < 1e-12 * max(1.0, np.abs(v).max())
     # feet that are hinged stay where they are, and turn about their hinges alone
     for k in (2, 3):
@@ -293,7 +293,7 @@ class TestManipulatorsEnergy:
             model, times, at_rest, np.zeros(model.nv), u=lambda t, q, v: example["tensions"](t), **accuracy
         )
         power = [model.actuation_matrix(q) @ u @ v for q, v, u in zip(trajectory.q, trajectory.v, trajectory.u, strict=True)]
-        assert_balanced(trajectory, weights, np.array(power), loss(trajectory, {"rod": model.assembly.blocks["rod"]}))
+        assert_balanced(trajectory, weights, np.array(power), loss(trajectory, {"rod": model.mechanism.assembly.blocks["rod"]}))
 
 
 def test_soft_on_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,7 +313,7 @@ def test_soft_on_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     # nothing drives the cylinder, and the law is that of key P, (2) of simulation 9, by its matrices
     model, rng, joints = runs["complete"].model, np.random.default_rng(0), example["JOINTS"]
     assert not runs["complete"].tau[:, joints:].any()
-    assert model.assembly.blocks["cylinder"].mass == pytest.approx(1070 * np.pi * 0.02**2 * 0.8, rel=1e-12)
+    assert model.mechanism.assembly.blocks["cylinder"].mass == pytest.approx(1070 * np.pi * 0.02**2 * 0.8, rel=1e-12)
     q, v = 0.3 * rng.normal(size=9), rng.normal(size=9)
     mass, rest = model.mass_matrix(q), model.inverse_dynamics(q, v, np.zeros(9))
     carried = np.linalg.solve(mass[joints:, joints:], mass[joints:, :joints]).T  # M_au M_uu^-1

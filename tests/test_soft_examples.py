@@ -121,7 +121,7 @@ def helicoid(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], 
 
 def shorter_by(model: Any, q: Any) -> Any:
     """Return what the helicoids' tendons, as they measure themselves, are shorter by than at rest (9)."""
-    tendons = [loop.closure for loop in model.interactions]
+    tendons = [loop.closure for loop in model.mechanism.interactions]
     return np.array([np.subtract(*tendon.measure(np.array([0 * q, q])[:, : tendon.path.size])) for tendon in tendons])
 
 
@@ -132,7 +132,7 @@ def test_soft_helicoid(helicoid: tuple[dict[str, Any], Any]) -> None:
     assert work > 0.1
     assert abs(left) < example["TOLERANCE"] * work
     assert example["volume_change"](motion) < 1e-10
-    assert model.assembly.blocks["upper"].mass == pytest.approx(960 * 3 * 0.003 * 0.012 * 0.1, rel=1e-12)
+    assert model.mechanism.assembly.blocks["upper"].mass == pytest.approx(960 * 3 * 0.003 * 0.012 * 0.1, rel=1e-12)
 
     # tendons that hang loose would have to push at first, and then never
     assert motion.u.min() >= 0.0
@@ -181,7 +181,7 @@ def test_law_of_the_helicoids(helicoid: tuple[dict[str, Any], Any]) -> None:
 
     onto, turn = np.vstack([model.actuation_rows(q), np.eye(12)[1::4]]), np.zeros((12, 12))
     wanted = 0.3 + example["DAMPING"] * (0.02 - onto[:9] @ v) + example["PROPORTIONAL"] * 1e-3
-    for row, loop in enumerate(model.interactions):
+    for row, loop in enumerate(model.mechanism.interactions):
         n = loop.closure.path.size
         turn[row, :n] = -loop.closure.path.hessian(q[:n]) @ v[:n]
     back = np.linalg.inv(onto)
@@ -215,7 +215,7 @@ def test_soft_gripper_on_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert abs(left) < 1e-6 * work  # steps of relative tolerance 1e-6
     for k, name in enumerate(example["FINGERS"]):
         own = slice(rod.stop + 2 * k, rod.stop + 2 * k + 2)
-        assert np.abs(model.assembly.blocks[name].volume_ratios(run.q[::40, own]) - 1.0).max() < 1e-10
+        assert np.abs(model.mechanism.assembly.blocks[name].volume_ratios(run.q[::40, own]) - 1.0).max() < 1e-10
 
     # the robot alone would take other torques: it does not carry half a kilogram as far out as it reaches
     robot, start = example["tt"].load(example["ROBOT"]).resolve(), run.q[0]
@@ -231,7 +231,7 @@ def test_ur10e() -> None:
     flange = position + rotation @ [0.0, 0.117, 0.0]
     a2, a3, d1, d4, d5, d6 = -0.613, -0.571, 0.181, 0.174, 0.120, 0.117
     np.testing.assert_allclose(np.abs(flange), [-a2 - a3, d4 + d6, d1 - d5], atol=1e-9)
-    assert sum(model.assembly.blocks[name].mass for name in model.body_names) == pytest.approx(33.104, rel=1e-12)
+    assert sum(model.mechanism.assembly.blocks[name].mass for name in model.body_names) == pytest.approx(33.104, rel=1e-12)
 
 
 def frame_of_the_finger(example: dict[str, Any], count: int, place: float) -> tuple[float, Any]:
@@ -282,9 +282,12 @@ def test_fin_ray_finger_rests_as_a_frame_does(finger: tuple[dict[str, Any], Any]
 
 def test_fin_ray_finger(tmp_path: Path, capsys: pytest.CaptureFixture[str], finger: tuple[dict[str, Any], Any]) -> None:
     example, model = finger
-    run, points = example["main"](["--output", str(tmp_path / "figure.png"), "--duration", "0.5"])
+    arguments = ["--output", str(tmp_path / "figure.png"), "--duration", "0.5", "--animation", str(tmp_path / "grasp.html")]
+    run, points, grasped, held = example["main"](arguments)
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "grasp.html").stat().st_size > 1e4
     assert "74 coordinates, 13 of 31 constraints independent" in capsys.readouterr().out
+    np.testing.assert_allclose(held.q, grasped.q[-1], rtol=0, atol=1e-4)  # it has come to rest, to its tolerances
     assert [point.q[0] for point in points] == pytest.approx(np.linspace(-0.006, 0.006, 9))
     motion = np.array([example["motion"](t) for t in run.t])
     assert np.abs(np.column_stack([run.q[:, 0], run.v[:, 0], run.a[:, 0]]) - motion).max() < 1e-12  # imposed
@@ -320,3 +323,57 @@ def test_linear_models_of_the_fin_ray_finger(finger: tuple[dict[str, Any], Any])
     places = [model.pose("right3.level", q)[1] for q in pushed]
     moved = (places[0] - places[1]) / 2e-2
     assert gain == pytest.approx(moved, rel=1e-4, abs=1e-4 * np.abs(moved).max())
+
+
+@pytest.fixture(scope="module")
+def grasp(finger: tuple[dict[str, Any], Any]) -> tuple[dict[str, Any], Any, Any]:
+    """Return the example, a grasp until it holds, and its equilibrium."""
+    example = finger[0]
+    run = example["grasp"](example["build_grasp"]().resolve(), np.linspace(0.0, 5.0, 101))
+    return example, run, example["gripped"](run.model, run)
+
+
+def test_friction_holds_what_the_finger_grasps(grasp: tuple[dict[str, Any], Any, Any]) -> None:
+    example, run, point = grasp
+    model, (_, up) = run.model, example["frames"]()
+    touching = {name: model.contacts(point.q, point.v, name, x=point.x) for name in ("wall", "jaw", "stand")}
+    turn = model.pose("can", point.q)[0]
+    by_wall, by_jaw = -turn @ touching["wall"].force.sum(axis=0), touching["jaw"].force.sum(axis=0)
+    weight = example["MASS"] * 9.81
+    np.testing.assert_allclose(by_wall + by_jaw, [0, 0, weight], rtol=0, atol=1e-7)  # the search's tolerance, of 0.3 N
+    assert touching["stand"].gap.min() > 0.01, "the table is away"
+    assert by_jaw @ up > 0.2 * weight, "the jaw carries by friction alone"
+    assert by_wall @ up > 0.2 * weight
+    reach = example["FOAM"]["friction"] / example["BRISTLES"]
+    assert 0.1 * reach < np.abs(point.x).max() < reach, "bristles are bent, and hold"
+    assert point.stability in ("stable", "neutral")
+
+
+def test_stiffness_of_the_grasp(grasp: tuple[dict[str, Any], Any, Any]) -> None:
+    """Of the linear model, and between equilibria under small loads; friction holds both."""
+    example, run, point = grasp
+    model, tt = run.model, example["tt"]
+    unknowns = [*(name for name in model.coordinate_names if name not in ("slider", "lift")), "slider.tau", "lift.tau"]
+    loads, where = (1e-4, 1e-4, 1e-6), [model.coordinate_names.index(f"moves.{name}") for name in ("x", "y", "theta")]
+    columns = []
+    for load, k in zip(loads, where, strict=True):
+        ends = []
+        for sign in (1, -1):
+            tau = point.tau.copy()
+            tau[k] += sign * load
+            ends.append(tt.trim(model, unknowns, q=point.q, x=point.x, tau=tau).q[where])
+        columns.append((ends[0] - ends[1]) / (2 * load))
+    found, expected = example["stiffness"](model, point), np.linalg.inv(np.array(columns).T)
+    sizes = np.sqrt(np.abs(np.diag(expected)))
+    # truncation of central differences, which is of second order: 7e-7, and 7e-5 of loads ten times as large
+    np.testing.assert_allclose(found / np.outer(sizes, sizes), expected / np.outer(sizes, sizes), rtol=0, atol=1e-5)
+
+
+def test_another_integrator_grasps_alike(grasp: tuple[dict[str, Any], Any, Any]) -> None:
+    example, run, _ = grasp
+    model, count = run.model, 21
+    other = example["grasp"](model, run.t[:count], method="Radau")
+    places = [[model.pose("can", q)[1] for q in each.q[:count]] for each in (run, other)]
+    # of steps with errors of 1e-6 m each, and a cylinder that rolls half a millimetre
+    assert np.abs(np.array(places[0]) - places[1]).max() < 5e-6
+    assert np.ptp(np.array(places[0])[:, 0]) > 3e-4

@@ -8,5 +8,5 @@
 - `taylor`, `series_arrays`: numbers with their time derivatives, and arrays of them; `complex_steps`: derivatives by complex
   steps; `differences`: by real differences whose steps suit the function;
 - `paths`: dotted names; `units`: of coordinates, and of what goes with them;
-- `local_files`: files read and written with care; `garbage`: memory while much is built.
+- `local_files`: files read and written with care; `garbage`: memory while much is built; `above`: what stands in layers above.
 """

@@ -144,8 +144,10 @@ class Contact(Interaction):
 
     So what rests is held without creeping, damped as the slip velocity says; what slides has Coulomb's friction up to 0.05 %
     (P. Dupont and others, Single state elastoplastic friction models, 2002, for one direction). Without contact bristles
-    straighten. Since their stiffness follows N, a normal force that grows while one is bent does work, up to ``friction e / 2``
-    a newton.
+    straighten. No energy is counted as stored in them: since their stiffness follows N, forces along the surface depend on the
+    depth, and those across it not on b, so that no function of both has them as its gradient. A normal force that grows while
+    one is bent does work, up to ``friction e / 2`` a newton. `Model.dissipated_power`, told the states, counts all that
+    friction takes: less than nothing while bristles spring back.
 
     Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
     distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.

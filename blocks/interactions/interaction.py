@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.spatial import Array, cross, rotation_exp
+from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
@@ -288,22 +288,36 @@ def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
     return stepping(interaction)(lambda x: _all_loads(interaction, motion._replace(x=x)), motion.x)
 
 
-def rates_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
-    """Return the derivatives (k, k) of the rates of the interaction's states by these."""
-    return stepping(interaction)(lambda x: interaction.state_rates(motion._replace(x=x)), motion.x)
-
-
-def rate_derivatives(interaction: Interaction, motion: TargetMotion) -> Array:
-    """Return the derivatives (k, ...) of the rates of the interaction's states.
-
-    Columns: as `load_derivatives`; inputs; states.
-    """
-    step, driven = stepping(interaction), np.concatenate([motion.u, motion.x])
+def rates_by_driving(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the derivatives (k, m + k) of the rates of the interaction's states by inputs and states."""
 
     def rates(w: Array) -> Any:
         return interaction.state_rates(motion._replace(u=w[: len(motion.u)], x=w[len(motion.u) :]))
 
-    return np.hstack([motion_derivatives(interaction.state_rates, motion, step), step(rates, driven)])
+    return stepping(interaction)(rates, np.concatenate([motion.u, motion.x]))
+
+
+def rates_by_motion(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return the derivatives (k, ...) of the rates of the interaction's states; columns as those of `load_derivatives`."""
+    return motion_derivatives(interaction.state_rates, motion, stepping(interaction))
+
+
+def power_of(loads: tuple[Array, Array], motion: TargetMotion) -> Any:
+    """Return the power (W) of wrenches (p, 6) and efforts (n) along a motion."""
+    wrenches, efforts = loads
+    return (wrenches * motion.V).sum() + efforts @ motion.v
+
+
+def stored_rate(interaction: Interaction, motion: TargetMotion) -> Any:
+    """Return the rate (W) of the energy that an interaction stores."""
+    apart = [V - twist_transport(R, r) @ motion.V[0] for R, r, V in zip(motion.R, motion.r, motion.V, strict=True)][1:]
+    steps, rates = np.concatenate([np.zeros(0), *apart]), interaction.state_rates(motion)
+
+    def later(t: Array) -> Any:
+        on = motion._replace(q=motion.q + t * motion.v, x=motion.x + t * rates)
+        return np.array([interaction.stored(displaced(on, t * steps))])
+
+    return stepping(interaction)(later, np.zeros(1))[0, 0]
 
 
 def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import COMPLEX_STEP
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COMPLEX_STEP, EXACT
 from titop.blocks.basics.user_input import FieldReader
 
 #: What tells shapes apart in the numbers of compiled laws: planes, boxes whose edges are rounded by a radius (spheres and
@@ -27,7 +27,7 @@ _Z = np.array([0.0, 0.0, 1.0])
 #: After so many halvings two places of a line are one.
 HALVINGS = 60
 #: Axes that are as parallel as this (rad) to a surface are nearest to it in their middle.
-LEVEL = 1e-12
+LEVEL = EXACT
 
 
 class Shape:

@@ -32,7 +32,7 @@ def run_titop(model: tt.Model, t: np.ndarray) -> np.ndarray:
 
 def run_scipy(model: tt.Model, t: np.ndarray) -> np.ndarray:
     """Return the last state of scipy's DOP853 around the compiled state derivative."""
-    kernel, arguments = model.engine.state_derivative([], np.zeros(model.nv))
+    kernel, arguments = model.mechanism.engine.state_derivative([], np.zeros(model.nv))
     dy = np.empty(model.nq + model.nv)
 
     def derivative(t: float, y: np.ndarray) -> np.ndarray:

@@ -11,12 +11,12 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 
 
-def refuse_pushing(model: Any, u: Array | None, t: Array | None = None) -> None:
+def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> None:
     """Refuse inputs that leave the range of an interaction that is ``one_sided``.
 
     Parameters
     ----------
-    model : Model
+    mechanism : Mechanism
     u : (nu,) or (k, nu) array, optional
     t : (k,) array, s, optional
         When; for messages.
@@ -27,8 +27,8 @@ def refuse_pushing(model: Any, u: Array | None, t: Array | None = None) -> None:
     """
     if u is None:
         return
-    inputs, rows = model.inputs, np.atleast_2d(u)
-    one_sided = {loop.closure.name for loop in model.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    inputs, rows = mechanism.inputs, np.atleast_2d(u)
+    one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
     findings = []
     for k in [k for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)]:
         least, values = inputs.lower[k], rows[:, k]

@@ -5,12 +5,123 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.stacked_loads import each_row
+from titop.solvers.arguments.reading import check_stacks, read_mapping
+
+
+class States(Protocol):
+    """What a model knows of its states."""
+
+    nv: int
+
+    @property
+    def inputs(self) -> Any: ...
+    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array: ...
+    def _read_v(self, name: str, v: Any, stacked: bool = False) -> Array: ...
+
+
+def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
+    """Tell whether wrenches or inputs of stacked states are given by row: as arrays of two axes."""
+    if axes_of(q) != 2:
+        return False
+    given = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
+    return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*given, u))
+
+
+def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
+    """Return state arguments by name, q and vectors, as arrays; `stacked` ones have equally many rows.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments.
+    """
+    read = {
+        name: model._read_q(value, stacked=stacked) if name == "q" else model._read_v(name, value, stacked)
+        for name, value in states.items()
+    }
+    check_stacks(read)
+    return list(read.values())
+
+
+class Stack(NamedTuple):
+    """Stacked states, with what acts on them.
+
+    Attributes
+    ----------
+    states : tuple of (n, ...) arrays
+        q and vectors.
+    wrenches : mapping of port name to (n, 6) array, or what acts on all states; or None
+    u : (n, nu) array, or what acts on all states
+    """
+
+    states: tuple[Array, ...]
+    wrenches: Mapping[str, Any] | None
+    u: Any
+
+    def rows(self) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
+        """Return each state with its own wrenches and inputs."""
+        wrenches = self.wrenches or {}
+        own = [port for port, wrench in wrenches.items() if axes_of(wrench) == 2]
+        driven = not isinstance(self.u, Mapping) and axes_of(self.u) == 2
+        return [
+            (
+                tuple(array[row] for array in self.states),
+                {**wrenches, **{port: wrenches[port][row] for port in own}} if wrenches else None,
+                self.u[row] if driven else self.u,
+            )
+            for row in range(len(self.states[0]))
+        ]
+
+
+def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> Stack:
+    """Return stacked states with their own wrenches and inputs, as arrays.
+
+    Parameters
+    ----------
+    model : States
+    states : mapping of name to array_like
+        q and vectors.
+    wrenches, u
+        Those of two axes have a row a state, others act on all states.
+
+    Raises
+    ------
+    ModelError
+        For unusable arguments and unequal numbers of rows.
+    """
+    arrays = read_states(model, states, stacked=True)
+    wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
+    own = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
+    if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
+        u = model.inputs.whole(u)
+    by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
+    check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({"u": u} if driven else {})})
+    return Stack(tuple(arrays), {**wrenches, **own} if wrenches else None, u)
+
+
+def _rows(port: str, wrenches: Any) -> Array:
+    """Return wrenches (n, 6) of stacked states as an array of finite numbers."""
+    array = np.asarray(wrenches)
+    usable = array.dtype.kind in "fiubcO" and not np.ma.is_masked(wrenches)
+    if not usable or not (array.dtype.kind == "O" or np.isfinite(array).all()):
+        expected, advice = "six finite numbers [F; T] a row", "linear first, in the port's frame"
+        raise ModelError(Finding("wrong-shape", f"wrenches[{port!r}]", wrenches, expected, advice))
+    return array
+
+
+def each_row(
+    model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
+    """Return each of several stacked states, with its own wrenches and inputs; see `read_stack`."""
+    return read_stack(model, states, wrenches, u).rows()
+
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

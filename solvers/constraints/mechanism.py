@@ -159,6 +159,34 @@ class DerivativesCore(Protocol):
         """Return the derivative (k, nv) of ``J v`` (m/s and rad/s) by q, J the Jacobian of the constraints."""
 
 
+class StateDerivatives(NamedTuple):
+    """Derivatives of the rates dx/dt (nx) of the states of the first order.
+
+    By coordinates (nx, nv; along their tangents), by their rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
+    """
+
+    by_q: Array
+    by_v: Array
+    by_u: Array
+    by_x: Array
+
+
+class StatesCore(Protocol):
+    """The states of the first order of an engine, at arguments that need no check; `u` are inputs with the states behind."""
+
+    def rates(self, q: Array, v: Array, u: Array) -> Array:
+        """Return the rates dx/dt (nx)."""
+
+    def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
+        """Return the derivatives of the rates, and the efforts (nv, nx) along the coordinates a unit of each state."""
+
+    def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
+        """Return the states ``x = begun + half dx/dt`` that Newton's method finds from a guess, all (nx).
+
+        Not numbers where it finds none. Also the inverse of ``1 - half d(dx/dt)/dx`` (nx, nx) next to them.
+        """
+
+
 class PortSeries(NamedTuple):
     """Pose and twist of a port, each with its time derivatives, stacked first.
 
@@ -271,7 +299,7 @@ class Engine(Protocol):
     Attributes
     ----------
     calls
-        Kernels by the names of the model's functions, for the way that `fast_path` describes; None where there is none.
+        Kernels by the names of the model's functions, as `titop.solvers.model.calls` asks for them; None where there is none.
     """
 
     @property
@@ -280,6 +308,8 @@ class Engine(Protocol):
     def dynamics(self) -> DynamicsCore: ...
     @property
     def derivatives(self) -> DerivativesCore: ...
+    @property
+    def states(self) -> StatesCore: ...
     @property
     def series(self) -> SeriesCore: ...
     @property

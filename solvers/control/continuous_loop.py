@@ -114,7 +114,7 @@ class ContinuousLoop(ControlLoop):
         """
         model, K = self.measurements.model, self.K
         measured = self.measurements.selection(model.nq, model.nv)
-        if measured is None or model.inputs.own or model.inputs.driving:
+        if measured is None or model.mechanism.inputs.own or model.mechanism.inputs.driving:
             return None
         sent = np.vstack([self.commands.to_u, self.commands.to_tau])
         resting = np.concatenate([self.resting.u + (0.0 if given is None else given), self.resting.tau])
@@ -126,7 +126,7 @@ class ContinuousLoop(ControlLoop):
         def offset(t: float) -> Array:
             return still + by_reference @ (self.references.read(t) - self.r_trim)
 
-        inputs = model.inputs
+        inputs = model.mechanism.inputs
         return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
 
     def derivatives(self, plant: ControlledModel, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
@@ -148,7 +148,7 @@ class ContinuousLoop(ControlLoop):
         u = plant.inputs(t, q, v)
         state = Snapshot(model, q, v, a, tau, u, plant.wrenches(t, q, v), self.measurements.origin)
         # nothing of commands at the actuators' limits
-        acting = self.commands.acting(None if u is None else model.inputs.given(u))
+        acting = self.commands.acting(None if u is None else model.mechanism.inputs.given(u))
         nc = len(acting)
         by_command = by_tau @ self._inputs.efforts(model, q) * acting
         whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])

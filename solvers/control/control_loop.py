@@ -25,7 +25,7 @@ from titop.solvers.control.loop_signals import Command, Commands, Measurements, 
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import MEASURED, read_name
-from titop.solvers.signals.signal_tables import check_names
+from titop.solvers.signals.signal_tables import check_names, measured_signals
 from titop.solvers.signals.units import units_of
 
 
@@ -83,7 +83,7 @@ class ControlLoop(ABC):
         saturate: bool,
     ) -> None:
         inputs, references, outputs, states = names
-        known = model.measured_signals
+        known = measured_signals(model)
         self.measurements = Measurements(model, inputs, operating.origin)
         self._accelerated = bool(self.measurements.dynamic.any())
         self.commands = Commands(model, outputs, saturate)

@@ -21,7 +21,7 @@ from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable
+from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
 #: More samples would take days, and more memory than there is.
 _MOST_SAMPLES = 1e8
@@ -95,7 +95,7 @@ def _refuse_without_controller(arguments: LoopArguments) -> None:
 
 
 def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
-    measured, commanded = model.measured_signals, model.commanded_signals
+    measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
     own = K.sample_time if isinstance(K, Controller | ScheduledController) else None
@@ -175,7 +175,7 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
             yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
     references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
     for name, unit, reference, there in references:
-        size = loop.measurements.model.scale.length if unit in ("m", "m/s") else 1.0
+        size = loop.measurements.model.mechanism.scale.length if unit in ("m", "m/s") else 1.0
         if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:
             got, expected = f"{reference:.6g} at the start", f"a value near the operating point's {there:.6g}"
             advice = "references are absolute: if a deviation is meant, add the operating point's value"

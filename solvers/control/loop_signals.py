@@ -192,7 +192,7 @@ class Commands:
 
     def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
         self.names = tuple(names)
-        inputs = model.inputs
+        inputs = model.mechanism.inputs
         self.to_u, self.to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
         quantities = [read_name(model, COMMANDED, name) for name in self.names]
         for k, of in enumerate(quantities):

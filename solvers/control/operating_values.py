@@ -14,7 +14,7 @@ from titop.blocks.basics.tolerances import CLOSE, SAME
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable
+from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
 #: What a family's `trim_at` returns.
 _TRIMS = {"q", "v", "tau", "u", "y"}
@@ -56,7 +56,7 @@ class OperatingValues:
         if isinstance(given, Mapping) and set(given) - {"x"} == _TRIMS:
             given = SimpleNamespace(**given)
         if isinstance(given, Mapping):
-            measured, commanded = model.measured_signals, model.commanded_signals
+            measured, commanded = measured_signals(model), commanded_signals(model)
             for name, value in given.items():
                 number = float(read_state(f"operating_point[{name!r}]", [value], (str(name),))[0])
                 if name in measured:
@@ -66,7 +66,7 @@ class OperatingValues:
                 entry = commanded.names.index(table.find("operating_point", str(name)))
                 (u if entry < model.nu else tau)[entry if entry < model.nu else entry - model.nu] = number
         elif given is not None:
-            u, tau = self._read_object(given, model.measured_signals)
+            u, tau = self._read_object(given, measured_signals(model))
         self.command = Command(u, tau)
 
     def _read_object(self, given: Any, measured: SignalTable) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ class OperatingValues:
             )
             self.origin = read_state("operating_point.q", given.q, model.configuration_names)
             self._state, self._x = (self.origin, v, a), getattr(given, "x", None)
-            self.wrenches = read_wrenches(getattr(given, "wrenches", None) or {}, model.ports)
+            self.wrenches = read_wrenches(getattr(given, "wrenches", None) or {}, model.mechanism.ports)
         elif isinstance(getattr(given, "y", None), Mapping):
             self._outputs = {measured.find("operating_point.y", name): float(value) for name, value in given.y.items()}
         elif hasattr(given, "y"):
@@ -92,7 +92,7 @@ class OperatingValues:
             raise ModelError(Finding("wrong-type", "operating_point", given, "an object with q and u, or y and u", advice))
         u, tau = getattr(given, "u", None), getattr(given, "tau", None)
         return (
-            np.zeros(model.nu) if u is None else model.inputs.read(u),
+            np.zeros(model.nu) if u is None else model.mechanism.inputs.read(u),
             zero if tau is None else read_state("operating_point.tau", tau, model.coordinate_names),
         )
 
@@ -118,7 +118,7 @@ class OperatingValues:
         if self._state is None or not self._state[1].any():
             return np.zeros(len(names))
         q, v, a = self._state
-        rate = float(np.abs(v / self._model.scale.coordinates).max())
+        rate = float(np.abs(v / self._model.mechanism.scale.coordinates).max())
         t = CLOSE / rate
         before, after = (self._read_outputs(names, self._model.integrate(q, h * v), v + h * a, a) for h in (-t, t))
         change, sizes = after - before, self._sizes(names, rate)
@@ -126,19 +126,19 @@ class OperatingValues:
 
     def _measurements(self, names: Sequence[str]) -> Measurements:
         """Return those of the outputs with these names that there are."""
-        known = self._model.measured_signals
+        known = measured_signals(self._model)
         return Measurements(self._model, [name for name in names if name in known], self.origin)
 
     def _sizes(self, names: Sequence[str], rate: float) -> Array:
         """Return what counts as one of the outputs with these names, at a rate (1/s)."""
-        measurements, scale = self._measurements(names), self._model.scale.at_rate(rate)
+        measurements, scale = self._measurements(names), self._model.mechanism.scale.at_rate(rate)
         sizes = dict(zip(measurements.names, map(scale.of_unit, measurements.units), strict=True))
         return np.array([sizes.get(name, 1.0) for name in names])
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
         """Return the outputs with these names at a state with accelerations; zero for names of none."""
         measurements = self._measurements(names)
-        u = self._model.inputs.whole(self.command.u, self._x if self._model.nx else None)
+        u = self._model.mechanism.inputs.whole(self.command.u, self._x if self._model.nx else None)
         read = measurements.read(q, v, a, self.wrenches, u, self.command.tau)
         values = dict(zip(measurements.names, read, strict=True))
         return np.array([values.get(name, 0.0) for name in names])

@@ -101,8 +101,8 @@ class Curve:
     def _turn(self, k: int) -> float:
         """Return what a whole turn is of an unknown; zero of those that do not turn."""
         model, entry = self._unknowns.guess.model, self._unknowns.entries[k]
-        plain = entry.kind == Kind.POSITION and model.has_plain_coordinates(entry.number)
-        turns = plain and model.assembly.coordinate_units[entry.number] == "rad"
+        plain = entry.kind == Kind.POSITION and model.mechanism.has_plain_coordinates(entry.number)
+        turns = plain and model.mechanism.assembly.coordinate_units[entry.number] == "rad"
         return 2 * np.pi / self._unknowns.scales[k] if turns else 0.0
 
     def begin(self) -> Station:
@@ -137,7 +137,7 @@ class Curve:
         """
         candidate = Candidate(self._judged, (self._spread @ y)[: len(self._unknowns.entries)], self._tolerance)
         candidate.refuse()
-        by_y = self._derivatives(y)
+        by_y = candidate.by_x @ self._spread if self._equations is self._judged else self._derivatives(y)
         sizes = np.abs(by_y).max(axis=1, keepdims=True)
         bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._measured * towards])
         tangent = shortest_solution(bordered, np.eye(len(bordered))[-1])

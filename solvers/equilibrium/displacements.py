@@ -19,9 +19,9 @@ def along_axes(model: Model, q: Array, axes: Array) -> Array | None:
     None where they have the same ones.
     """
     turned = None
-    for name, place in model.assembly.v_slices.items():
-        if isinstance(model.assembly.blocks[name], Free):
-            end = model.assembly.q_slices[name].stop
+    for name, place in model.mechanism.assembly.v_slices.items():
+        if isinstance(model.mechanism.assembly.blocks[name], Free):
+            end = model.mechanism.assembly.q_slices[name].stop
             here, there = q[end - 4 : end], axes[end - 4 : end]
             if (here != there).any():
                 turned, along = np.eye(model.nv) if turned is None else turned, slice(place.start, place.start + 3)
@@ -40,9 +40,9 @@ def displace(model: Model, q: Array, dq: Array) -> Array:
 def displacement_motions(model: Model, dq: Array) -> Array:
     """Return the derivative (nv, nv) of tangent displacements at ``displace(model, q, dq)`` by dq."""
     turned = _rotations(model, dq)
-    turning = np.linalg.inv(model.difference_jacobian(turned))
-    motions: Array = turning @ model.difference_jacobian(-turned)  # seen from axes that have turned
-    for start in model.rotations:
+    turning = np.linalg.inv(model.mechanism.difference_jacobian(turned))
+    motions: Array = turning @ model.mechanism.difference_jacobian(-turned)  # seen from axes that have turned
+    for start in model.mechanism.rotations:
         motions[:, start : start + 3] = turning[:, start : start + 3]
     return motions
 
@@ -50,6 +50,6 @@ def displacement_motions(model: Model, dq: Array) -> Array:
 def _rotations(model: Model, dq: Array) -> Array:
     """Return the parts of a displacement (nv) that turn free and spherical joints."""
     turned = np.zeros(len(dq))
-    for start in model.rotations:
+    for start in model.mechanism.rotations:
         turned[start : start + 3] = dq[start : start + 3]
     return turned

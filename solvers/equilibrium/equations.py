@@ -122,10 +122,10 @@ class AccelerationEquations(Equations):
         point = self._point(y)
         model, values = point.model, [point.residual]
         if self.moving:
-            a, A, _ = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
+            a, A, _ = point.state_matrices
             values = [a, A[model.nv :, : model.nv] @ point.v]
         if model.is_constrained:
-            rows = model.engine.dynamics.constraints(point.q, point.v)
+            rows = model.mechanism.engine.dynamics.constraints(point.q, point.v)
             values += [rows.error, rows.jacobian @ point.v]
         return np.concatenate(values)
 
@@ -137,9 +137,9 @@ class AccelerationEquations(Equations):
         if unknowns.select(Kind.INPUT)[0]:
             unknowns.put(Kind.INPUT, by_tau @ _driven(point), y, accelerations)
         if model.is_constrained:
-            closed = model.engine.dynamics.constraints(point.q, point.v).jacobian
+            closed = model.mechanism.engine.dynamics.constraints(point.q, point.v).jacobian
             opening = by_y[len(by_y) - 2 * len(closed) :]
-            turning = model.engine.derivatives.closure_rate(point.q, point.v)
+            turning = model.mechanism.engine.derivatives.closure_rate(point.q, point.v)
             unknowns.put(Kind.POSITION, np.vstack([closed, turning]), y, opening)
             unknowns.put(Kind.RATE, np.vstack([0.0 * closed, closed]), y, opening)
 
@@ -187,10 +187,10 @@ class EffortEquations(Equations):
             needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.driving)
             efforts: Array = point.tau - needed
             return efforts
-        rows = model.engine.dynamics.constraints(point.q, self._rest)
-        pushes = model.external_pushes(point.wrenches, point.driving)
-        needed = model.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes)
-        needed = needed - model.motor_efforts(point.driving)
+        rows = model.mechanism.engine.dynamics.constraints(point.q, self._rest)
+        pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
+        needed = model.mechanism.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes)
+        needed = needed - model.mechanism.motor_efforts(point.driving)
         return np.concatenate([point.tau - needed + rows.jacobian.T @ self._multipliers(y), rows.error])
 
     def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
@@ -210,8 +210,8 @@ class EffortEquations(Equations):
         """Return the derivatives of the efforts needed (nv, nv), and of the openings (k, nv)."""
         model, q = point.model, point.q
         if self.multipliers:
-            pushes = model.external_pushes(point.wrenches, point.driving)
-            changes, rows = model.engine.derivatives.with_closures(q, self._rest, self._rest, pushes, multipliers)
+            pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
+            changes, rows = model.mechanism.engine.derivatives.with_closures(q, self._rest, self._rest, pushes, multipliers)
             by_q, jacobian = changes[0], rows[0]
         else:
             by_q = model.inverse_dynamics_derivatives(q, point.v, self._rest, point.wrenches or None, u=point.driving)[0]

@@ -224,8 +224,10 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
     if pair is None or pair.shape != (2,) or not pair[0] <= 0.0 < pair[1]:
         advice = "the path starts at a load factor of zero"
         raise ModelError(Finding("bad-bounds", "within", within, "two numbers, lower <= 0 < upper", advice))
-    inputs, lower = start.model.inputs, float(pair[0])
-    one_sided = {loop.closure.name for loop in start.model.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    inputs, lower = start.model.mechanism.inputs, float(pair[0])
+    one_sided = {
+        loop.closure.name for loop in start.model.mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)
+    }
     acting = {
         inputs.names[k]: inputs.lower[k]
         for name, place in inputs.acting
@@ -254,7 +256,7 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
         ends.append(numbers)
     first, last = np.array(ends).T
     for values in (first, last):
-        refuse_pushing(guess.model, _loaded(guess, names, values).u)
+        refuse_pushing(guess.model.mechanism, _loaded(guess, names, values).u)
     return names, first, last
 
 

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, RANK
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.equilibrium.displacements import displace, displacement_motions
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.mechanism.scale import StateScale
-from titop.solvers.model.terms import StateDerivatives
 
 _ITERATIONS = 50
 #: Where, in parts of a displacement, what states follow is asked: Gauss's two points.
@@ -85,7 +86,7 @@ def changing_state(point: LoadedState, sizes: StateScale, tolerance: float) -> t
     if not changing.any():
         return None
     k = int(np.argmax(changing))
-    return model.state_names[k], f"{rates[k]:.3g} {model.inputs.state_units[k]}/s"
+    return model.state_names[k], f"{rates[k]:.3g} {model.mechanism.inputs.state_units[k]}/s"
 
 
 def _resting_inverse(by_x: Array) -> Array:
@@ -111,7 +112,7 @@ def without_followers(matrix: Array, count: int, rates: StateDerivatives) -> Arr
     by_q, by_v, by_x = np.split(matrix[2 * count :], [count, 2 * count], axis=1)
     rows, _, scaled = equilibrate(np.hstack([by_q, by_x, rates.by_u]))
     left, sizes, _ = np.linalg.svd(scaled)
-    known = int((sizes > RANK * sizes.max(initial=0.0)).sum())
+    known = decided_rank(sizes, RANK * sizes.max(initial=0.0))
     sums = left[:, known:].T * rows  # sums of states that integrate
     others = np.linalg.svd(sums)[2][len(sums) :]
     onto = np.eye(2 * count + len(others), len(matrix))

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
 from titop.blocks.basics.tolerances import EXACT, RANK
 from titop.blocks.basics.user_input import FieldReader
@@ -82,7 +83,7 @@ def fit_shape(
         expected, advice = "a model without closed loops and gears", "fit the tree, then close it by model.assemble"
         raise ModelError(Finding("constrained", "model", model.name, expected, advice))
     poses = _read_measured(model, measured)
-    arm = model.scale.length if radian is None else FieldReader("fit_shape").scalar("radian", radian)
+    arm = model.mechanism.scale.length if radian is None else FieldReader("fit_shape").scalar("radian", radian)
     if not 0 < arm < np.inf:
         raise ModelError(Finding("bad-radian", "radian", radian, "a length > 0", "give metres that count as a radian"))
     sought = list(range(model.nv)) if coordinates is None else read_entries(model, "coordinates", coordinates)
@@ -92,7 +93,7 @@ def fit_shape(
 def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
     from scipy.optimize import least_squares
 
-    sizes = model.scale.coordinates[sought]
+    sizes = model.mechanism.scale.coordinates[sought]
 
     def displacement(x: Array) -> Array:
         dq = np.zeros(model.nv)
@@ -112,7 +113,8 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
     if len(sought) and poses:
         x = least_squares(residual, x, derivatives, xtol=EXACT, ftol=EXACT, gtol=EXACT).x
     q = displace(model, start, displacement(x))
-    rank = int(np.linalg.matrix_rank(derivatives(x), tol=None, rtol=RANK)) if len(sought) and poses else 0
+    singular = np.linalg.svd(derivatives(x), compute_uv=False) if len(sought) and poses else np.zeros(0)
+    rank = decided_rank(singular, RANK * singular.max(initial=0.0))
     if rank < len(sought):
         value, expected = f"{rank} of {len(sought)} coordinates are determined", "measurements that determine all coordinates"
         advice = "measure more ports, or orientations, or name fewer coordinates; the others stay near the start"

@@ -22,12 +22,12 @@ from titop.solvers.equilibrium.first_order_states import changing_state
 from titop.solvers.equilibrium.sizes import (
     ROUNDED_TURNS,
     LoadedState,
-    acceleration_derivatives,
     motion_efforts,
     sizes_of,
     turning,
 )
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.named_model import NamedModel
@@ -40,7 +40,7 @@ _SAME = 0.1 * CLOSE
 
 def reaches(model: NamedModel, q: Array) -> Array:
     """Return how far each coordinate (nv) goes until things look different."""
-    others, sizes = model.scale.others, model.scale.coordinates
+    others, sizes = model.mechanism.scale.others, model.mechanism.scale.coordinates
     return np.where(others, np.abs(model.difference(model.neutral(), q)), sizes) if others.any() else sizes
 
 
@@ -62,11 +62,11 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     a, drift : (nv,) arrays
         Accelerations, and their rates of change while the point moves.
     derivatives : (nv, 2nv) and (nv, nv) arrays, optional
-        Derivatives of the accelerations by coordinates and rates, and by efforts, if known.
+        Derivatives of the accelerations by coordinates and rates, and by efforts, if the point has not been asked for them.
     """
     reach = reaches(point.model, point.q)
     rate = float(_over_reach(point.v, reach).max(initial=0.0))
-    by_state, by_effort = derivatives or acceleration_derivatives(point)
+    by_state, by_effort = derivatives or (matrix[point.model.nv :] for matrix in point.state_matrices[1:])
     values = np.abs([a, drift])
     allowed = BALANCED * np.abs(by_state) @ np.concatenate([reach, rate * reach])
     oscillating = BALANCED * reach * np.sqrt(np.abs(np.diag(by_state)))
@@ -96,15 +96,21 @@ def accelerations_alone(point: LoadedState, reach: Array, by_effort: Array) -> A
     model, q, v = point.model, point.q, point.v
     rates = _over_reach(v, reach).max(initial=0.0) * _over_reach(turning(model, v), reach).max(initial=0.0)
     weight = model.gravity_effects(q)
-    efforts = [point.tau, model.motor_efforts(point.driving), weight, motion_efforts(point), model.passive_efforts(q, v)]
-    pushes = model.external_pushes(point.wrenches, point.driving)
-    efforts += [own_efforts(pushes, q, model.nv), input_efforts(model, q, pushes)]
+    efforts = [
+        point.tau,
+        model.mechanism.motor_efforts(point.driving),
+        weight,
+        motion_efforts(point),
+        model.passive_efforts(q, v),
+    ]
+    pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
+    efforts += [own_efforts(pushes, q, model.nv), input_efforts(model.mechanism, q, pushes)]
     for port, inertial, wrench in port_pushes(pushes):
         rotation = model.pose(port, q)[0] if inertial else np.eye(3)
         in_port = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    falling = float(np.linalg.norm(model.gravity)) / model.scale.length
+    falling = float(np.linalg.norm(model.gravity)) / model.mechanism.scale.length
     accelerations: Array = np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
     return accelerations
 
@@ -121,7 +127,7 @@ def changing_findings(point: LoadedState) -> Iterator[Finding]:
 
 def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
     """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
-    for block in model.assembly.blocks_with_coordinates:
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if not isinstance(block, FlexibleBody) or block.second_order is not None:
             continue
         lowest = float(block.natural_frequencies[0])
@@ -141,14 +147,14 @@ def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     model : Model
     q, v : (n, nq) and (n, nv) arrays
     """
-    for loop in model.interactions:
+    for loop in model.mechanism.interactions:
         if not redefines(loop.closure, "gaps", Block):
             continue
-        gaps = np.array([loop.closure.gaps(target_motion(model, loop, *at)) for at in zip(q, v, strict=True)], float)
-        for k in np.flatnonzero((np.abs(gaps) <= BALANCED * model.scale.length).any(axis=0)):
+        gaps = np.array([loop.closure.gaps(target_motion(model.mechanism, loop, *at)) for at in zip(q, v, strict=True)], float)
+        for k in np.flatnonzero((np.abs(gaps) <= BALANCED * model.mechanism.scale.length).any(axis=0)):
             name = loop.closure.point_names[k] if loop.closure.has_points else loop.closure.name
             value = f"a gap of {gaps[np.abs(gaps[:, k]).argmin(), k]:.3g} m"
-            expected = f"a point more than {BALANCED * model.scale.length:.1g} m from where it switches"
+            expected = f"a point more than {BALANCED * model.mechanism.scale.length:.1g} m from where it switches"
             advice = "the linear model holds on one side only: take a point that touches, or one that does not"
             yield Finding("near-switching", name, value, expected, advice)
 
@@ -164,8 +170,8 @@ def steadiness_findings(point: LoadedState, where: str = "point", held: Array | 
     if not point.v.any():
         return
     model, nv = point.model, point.model.nv
-    a, A, B = model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
-    if excess(point, a, A[nv:, :nv] @ point.v, (A[nv:], B[nv:])).max(initial=0.0) > 1.0:
+    a, A, B = point.state_matrices
+    if excess(point, a, A[nv:, :nv] @ point.v).max(initial=0.0) > 1.0:
         return
     held = np.zeros(nv, dtype=bool) if held is None else held
     reduced = reduction(model, point.q, point.v, held)
@@ -225,7 +231,7 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
     if model.is_constrained:
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
-    _, A, B = model.raw_linear_matrices(q, v, point.tau, point.wrenches, point.driving)
+    _, A, B = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
     A = _holding(A, B, about.held)
     names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
     later = _scaled(reduction(model, q, v, about.held, names), A, about.reach)

@@ -14,10 +14,12 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
-from titop.solvers.constraints.open_loops import refuse_open
+from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.first_order_states import FollowingEfforts, following, without_followers
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model, read_model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
@@ -47,7 +49,7 @@ class OperatingPoint:
     rank : int
         Number of unknowns that the equilibrium determines.
     free : tuple of str
-        TrimUnknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
+        Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
     overdetermined : tuple of str
         Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
     negative : int, optional
@@ -80,15 +82,15 @@ class OperatingPoint:
         model = self.model
         read_model(model)
         q = read_state("q", self.q, model.configuration_names)
-        check_quaternions(q, model.quaternions, model.configuration_names)
-        values: dict[str, Any] = {"q": model.unit_configuration(q)}
+        check_quaternions(q, model.mechanism.quaternions, model.configuration_names)
+        values: dict[str, Any] = {"q": model.mechanism.unit_configuration(q)}
         for name in ("v", "tau"):
             value = getattr(self, name)
             values[name] = np.zeros(model.nv) if value is None else read_state(name, value, model.coordinate_names)
-        values["u"] = None if self.u is None else model.inputs.read(self.u)
-        values["x"] = np.zeros(0) if self.x is None and not model.nx else model.inputs.read_states(self.x)
+        values["u"] = None if self.u is None else model.mechanism.inputs.read(self.u)
+        values["x"] = np.zeros(0) if self.x is None and not model.nx else model.mechanism.inputs.read_states(self.x)
         if self.wrenches is not None:
-            object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.ports))
+            object.__setattr__(self, "wrenches", read_wrenches(self.wrenches, model.mechanism.ports))
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -98,7 +100,7 @@ class OperatingPoint:
         return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
-        """Return the point, and all that is known of it, with what a search found out: `unknowns`, `rank` and so on."""
+        """Return the point, and all that is known of it, with the `findings` of a search: `unknowns`, `rank` and so on."""
         return self._like(self.__dict__ | findings)
 
     @staticmethod
@@ -117,7 +119,7 @@ class OperatingPoint:
         """
         if self.model.is_constrained:
             cures = f"take {where} at m.assemble(q), or trim there", "take m.assemble_velocity(q, v)"
-            refuse_open(self.model, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
+            refuse_open(self.model.mechanism, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
     @property
     def driving(self) -> Array | None:
@@ -125,7 +127,7 @@ class OperatingPoint:
 
         None for none.
         """
-        return self.model.inputs.joined(self.u, self.x) if self.model.nx else self.u
+        return self.model.mechanism.inputs.joined(self.u, self.x) if self.model.nx else self.u
 
     @cached_property
     def residual(self) -> Array:
@@ -143,6 +145,15 @@ class OperatingPoint:
             return derivatives
         by_q, by_v, by_tau = derivatives
         return by_q + by_tau @ self.following.by_q, by_v + by_tau @ self.following.by_v, by_tau
+
+    @cached_property
+    def state_matrices(self) -> tuple[Array, Array, Array]:
+        """Accelerations (nv; rad/s^2 or m/s^2), and ``dx/dt`` by the state (2nv, 2nv) and by efforts (2nv, nv): read-only.
+
+        In rad/s^2 or m/s^2, and these a unit of the state and of efforts. For ``x = [dq; dv]`` from the reference that moves
+        with the point, states of the first order held; in closed loops all coordinates.
+        """
+        return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
 
     @cached_property
     def following(self) -> FollowingEfforts | None:
@@ -170,7 +181,7 @@ class OperatingPoint:
         """The matrix of the linearisation in independent coordinates."""
         self.refuse_open()
         model = self.model
-        _, A, B = model.raw_linear_matrices(self.q, self.v, self.tau, self.wrenches, self.driving)
+        _, A, B = self.state_matrices
         reduced = reduction(model, self.q, self.v, np.zeros(model.nv, dtype=bool))
         mechanical = reduced.rows(reduced.columns(A))
         if not model.nx:
@@ -241,7 +252,7 @@ class OperatingPoint:
         """
         reference = self.model.integrate(self.q, float(t) * self.v)
         rates = read_state("v", v, self.model.coordinate_names)
-        states = self.model.inputs.read_states(x) - self.x
+        states = self.model.mechanism.inputs.read_states(x) - self.x
         whole = np.concatenate([self.model.difference(reference, q), rates - self.v, states])
         if system is None:
             return whole
@@ -257,14 +268,15 @@ class OperatingPoint:
         model = self.model
         lines = [f"operating point of {model.name!r}: {self.stability}, residual {np.abs(self.residual).max(initial=0.0):.1e}"]
         lines += [
-            _line(*each) for each in zip(model.configuration_names, self.q, model.assembly.configuration_units, strict=True)
+            _line(*each)
+            for each in zip(model.configuration_names, self.q, model.mechanism.assembly.configuration_units, strict=True)
         ]
         for kind, suffix, values in ((Kind.RATE, ".v", self.v), (Kind.EFFORT, ".tau", self.tau)):
             signals = signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
             lines += [_line(signal.path, x, signal.unit) for signal, x in zip(signals, values, strict=True) if x]
         if self.u is not None:
-            lines += [_line(*each) for each in zip(model.input_names, self.u, model.inputs.units, strict=True)]
-        lines += [_line(*each) for each in zip(model.state_names, self.x, model.inputs.state_units, strict=True)]
+            lines += [_line(*each) for each in zip(model.input_names, self.u, model.mechanism.inputs.units, strict=True)]
+        lines += [_line(*each) for each in zip(model.state_names, self.x, model.mechanism.inputs.state_units, strict=True)]
         numbers = model.parameters() if self.parameters else {}
         lines += [_line(name, x, numbers[name][1]) for name, x in self.parameters.items()]
         for what, names in (("free", self.free), ("overdetermined", self.overdetermined)):
@@ -296,7 +308,7 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         if point.model.coordinate_names != model.coordinate_names:
             other = f"a point of {point.model.name!r}"
             raise ModelError(Finding("other-model", "point", other, f"a point of {model.name!r}", "trim this model"))
-        changed = model.changed(point.parameters)[0] if point.parameters and point.model is not model else model
+        changed = changed_model(model, point.parameters) if point.parameters and point.model is not model else model
         if changed is point.model:
             return point
         return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)

@@ -78,7 +78,7 @@ def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, cou
     if not len(x):
         return x
     unknowns, anything = equations.unknowns, np.full(equations.multipliers, np.inf)
-    bodies = unknowns.guess.model.own_coordinates
+    bodies = unknowns.guess.model.mechanism.own_coordinates
     reach = np.array([_REACH if _is_bounded(entry, bodies) else np.inf for entry in unknowns.entries])
     straight = np.where([entry.kind == Kind.PARAMETER for entry in unknowns.entries], np.inf, reach)
     end = newton(

@@ -27,6 +27,7 @@ from titop.solvers.equilibrium.newton import Course, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.stiffness import efforts_of_motions, stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.quantities import Kind
 
 # -- loads raised in steps -------------------------------------------------------------------------------------------------
@@ -40,16 +41,16 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
     if part == 1.0:
         return point
     names = [f"gravity.{axis}" for axis in "xyz"]
-    for load in point.model.assembly.loads:
+    for load in point.model.mechanism.assembly.loads:
         if isinstance(load, Load):
             names += [f"{load.name}.{entry}" for entry in load.parameters()]
-    closures = (loop.closure for loop in point.model.assembly.loops)
+    closures = (loop.closure for loop in point.model.mechanism.assembly.loops)
     names += [f"{load.name}.scale" for load in closures if isinstance(load, DistributedLoad) and not load.driven]
     numbers = point.model.parameters()
     changes = {name: part * numbers[name][0] for name in names if numbers[name][0]}
     return replace(
         point,
-        model=point.model.changed(changes)[0] if changes else point.model,
+        model=changed_model(point.model, changes) if changes else point.model,
         tau=part * point.tau,
         u=None if point.u is None else part * point.u,
         wrenches={port: part * np.asarray(wrench) for port, wrench in (point.wrenches or {}).items()},

@@ -41,6 +41,8 @@ class LoadedState(Protocol):
     def wrenches(self) -> Mapping[str, Array] | None: ...
     @property
     def residual(self) -> Array: ...
+    @property
+    def state_matrices(self) -> tuple[Array, Array, Array]: ...
 
 
 def sizes_of(point: LoadedState) -> StateScale:
@@ -48,7 +50,7 @@ def sizes_of(point: LoadedState) -> StateScale:
     model = point.model
     inertia = np.diag(model.mass_matrix(point.q))
     length = _length(point)
-    coordinates = model.scale.coordinates_of(inertia, length)
+    coordinates = model.mechanism.scale.coordinates_of(inertia, length)
     energies = inertia * coordinates**2
     largest = float(energies.max(initial=0.0)) or 1.0
     fastest = fastest_of(point.v, coordinates)
@@ -59,13 +61,13 @@ def sizes_of(point: LoadedState) -> StateScale:
 def _length(point: LoadedState) -> float:
     """Return the system's length (m); without any, that which coordinates in metres are at, or go where springs hold them."""
     model = point.model
-    if length := model.scale.extent:
+    if length := model.mechanism.scale.extent:
         return length
-    lengths = np.array(model.assembly.coordinate_units) == "m"
+    lengths = np.array(model.mechanism.assembly.coordinate_units) == "m"
     if not lengths.any():
         return 1.0
     here = np.abs(model.difference(model.neutral(), point.q))[lengths].max()
-    pulled, derivatives = np.abs(point.residual), np.abs(acceleration_derivatives(point)[0][:, : model.nv])
+    pulled, derivatives = np.abs(point.residual), np.abs(point.state_matrices[1][model.nv :, : model.nv])
     held = lengths & (np.diag(derivatives) > 0)
     held_at = (pulled[held] / np.diag(derivatives)[held]).max(initial=0.0)
     return float(max(here, held_at)) or 1.0
@@ -77,12 +79,12 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     falling = float(np.linalg.norm(model.gravity)) / length
     if falling and not fastest:
         return float(np.sqrt(falling))
-    by_state, by_effort = acceleration_derivatives(point)
+    by_state, by_effort = (matrix[model.nv :] for matrix in point.state_matrices[1:])
     stiff = float(np.abs(np.diag(by_state)).max(initial=0.0))
-    acting = model.engine.dynamics.tree_inverse(
-        point.q, point.v, np.zeros(model.nv), model.external_pushes(point.wrenches, point.driving)
+    acting = model.mechanism.engine.dynamics.tree_inverse(
+        point.q, point.v, np.zeros(model.nv), model.mechanism.external_pushes(point.wrenches, point.driving)
     )
-    efforts = np.abs(point.tau + model.motor_efforts(point.driving)) + np.abs(acting)
+    efforts = np.abs(point.tau + model.mechanism.motor_efforts(point.driving)) + np.abs(acting)
     moving, pulled = (
         float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
     )
@@ -103,11 +105,4 @@ def motion_efforts(point: LoadedState) -> Array:
 
 def turning(model: Model, v: Array) -> Array:
     """Return rates (nv) without those of translations, which push nothing unless something turns."""
-    return np.where(np.array(model.assembly.coordinate_units) == "m", 0.0, v)
-
-
-def acceleration_derivatives(point: LoadedState) -> tuple[Array, Array]:
-    """Return the derivatives of a point's accelerations by the state (nv, 2nv) and by efforts (nv, nv)."""
-    nv = point.model.nv
-    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
-    return A[nv:], B[nv:]
+    return np.where(np.array(model.mechanism.assembly.coordinate_units) == "m", 0.0, v)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, EXACT, SAME
 from titop.solvers.equilibrium.newton import equilibrate, regular_inverse
@@ -60,7 +61,7 @@ def describe(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns) 
 
 def _rank(sizes: Array) -> int:
     """Return how many singular values of efforts count."""
-    return int((sizes > BALANCED * max(1.0, sizes.max(initial=0.0))).sum())
+    return decided_rank(sizes, BALANCED * max(1.0, sizes.max(initial=0.0)))
 
 
 def _negative(unknowns: TrimUnknowns, efforts: Array, motions: Array) -> int | None:
@@ -138,7 +139,7 @@ def _motions(point: OperatingPoint, names: Sequence[str]) -> Array:
     chosen = [model.coordinate_names.index(name) for name in names]
     motions = np.eye(model.nv)[:, chosen]
     others = np.setdiff1d(np.arange(model.nv), chosen)
-    weighted = model.scale.weights[:, None] * model.closure_jacobian(point.q)
+    weighted = model.mechanism.scale.weights[:, None] * model.closure_jacobian(point.q)
     motions[others] = -np.linalg.lstsq(weighted[:, others], weighted[:, chosen], rcond=None)[0]
     return motions
 

@@ -216,7 +216,7 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
     v = model.velocity(v) if isinstance(v, Mapping) else v
     tau = model.velocity(tau) if isinstance(tau, Mapping) else tau
     point = OperatingPoint(model, q, v, tau, u, wrenches, changes, x=x)
-    refuse_pushing(model, point.u)
+    refuse_pushing(model.mechanism, point.u)
     return point
 
 

@@ -27,6 +27,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.grammar import UNKNOWN, find_name, read_name, read_names
 from titop.solvers.signals.quantities import Kind
 
@@ -139,7 +140,7 @@ class TrimUnknowns:
         """What a unit of x stands for in actuators' inputs (nu), by their units, and `least` of each."""
         model, sizes = self.guess.model, self.sizes
         effects = np.abs(model.actuation_matrix(self.guess.q)) / sizes.efforts[:, None]
-        units = np.array(model.inputs.units)
+        units = np.array(model.mechanism.inputs.units)
         largest = np.array([effects[:, units == unit].max(initial=0.0) or 1.0 for unit in units])
         moved = (effects / np.where(sizes.inertias > 0, sizes.inertias, np.inf)[:, None]).max(axis=0, initial=0.0)
         return 1.0 / largest, np.divide(largest, moved, out=np.ones(model.nu), where=moved > 0)
@@ -148,7 +149,7 @@ class TrimUnknowns:
     def openings(self) -> Array:
         """What counts as one of openings of closures and gears."""
         model = self.guess.model
-        return np.where(model.angular_constraints, 1.0, self.sizes.length) if model.is_constrained else np.zeros(0)
+        return np.where(model.mechanism.angular_constraints, 1.0, self.sizes.length) if model.is_constrained else np.zeros(0)
 
     @property
     def are_moving(self) -> bool:
@@ -228,7 +229,7 @@ class TrimUnknowns:
             self.entries[k].name: self._numbers[self.entries[k].name][0] + float(by[k]) for k in self.select(Kind.PARAMETER)[0]
         }
         if changes:
-            model = model.changed(changes)[0]
+            model = changed_model(model, changes)
             guess = replace(guess, model=model, parameters={**guess.parameters, **changes})
         point = guess.with_state(displace(model, guess.q, dq), v, tau, u, following_states(guess, dq))
         return point.with_state(point.q, v, tau, u, resting_states(point)) if model.nx else point
@@ -250,7 +251,7 @@ class TrimUnknowns:
             return
         model, (positions, indices) = self.guess.model, self._places[kind]
         scales = self.scales[positions]
-        if kind == Kind.POSITION and not model.has_plain_configuration:
+        if kind == Kind.POSITION and not model.mechanism.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
             dq = dq if self.turned is None else self.turned @ dq
@@ -266,7 +267,7 @@ class TrimUnknowns:
         ModelError
             For bounds of what is no unknown or has no plain number, and for bounds that are no pair with room between.
         """
-        inputs = self.guess.model.inputs
+        inputs = self.guess.model.mechanism.inputs
         lower, upper = np.full((2, len(self.entries)), [[-np.inf], [np.inf]])
         if not bounds and not self.select(Kind.INPUT)[0]:
             return lower, upper
@@ -305,7 +306,9 @@ class TrimUnknowns:
         values = np.empty(len(self.entries))
         for k, (kind, name, index) in enumerate(self.entries):
             if kind == Kind.POSITION:
-                plain = model.coordinate_names[index] in model.configuration_names and model.has_plain_coordinates(index)
+                plain = model.coordinate_names[index] in model.configuration_names and model.mechanism.has_plain_coordinates(
+                    index
+                )
                 values[k] = guess.q[model.configuration_names.index(model.coordinate_names[index])] if plain else np.nan
             elif kind == Kind.INPUT:
                 values[k] = 0.0 if guess.u is None else guess.u[index]
@@ -331,8 +334,8 @@ def with_dependents(
     if not model.is_constrained:
         return tuple(sought)
     with suppress(ConvergenceError):
-        q = regular_configuration(model, closed_near(model, q))
-    jacobian = comparable_jacobian(model, q)
+        q = regular_configuration(model.mechanism, closed_near(model.mechanism, q))
+    jacobian = comparable_jacobian(model.mechanism, q)
     held = {entry.number for entry in varied if entry.kind == Kind.POSITION}
     known = [entry.number for entry in sought if entry.kind == Kind.POSITION and entry.number not in held]
     driven = {entry.number for entry in sought if entry.kind == Kind.EFFORT} - {*known} - held
@@ -357,7 +360,9 @@ def _closing(jacobian: Array, candidates: list[int], span: Array) -> tuple[list[
 def is_open_guess(guess: OperatingPoint) -> bool:
     """Tell whether a guess leaves loops open or gears out of step."""
     model = guess.model
-    return model.is_constrained and is_open(model, model.engine.dynamics.constraints(guess.q, np.zeros(model.nv)).error)
+    return model.is_constrained and is_open(
+        model.mechanism, model.mechanism.engine.dynamics.constraints(guess.q, np.zeros(model.nv)).error
+    )
 
 
 def _index(numbers: list[int]) -> Any:

@@ -136,7 +136,7 @@ def _is_angle(point: OperatingPoint, name: Any) -> bool:
     model, (stem, end) = point.model, split_end(name) if isinstance(name, str) else ("", "")
     if end != "q" or stem not in model.coordinate_names:
         return False
-    return model.assembly.coordinate_units[model.coordinate_names.index(stem)] == "rad"
+    return model.mechanism.assembly.coordinate_units[model.coordinate_names.index(stem)] == "rad"
 
 
 def _moved(

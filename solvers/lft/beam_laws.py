@@ -22,7 +22,7 @@ from titop.blocks.bodies.beam import Beam
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import overrides
 from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, law_matrices, vectors_of_law
-from titop.solvers.lft.loops import LinearLoop, Rows, stack
+from titop.solvers.lft.loops import LinearLoop, Signals, stack
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
 
@@ -105,19 +105,19 @@ class LengthLaw(NamedTuple):
     still: Polynomial
     middle: Array
 
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Rows:
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         beyond = rest.acceleration.padded(1).copy()
         beyond[:, 0] -= self.middle
-        scaled = self._times(constants, Rows(beyond), self.columns[:6])
-        efforts = self.efforts.apply(constants, Rows(np.ones((1, 1))))
+        scaled = self._times(constants, Signals(beyond), self.columns[:6])
+        efforts = self.efforts.apply(constants, Signals(np.ones((1, 1))))
         return self._times(constants, efforts + self.slopes.columns(slice(6)).apply(constants, scaled), self.rows)
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Rows:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         moved = stack(change.acceleration, change.a, change.q, change.v, change.twist)
         total = self.slopes.apply(loop, self._times(loop, moved, self.columns))
         return self._times(loop, total, self.rows) + self.still.apply(loop, stack(change.q, change.v))
 
-    def _times(self, loop: LinearLoop, signal: Rows, powers: Array) -> Rows:
+    def _times(self, loop: LinearLoop, signal: Signals, powers: Array) -> Signals:
         """Return signals times powers of the length."""
         for power in range(1, int(powers.max()) + 1):
             longer = (powers >= power).astype(float)
@@ -129,8 +129,8 @@ class LengthLaw(NamedTuple):
 def length_law(changing: ChangedBlock, beam: Beam, at: LawPoint) -> LengthLaw | Irrational:
     """Return the law of a beam whose length is uncertain, or the parameter that keeps it from being one."""
     name, n = f"{beam.name}.length", beam.nv
-    uncertain, member = changing.uncertainty.at(name)  # type: ignore[misc]
-    length = Polynomial.affine(np.eye(1), [(uncertain.name, np.full((1, 1), member.half / member.middle))])
+    member = changing.uncertainty[name]
+    length = Polynomial.affine(np.eye(1), [(member.delta, np.full((1, 1), member.half / member.middle))])
     counts = [*beam.mode_counts.values()]
     rows = np.concatenate([_AT_PORT, _TIP_EFFORTS, np.repeat(_MODES_EFFORTS, counts)])
     own = np.concatenate([_TIP, np.repeat(_MODES, counts)])

@@ -33,14 +33,14 @@ from titop.solvers.lft.beam_laws import LengthLaw, beam_scales, length_law, scal
 from titop.solvers.lft.changed_blocks import (
     ChangedBlock,
     LawPoint,
-    OwnCoordinates,
+    UncertainCoordinates,
     by_acceleration,
     law_matrices,
     not_rational,
     vectors_of_law,
 )
-from titop.solvers.lft.factored_laws import BlockLaw, ModalFactors, modal_factors, rigid_law
-from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
+from titop.solvers.lft.factored_laws import ModalFactors, UncertainLaw, modal_factors, rigid_law
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.uncertainty import Uncertainty
@@ -58,10 +58,10 @@ def law_of(
     block: Block,
     at: LawPoint,
     uncertainty: Uncertainty,
-    own: OwnCoordinates,
+    own: UncertainCoordinates,
     spins: list[str],
     turned: bool,
-) -> BlockLaw:
+) -> UncertainLaw:
     """Return the law of a block about the operating point.
 
     Parameters
@@ -71,7 +71,7 @@ def law_of(
     block : Block
     at : At
     uncertainty : Uncertainty
-    own : OwnCoordinates
+    own : UncertainCoordinates
     spins : list of str
         The deltas on which the twist of its parent port at the operating point depends.
     turned : bool
@@ -101,7 +101,8 @@ def law_of(
         slopes, efforts = law_matrices(changed, here)
         factors.subtract(changed, here, slopes, efforts)
         efforts[6:] = 0.0  # own efforts at the point matter to no small changes
-        return scale_matrices(np.hstack([slopes, efforts]), beam_scales(changed, block))
+        matrices = np.hstack([slopes, efforts])
+        return scale_matrices(matrices, beam_scales(changed, block)) if isinstance(block, Beam) else matrices
 
     if turned and own.paths:
         own.refuse_turning(block, at)
@@ -120,7 +121,7 @@ def law_of(
             expected, advice = f"a certain length of {block.name}, which spins", "keep one of them fixed, or use tt.lpv"
             raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
         return whole
-    law: BlockLaw = SampledLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)
+    law: UncertainLaw = MatrixLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)
     if spins and block.mass_matrix(at.q).any():
         law = spun_law(law, law_at, at.twist, deltas, spins, block.name)
     return factors.complete(law)
@@ -138,7 +139,7 @@ def _by_acceleration(changing: ChangedBlock, at: LawPoint) -> Array:
     return middle
 
 
-def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], own: OwnCoordinates) -> None:
+def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], own: UncertainCoordinates) -> None:
     """Refuse beams that are bent beyond their tip's motion at the point: their modes' amplitudes mean another shape each."""
     if isinstance(block, Beam) and sampled and (at.q.any() or at.v.any() or own.paths):
         expected, advice = "a beam that is straight and at rest at the point", "keep its section, density and length fixed"
@@ -155,7 +156,7 @@ def _own_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> li
 # -- by matrices ------------------------------------------------------------------------------------------------------------
 
 
-class SampledLaw(NamedTuple):
+class MatrixLaw(NamedTuple):
     """A law by its matrices, polynomials in the block's uncertain parameters.
 
     Attributes
@@ -175,22 +176,22 @@ class SampledLaw(NamedTuple):
     by_acceleration: Array
     middle: Array
 
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Rows:
-        one = Rows(np.ones((1, 1)))
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
+        one = Signals(np.ones((1, 1)))
         return self.efforts.apply(constants, one) + self.slopes.columns(slice(6)).apply(constants, self._beyond(rest))
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Rows:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         moved = stack(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
         beyond = self._beyond(rest)
         if not len(change.q) or not constants.needed(beyond):
             return self.slopes.apply(loop, moved)
         return self.slopes.apply(loop, moved) + loop.bilinear(constants, self.by_acceleration, beyond, change.q)
 
-    def _beyond(self, rest: Rest) -> Rows:
+    def _beyond(self, rest: Rest) -> Signals:
         """Return how the acceleration differs from that in the middle."""
         rows = rest.acceleration.padded(1).copy()
         rows[:, 0] -= self.middle
-        return Rows(rows)
+        return Signals(rows)
 
 
 class SpunLaw(NamedTuple):
@@ -198,7 +199,7 @@ class SpunLaw(NamedTuple):
 
     Attributes
     ----------
-    law : BlockLaw
+    law : UncertainLaw
         At that in the middle.
     middle : (6,) array
         That.
@@ -208,17 +209,17 @@ class SpunLaw(NamedTuple):
         Q of each pair.
     """
 
-    law: BlockLaw
+    law: UncertainLaw
     middle: Array
     linear: Array
     quadratic: Array
 
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Rows:
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         powers = self._powers(constants, rest)
         added = np.concatenate([self.linear, self.quadratic])[:, :, -1].T
         return self.law.at_rest(constants, rest) + added @ powers
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Rows:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         still = zeros(6)
         moved = stack(change.acceleration, change.a, change.q, change.v, still, change.displacement)
         added = np.concatenate([self.linear, self.quadratic])[:, :, :-1].transpose(2, 1, 0)
@@ -231,22 +232,24 @@ class SpunLaw(NamedTuple):
         products = slopes.reshape(len(slopes), 36) / 2 @ change.products - np.tensordot(self.middle, by_twist, 1) @ change.twist
         return total + more + products if len(acting) else total + products
 
-    def _powers(self, constants: LinearLoop, rest: Rest) -> Rows:
+    def _powers(self, constants: LinearLoop, rest: Rest) -> Signals:
         """Return how much the twist differs from that in the middle, and the products of these numbers."""
         rows, middle = rest.twist.padded(1).copy(), self.middle
         rows[:, 0] -= middle
         both = np.kron(np.eye(6), middle[:, None]) + np.kron(middle[:, None], np.eye(6))
         products = (rest.products - both @ rest.twist).padded(1).copy()
         products[:, 0] += np.outer(middle, middle).ravel()
-        return stack(Rows(rows), _CHOSEN @ Rows(products))
+        return stack(Signals(rows), _CHOSEN @ Signals(products))
 
 
-def spun_law(law: BlockLaw, law_at: LawAt, middle: Array, deltas: Sequence[str], spins: Sequence[str], block: str) -> SpunLaw:
+def spun_law(
+    law: UncertainLaw, law_at: LawAt, middle: Array, deltas: Sequence[str], spins: Sequence[str], block: str
+) -> SpunLaw:
     """Return the law of a block for any twist of its parent port.
 
     Parameters
     ----------
-    law : BlockLaw
+    law : UncertainLaw
         At the twist in the middle.
     law_at : callable
     middle : (6,) array

@@ -48,7 +48,7 @@ class ChangedBlock:
 
     def __init__(self, assembly: Assembly, block: Block, names: list[str], uncertainty: Uncertainty) -> None:
         self.assembly, self.block, self.names, self.uncertainty = assembly, block, names, uncertainty
-        self.deltas = [*dict.fromkeys(found[0].name for name in names if (found := uncertainty.at(name)))]
+        self.deltas = uncertainty.deltas(names)
         self._known: dict[tuple[float, ...], Block] = {}
 
     def at(self, values: Mapping[str, float]) -> Block:
@@ -68,7 +68,7 @@ class ChangedBlock:
 
     def path(self, delta: str) -> str:
         """Return the first name of a delta's that is the block's."""
-        return next(name for name in self.names if (found := self.uncertainty.at(name)) and found[0].name == delta)
+        return next(name for name in self.names if self.uncertainty[name].delta == delta)
 
     @cached_property
     def reach(self) -> dict[str, float]:
@@ -79,8 +79,8 @@ class ChangedBlock:
         known = len(self.block.check()[0])
         result = {}
         for delta in self.deltas:
-            uncertain, member = self.uncertainty.at(self.path(delta))  # type: ignore[misc]
-            far = 1.0 if uncertain.block.part else max(1.0, _WIDE * abs(member.middle / member.half))
+            member = self.uncertainty[self.path(delta)]
+            far = 1.0 if member.part else max(1.0, _WIDE * abs(member.middle / member.half))
             while far > 1.0 and any(len(self.at({delta: x}).check()[0]) > known for x in (-far, far)):
                 far = max(1.0, far / 2)
             result[delta] = far
@@ -157,7 +157,7 @@ def by_acceleration(block: Block, at: LawPoint) -> Array:
 # -- its own coordinates ----------------------------------------------------------------------------------------------------
 
 
-class OwnCoordinates(NamedTuple):
+class UncertainCoordinates(NamedTuple):
     """Which coordinates and rates of a block are uncertain: their names, and whose entry each is.
 
     Attributes
@@ -172,7 +172,7 @@ class OwnCoordinates(NamedTuple):
     uncertainty: Uncertainty
 
     @classmethod
-    def of(cls, coordinates: Sequence[str], uncertainty: Uncertainty) -> OwnCoordinates:
+    def of(cls, coordinates: Sequence[str], uncertainty: Uncertainty) -> UncertainCoordinates:
         """Return those of a block with some coordinates."""
         found = [(f"{name}{end}", k) for end in (".q", ".v") for k, name in enumerate(coordinates)]
         found = [(path, k) for path, k in found if uncertainty.at(path)]
@@ -185,7 +185,7 @@ class OwnCoordinates(NamedTuple):
     @property
     def deltas(self) -> list[str]:
         """Of all of them."""
-        return [found[0].name for path in self.paths if (found := self.uncertainty.at(path))]
+        return [self.uncertainty[path].delta for path in self.paths]
 
     def path(self, delta: str) -> str:
         """Return the first name of a delta's."""
@@ -211,8 +211,7 @@ class OwnCoordinates(NamedTuple):
         columns = slice(6 if at.acceleration[3:].any() else 3)
         still = by_acceleration(block, at)[..., columns]
         for path in self.paths:
-            uncertain, _ = self.uncertainty.at(path)  # type: ignore[misc]
-            other = by_acceleration(block, self.shift(at, {uncertain.name: 0.7}))[..., columns]
+            other = by_acceleration(block, self.shift(at, {self.uncertainty[path].delta: 0.7}))[..., columns]
             if np.abs(other - still).max(initial=0.0) > SAME * np.abs(still).max(initial=0.0):
                 expected = "a coordinate that stays, where the direction of gravity is uncertain"
                 raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))

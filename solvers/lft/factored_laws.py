@@ -17,7 +17,7 @@ from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 from titop.blocks.contract.block import Block
 from titop.solvers.lft.changed_blocks import LawPoint, law_matrices
-from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.uncertainty import Uncertainty
@@ -36,13 +36,13 @@ _GRADIENT = np.hstack([np.array([skew(unit).ravel() for unit in np.eye(3)]).T, n
 Number = Callable[[list[str], Array], Polynomial]
 
 
-class BlockLaw(Protocol):
+class UncertainLaw(Protocol):
     """What the passes ask of a block's law."""
 
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Rows:
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         """Return wrench and efforts (6 + n) at the operating point."""
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Rows:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         """Return their small change."""
 
 
@@ -65,13 +65,13 @@ class RigidLaw(NamedTuple):
     com: Polynomial
     inertia: Polynomial
 
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Rows:
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         return self._wrench(constants, rest)
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Rows:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         return self._wrench(loop, change)
 
-    def _wrench(self, loop: LinearLoop, motion: Rest | Change) -> Rows:
+    def _wrench(self, loop: LinearLoop, motion: Rest | Change) -> Signals:
         point = motion.acceleration[:3] + CONVECTIVE @ motion.products
         turning = stack(motion.acceleration[3:], _OF_SPIN @ motion.products)
         of_centre = point + self.com.mapped(lambda c: np.kron(np.eye(3), c) @ _GRADIENT).apply(loop, turning)
@@ -135,7 +135,7 @@ class ModalFactors(NamedTuple):
     known: frozenset[str] = frozenset()
     scale: Polynomial | None = None
 
-    def complete(self, rest: BlockLaw) -> BlockLaw:
+    def complete(self, rest: UncertainLaw) -> UncertainLaw:
         """Return the law, of which these factors leave a rest."""
         return FlexibleLaw(self, rest) if any(self) else rest
 
@@ -162,15 +162,15 @@ class FlexibleLaw(NamedTuple):
     """A flexible body: its factors, and what is left of its law."""
 
     factors: ModalFactors
-    rest: BlockLaw
+    rest: UncertainLaw
 
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Rows:
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         total, rigid = self.rest.at_rest(constants, rest), self.factors.rigid
         if rigid is not None:
             total += stack(rigid.at_rest(constants, rest), zeros(len(total) - 6))
         return self._scaled(constants, total)
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Rows:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         total, (rigid, modes, springs, *_) = self.rest.change(loop, constants, rest, change), self.factors
         if rigid is not None:
             total += stack(rigid.change(loop, constants, rest, change), zeros(len(total) - 6))
@@ -181,7 +181,7 @@ class FlexibleLaw(NamedTuple):
             total += np.eye(len(total))[:, [6 + k]] @ stiffness.apply(loop, change.q[k])
         return self._scaled(loop, total)
 
-    def _scaled(self, loop: LinearLoop, total: Rows) -> Rows:
+    def _scaled(self, loop: LinearLoop, total: Signals) -> Signals:
         scale = self.factors.scale
         return total if scale is None else scale.mapped(lambda factor: factor * np.eye(len(total))).apply(loop, total)
 

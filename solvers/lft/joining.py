@@ -22,7 +22,8 @@ from titop.blocks.interactions.interaction import (
     Interaction,
     load_derivatives,
     loads_by_states,
-    rate_derivatives,
+    rates_by_driving,
+    rates_by_motion,
     stepping,
 )
 from titop.graph.network.connections import Loop as Joined
@@ -30,10 +31,10 @@ from titop.solvers.constraints.interaction_loads import relative_pose, target_mo
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.changed_blocks import ChangedBlock, not_rational
-from titop.solvers.lft.loops import Rows, stack, zeros
+from titop.solvers.lft.loops import Signals, stack, zeros
 from titop.solvers.lft.operating_points import state_at
-from titop.solvers.lft.passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, misfit
+from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.model.model import Model
 
@@ -41,7 +42,7 @@ from titop.solvers.model.model import Model
 _ELSEWHERE = 0.7
 
 
-class Acting(NamedTuple):
+class InteractionSlopes(NamedTuple):
     """An interaction: slopes of its wrenches, efforts and the rates of its states by ``[xi of each port; V; q; v; u; x]``.
 
     Inputs are `u` (m), states of the first order x (k).
@@ -50,14 +51,14 @@ class Acting(NamedTuple):
     joined: Joined
     slopes: Polynomial
 
-    def push(self, tree: Tree, changes: Changes, u: Rows) -> tuple[Rows, Rows]:
+    def push(self, tree: Tree, changes: Changes, u: Signals) -> tuple[Signals, Signals]:
         """Apply what changes of its wrenches; return that of its efforts (nv), and of the rates of its states (k).
 
         The inputs of the model, with states behind them, are changed by `u` (nu + nx).
         """
         loop, model = changes.loop, tree.state.model
         ports = [changes.at_port(*tree.place(str(ref))) for ref in self.joined.ports]
-        entries = [model.assembly.place(name)[1] for name in self.joined.coordinates]
+        entries = [model.mechanism.assembly.place(name)[1] for name in self.joined.coordinates]
         chosen = np.eye(model.nv)[entries]
         moved = stack(
             *(port.displacement for port in ports), *(port.twist for port in ports), chosen @ changes.q, chosen @ changes.v,
@@ -72,12 +73,14 @@ class Acting(NamedTuple):
 
 def driving_places(model: Model, joined: Joined) -> list[int]:
     """Return where the inputs and states of an interaction stand among the model's."""
-    where = dict(model.inputs.driving).get(joined.closure.name, slice(0))
-    places: list[int] = np.arange(model.inputs.count)[where].tolist()
+    where = dict(model.mechanism.inputs.driving).get(joined.closure.name, slice(0))
+    places: list[int] = np.arange(model.mechanism.inputs.count)[where].tolist()
     return places
 
 
-def interaction(joined: Joined, state: NominalState, u: Array | None, uncertainty: Uncertainty) -> tuple[Acting, list[Applied]]:
+def interaction(
+    joined: Joined, state: NominalState, u: Array | None, uncertainty: Uncertainty
+) -> tuple[InteractionSlopes, list[Applied]]:
     """Return an interaction, and what it applies to ports at the operating point.
 
     There inputs, with states of the first order behind them, are `u` (nu + nx).
@@ -89,8 +92,8 @@ def interaction(joined: Joined, state: NominalState, u: Array | None, uncertaint
     """
     model, q, v, _ = state
     closure, p = joined.closure, len(joined.ports)
-    changing = ChangedBlock(model.assembly, closure, _names(model, joined, uncertainty), uncertainty)
-    motion = target_motion(model, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
+    changing = ChangedBlock(model.mechanism.assembly, closure, _names(model, joined, uncertainty), uncertainty)
+    motion = target_motion(model.mechanism, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
     relative = np.zeros((6 * max(p - 1, 0), 6 * p))
     for k in range(1, p):
         rows = slice(6 * k - 6, 6 * k)
@@ -117,7 +120,7 @@ def interaction(joined: Joined, state: NominalState, u: Array | None, uncertaint
         raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
     rest = fitted.columns(slice(-1, None))
     applied = [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
-    return Acting(joined, fitted.columns(slice(-1))), applied
+    return InteractionSlopes(joined, fitted.columns(slice(-1))), applied
 
 
 def _loads(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -130,7 +133,8 @@ def _with_rates(
     interaction: Interaction, motion: TargetMotion, slopes: Array, driven: Array, still: Array
 ) -> tuple[Array, Array, Array]:
     """Return slopes by the motion, by inputs and states, and what is there, with rows of the rates of the states."""
-    rates, count = rate_derivatives(interaction, motion), driven.shape[1]
+    rates = np.hstack([rates_by_motion(interaction, motion), rates_by_driving(interaction, motion)])
+    count = driven.shape[1]
     here = np.asarray(interaction.state_rates(motion))[:, None]
     return np.vstack([slopes, rates[:, :-count]]), np.vstack([driven, rates[:, -count:]]), np.vstack([still, here])
 
@@ -155,10 +159,10 @@ def _other_motions(
         moved = {path: value for path, value in there.items() if value != here[path]}
         q_there, v_there = state_at(model, q, v, moved)
         if (q_there != q).any() or (v_there != v).any():
-            yield own.name, target_motion(model, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
+            yield own.name, target_motion(model.mechanism, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
 
 
-class Constraints:
+class LoopConstraints:
     """Rigid closures and gears at the nominal point, and the multipliers that they keep.
 
     Parameters
@@ -179,22 +183,22 @@ class Constraints:
         if point.v.any() or a.any():
             advice = "in systems with closures or gears, only points at rest are exact: trim it, or use tt.lpv"
             raise ModelError(Finding("moving-closure", "point", "rates or accelerations", "a point at rest", advice))
-        self.model, self.q, self.gears = model, point.q, model.gear_constraints
-        carried = model.carried(
-            point.q, point.v, a, model.external_pushes(point.wrenches, point.driving), point.driving, point.tau
+        self.model, self.q, self.gears = model, point.q, model.mechanism.gear_constraints
+        carried = model.mechanism.multipliers(
+            point.q, point.v, a, model.mechanism.external_pushes(point.wrenches, point.driving), point.driving, point.tau
         )
         self._loops: list[tuple[Joined, tuple[Array, Array], Array]] = []
         self.applied: list[Applied] = []
         row = 0
-        for joined in model.rigid_loops:
+        for joined in model.mechanism.rigid_loops:
             own = carried[row : row + len(joined.closure.constraint_names)]
             own = np.where(np.abs(own) > EXACT * max(np.abs(carried).max(initial=0.0), TINY), own, 0.0)
             row += len(own)
-            pose = relative_pose(model, joined, point.q)
+            pose = relative_pose(model.mechanism, joined, point.q)
             self._loops.append((joined, pose, own))
             for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
                 self.applied.append(Applied(str(ref), False, Polynomial.affine((jacobian.T @ own)[:, None])))
-        self._comparable = model.scale.comparable(model.closure_jacobian(point.q))
+        self._comparable = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
             if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:
@@ -207,13 +211,13 @@ class Constraints:
         for name, column in zip(model.coordinate_names, self._comparable.T, strict=True):
             if column.any() and (found := uncertainty.at(f"{name}.v")):
                 rows = np.flatnonzero(column)
-                raise ModelError(_moved_closure(found[0].name, model.constraint_names[rows[0]]))
+                raise ModelError(_moved_closure(found.delta, model.constraint_names[rows[0]]))
         for gear in self.gears:
             for _, k in (gear.driver, gear.driven):
                 if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
-                    raise ModelError(_moved_closure(found[0].name, gear.gear.name))
+                    raise ModelError(_moved_closure(found.delta, gear.gear.name))
 
-    def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Rows:
+    def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signals:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""
         found = []
         for joined, pose, _ in self._loops:
@@ -237,7 +241,7 @@ class Constraints:
         rank = int(np.linalg.matrix_rank(comparable, rtol=LOOSE_RANK)) if comparable.size else 0
         return independent_rows(comparable, rank, len(self.gears))
 
-    def push(self, tree: Tree, changes: Changes, multipliers: Rows) -> Rows:
+    def push(self, tree: Tree, changes: Changes, multipliers: Signals) -> Signals:
         """Apply the closures with changed multipliers, noted as `changes.closing`; return the gears' efforts (nv)."""
         row, total = 0, zeros(tree.state.model.nv)
         for joined, pose, kept in self._loops:

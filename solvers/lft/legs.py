@@ -20,8 +20,8 @@ from titop.blocks.contract.block_law import current_form
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.lft.beam_laws import Scales, beam_scales
-from titop.solvers.lft.changed_blocks import HOLD, ChangedBlock, OwnCoordinates, not_rational
-from titop.solvers.lft.loops import LinearLoop, Rows, zeros
+from titop.solvers.lft.changed_blocks import HOLD, ChangedBlock, UncertainCoordinates, not_rational
+from titop.solvers.lft.loops import LinearLoop, Signals, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, FrameStep, Own, OwnMotion, Rest, Rotate, Shift, Turn, UncertainOwn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
@@ -33,26 +33,26 @@ class Leg(NamedTuple):
     steps: tuple[FrameStep, ...]
     own: OwnMotion | None = None
 
-    def rest(self, constants: LinearLoop, rest: Rest, v: Rows, a: Array) -> Rest:
+    def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
         """Return the motion at the end at the operating point; `v` and `a` those of all own coordinates of the block."""
         before = rest.carry(constants, self.steps)
         return before if self.own is None else self.own.rest(constants, before, v, a)
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, start: Rest, change: Change, v: Rows, a: Array) -> Change:
+    def change(self, loop: LinearLoop, constants: LinearLoop, start: Rest, change: Change, v: Signals, a: Array) -> Change:
         """Return the small changes at the end."""
         before = change.carry(loop, self.steps)
         if self.own is None:
             return before
         return self.own.change(loop, constants, start.carry(constants, self.steps), before, v, a)
 
-    def rest_back(self, constants: LinearLoop, wrench: Rows, n: int) -> tuple[Rows, Rows]:
+    def rest_back(self, constants: LinearLoop, wrench: Signals, n: int) -> tuple[Signals, Signals]:
         """Return wrench (6) about the start and efforts (n) of a wrench about the end, at the operating point."""
         efforts = zeros(n) if self.own is None else self.own.efforts(constants, wrench, n)
         return carry_back(constants, self.steps, wrench), efforts
 
     def change_back(
-        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Rows, wrench: Rows, change: Change, n: int
-    ) -> tuple[Rows, Rows]:
+        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, change: Change, n: int
+    ) -> tuple[Signals, Signals]:
         """Return the changes of wrench and efforts; `wrench_0` acts at the operating point."""
         if self.own is None:
             return carry_back(loop, self.steps, wrench), zeros(n)
@@ -92,10 +92,10 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
     uncertain = [name for name in names if uncertainty.at(name)]
     if not uncertain:
         return (Rotate(Polynomial.affine(rotation.T if inverse else rotation)),)
-    found, member = uncertainty.at(uncertain[0])  # type: ignore[misc]
-    if len(uncertain) == 1 and found.block.part:
+    member = uncertainty[uncertain[0]]
+    if len(uncertain) == 1 and member.part:
         axis = np.eye(3)[names.index(uncertain[0])] * (-1.0 if inverse else 1.0)
-        turns = (Turn(axis, found.name, member.half),) * (found.block.part // 2)
+        turns = (Turn(axis, member.delta, member.half),) * (member.part // 2)
         return Rotate(Polynomial.affine(rotation_exp(member.middle * axis))), *turns
     vector = rotation_log(rotation)
 
@@ -104,10 +104,9 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
         turned = rotation_exp(np.array([changed.get(name, x) for name, x in zip(names, vector, strict=True)]))
         return turned.T if inverse else turned
 
-    deltas = [*dict.fromkeys(uncertainty.at(name)[0].name for name in uncertain)]  # type: ignore[index]
-    whole = interpolate(matrix, deltas, fits=uncertainty.fits)
+    whole = interpolate(matrix, uncertainty.deltas(uncertain), fits=uncertainty.fits)
     if isinstance(whole, Irrational):
-        name = next(name for name in uncertain if uncertainty.at(name)[0].name == whole.delta)  # type: ignore[index]
+        name = next(name for name in uncertain if uncertainty[name].delta == whole.delta)
         raise ModelError(not_rational(name, whole.misfit, whole.delta in uncertainty.fits))
     return (Rotate(whole),)
 
@@ -133,7 +132,7 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
         if not any(parts_of(name)[1] in shaping for name in changing.names):
             return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     moving = moving_names(changing, port, q)
-    refuse_moving_port(block, port, q, OwnCoordinates.of([*names.values()], uncertainty))
+    refuse_moving_port(block, port, q, UncertainCoordinates.of([*names.values()], uncertainty))
     rotation, position = block.pose(port, q)
     moved = uncertainty.vector(position_names(f"{block.name}.{port}"), position)
     shift = Shift(moved._replace(matrices=(position, *moved.matrices[1:])))  # with what own coordinates do there
@@ -157,18 +156,17 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
         own = Own(np.array([k]), along, np.zeros((1, 6, 1)), np.zeros(6), nothing, nothing)
         steps: tuple[FrameStep, ...] = ()
         path = f"{names[k]}.q"
-        found = uncertainty.at(path)
-        if found and linear and link.angular:
+        member = uncertainty.at(path)
+        if member and linear and link.angular:
             advice = "a screw's angle is not rational in its position: keep it fixed"
             raise ModelError(Finding("not-rational", "parameters", path, "a coordinate that turns or slides", advice))
         if linear:
-            slopes = ((found[0].name, found[1].half * linear * axis),) if found else ()
+            slopes = ((member.delta, member.half * linear * axis),) if member else ()
             steps += (Shift(Polynomial.affine(q[k] * linear * axis, slopes)),)
         if link.angular:
             steps += (Rotate(Polynomial.affine(rotation_exp(link.angular * q[k] * axis))),)
-            if found:
-                turn = Turn(np.sign(link.angular) * axis, found[0].name, found[1].half)
-                steps += (turn,) * (found[0].block.part // 2)
+            if member:
+                steps += (Turn(np.sign(link.angular) * axis, member.delta, member.half),) * (member.part // 2)
         legs.append(Leg(steps, own))
     return legs
 
@@ -176,14 +174,14 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
 # -- ports that move ---------------------------------------------------------------------------------------------------------
 
 
-class PortMotion(NamedTuple):
+class PortGeometry(NamedTuple):
     """rotation (3, 3), position (3,) in m and motion subspace (6, n) of a port."""
 
     rotation: Array
     position: Array
     subspace: Array
 
-    def differs(self, other: PortMotion, size: float, tolerance: float) -> bool:
+    def differs(self, other: PortGeometry, size: float, tolerance: float) -> bool:
         """Tell whether another one differs by more than a tolerance: in rad, in parts of the system's `size` (m), and of the
         largest entry of each coordinate's column."""
         lengths = np.repeat([size, 1.0], 3)[:, None]
@@ -193,7 +191,7 @@ class PortMotion(NamedTuple):
         return bool(max(turned, moved) > tolerance or (np.abs(others - own) > tolerance * beside).any())
 
 
-def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -> None:
+def refuse_moving_port(block: Block, port: str, q: Array, own: UncertainCoordinates) -> None:
     """Refuse coordinates and rates that move a port that is in use.
 
     Raises
@@ -201,14 +199,16 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: OwnCoordinates) -
     ModelError
         Naming one.
     """
-    before, size = PortMotion(*block.pose(port, q), block.motion_subspace(port, q)), own.uncertainty.point.model.scale.length
+    before, size = (
+        PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)),
+        own.uncertainty.point.model.mechanism.scale.length,
+    )
     for path, k in zip(own.paths, own.entries, strict=True):
-        uncertain, _ = own.uncertainty.at(path)  # type: ignore[misc]
         moved = q.copy()
         end = split_end(path)[1]
         if end == "q":
-            moved[k] = own.uncertainty.values_at({uncertain.name: 0.7})[path]
-        after = PortMotion(*block.pose(port, moved), block.motion_subspace(port, moved))
+            moved[k] = own.uncertainty[path].at(0.7)
+        after = PortGeometry(*block.pose(port, moved), block.motion_subspace(port, moved))
         if end == "v" or before.differs(after, size, SAME):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
             raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))
@@ -223,12 +223,12 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
         return []
     names = []
     for name in changing.names:
-        uncertain, _ = changing.uncertainty.at(name)  # type: ignore[misc]
-        other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({uncertain.name: 0.7})
+        delta = changing.uncertainty[name].delta
+        other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({delta: 0.7})
         before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)
-        if before.differs(after, changing.uncertainty.point.model.scale.length, EXACT):
+        if before.differs(after, changing.uncertainty.point.model.mechanism.scale.length, EXACT):
             names.append(name)
     return names
 
@@ -280,7 +280,7 @@ def _scales(block: Block, middle: Block) -> Scales:
     return beam_scales(block, middle) or Scales(np.ones(block.nv), np.ones(block.nv))
 
 
-def _port_motion(block: Block, middle: Block, port: str, q: Array) -> PortMotion:
+def _port_motion(block: Block, middle: Block, port: str, q: Array) -> PortGeometry:
     """Return where a port is and what moves it, in scaled coordinates and by their scaled efforts."""
     scales, subspace = _scales(block, middle), block.motion_subspace(port, q)
-    return PortMotion(*block.pose(port, q), np.hstack([subspace * scales.columns, subspace * scales.rows]))
+    return PortGeometry(*block.pose(port, q), np.hstack([subspace * scales.columns, subspace * scales.rows]))

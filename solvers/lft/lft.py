@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EXACT
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, close_deltas, degrees, recentre, reduce_fraction
 from titop.solvers.lft.labels import channel_signals
 from titop.solvers.lft.lft_model import LFTModel
-from titop.solvers.lft.members import Members
-from titop.solvers.lft.moving import How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.members import Family
+from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
 from titop.solvers.lft.operating_points import Equilibria
 from titop.solvers.lft.refusals import (
     refuse_corners,
@@ -38,7 +37,7 @@ from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.exported import state_signals
 
 if TYPE_CHECKING:
-    from control import StateSpace
+    pass
 
 #: Members that are looked at where states are omitted.
 _MEMBERS = 3
@@ -169,90 +168,65 @@ def lft(
     at = read_point(model, point)
     if moving not in ("fitted", "independent"):
         raise ModelError(Finding("unknown-choice", "moving", moving, "'fitted' or 'independent'", "choose one of them"))
-    quarters = (quarters,) if isinstance(quarters, str) else quarters
-    given = Uncertainty(at, parameters, quarters, fits)
-    refuse_irrational(at.model, given)
-    refuse_corners(at, given)
-    equilibria = None if equilibrium is None else Equilibria(at, given, equilibrium, progress)
-    uncertainty = given
-    if equilibria is not None:
+    uncertainty = Uncertainty(at, parameters, quarters, fits)
+    refuse_irrational(at.model, uncertainty)
+    refuse_corners(at, uncertainty)
+    equilibria = None
+    if equilibrium is not None:
+        equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
     system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
     warn_of_motion(at, system.a)
     refuse_rescaled(system.model, uncertainty, system.system_inputs, outputs)
-    whole, states, signals = system.fraction(reduce), system.states, state_signals(at.model)
+    small, states, signals = system.fraction(reduce), system.states, state_signals(at.model)
     if len(omit):
-        whole, states = _omit(whole, states, read_omitted(at.model, omit), signals)
-    small = reduce_fraction(whole) if reduce else whole
+        small, states = _omit(small, states, read_omitted(at.model, omit), signals)
+    small = reduce_fraction(small) if reduce else small
     # not before: products with what is off the middle turn zeros into rounding
-    small = recentre(small, [*(own.middle for own in uncertainty.all), 0.0])
-    labels = Labels(tuple(signals[k] for k in states), system.inputs, system.outputs, at.model.name)
-    members = Members(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    small = recentre(small, [*(each.middle for each in uncertainty.all), 0.0])
+    family, named = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent), [signals[k] for k in states]
     if system.frozen and not uncertainty.fits:
-        refuse_inexact(_assembled(small, uncertainty.all, labels, members).check(2, corners=False), system.frozen)
+        refuse_inexact(_assemble(small, uncertainty.all, named, system, family).check(2, corners=False), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
-    moved: tuple[MovingCoordinate, ...] = ()
+    follow: tuple[MovingCoordinate, ...] = ()
     if equilibria is not None:
         refuse_unbalanced(equilibria, system)
-        small, uncertain, moved = with_moving(small, uncertain, equilibria, moving, tolerance)
+        small, uncertain, follow = with_moving(small, uncertain, equilibria, moving, tolerance)
         if moving == "fitted":
-            small, members = reduce_fraction(small) if reduce else small, members._replace(equilibria=equilibria)
-    refuse_idle([own.name for own in uncertain], small)
-    result = _assembled(small, uncertain, labels, members, moved)
+            small, family = reduce_fraction(small) if reduce else small, family._replace(equilibria=equilibria)
+    refuse_idle([each.name for each in uncertain], small)
+    result = _assemble(small, uncertain, named, system, family, follow)
     refuse_ill_posed(small, result.blocks)
-    is_fitted = uncertainty.fits or (moved and moving == "fitted")
-    if not is_fitted:
-        return result
-    fitted = replace(result, error=result.check())
-    warn_of_error(fitted.error)
-    return fitted
+    if uncertainty.fits or (follow and moving == "fitted"):
+        result = replace(result, error=result.check())
+        warn_of_error(result.error)
+    return result
 
 
-class Labels(NamedTuple):
-    """What signals of a model are called, and the model itself."""
-
-    states: tuple[Named, ...]
-    inputs: tuple[Named, ...]
-    outputs: tuple[Named, ...]
-    name: str
-
-
-def _assembled(
+def _assemble(
     model: Fractional,
     uncertain: Sequence[Uncertain],
-    labels: Labels,
-    members: Members,
+    states: Sequence[Named],
+    system: SystemLoop,
+    family: Family,
     moving: tuple[MovingCoordinate, ...] = (),
 ) -> LFTModel:
     """Return a model whose last delta is 1/s with names and counted repetitions."""
-    found = degrees(model, len(uncertain), np.random.default_rng(0))
+    least = degrees(model, len(uncertain), np.random.default_rng(0))
     counted = tuple(
-        own._replace(block=own.block._replace(repetitions=size, columns=size, degree=degree))
-        for own, size, degree in zip(uncertain, model.sizes, found, strict=False)
+        each._replace(block=each.block._replace(repetitions=size, columns=size, degree=degree))
+        for each, size, degree in zip(uncertain, model.sizes, least, strict=False)
     )
-    blocks = tuple(own.block for own in counted)
-    states = labels.states
+    blocks = tuple(each.block for each in counted)
     if model.sizes[-1] < len(states):
-        states = tuple(Named(f"x{k + 1}", "1") for k in range(model.sizes[-1]))
-    M = _named(model, blocks, states, labels.inputs, labels.outputs, labels.name)
-    return LFTModel(M, blocks, counted, members, moving=moving)
-
-
-def _named(
-    model: Fractional,
-    blocks: Sequence[DeltaBlock],
-    states: Sequence[Named],
-    inputs: Sequence[Named],
-    outputs: Sequence[Named],
-    name: str,
-) -> StateSpace:
-    """Return the model, whose last delta is 1/s, as a named system with its channels first."""
+        states = [Named(f"x{k + 1}", "1") for k in range(model.sizes[-1])]
     w, z = channel_signals(blocks)
     n = len(model.A) - model.sizes[-1]
     A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
     C = np.vstack([model.A[:n, n:], model.C[:, n:]])
     D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
-    return named_system((A, B, C, D), states, [*w, *inputs], [*z, *outputs], name)
+    M = named_system((A, B, C, D), states, [*w, *system.inputs], [*z, *system.outputs], system.point.model.name)
+    return LFTModel(M, blocks, counted, family, moving=moving)
 
 
 def _omit(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:

@@ -17,13 +17,13 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.closing import closed_loop, read_closing
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.labels import real_fraction, signals_of
 from titop.solvers.lft.lft_files import load_lft, save_lft
-from titop.solvers.lft.members import Members, coarse_findings, read_value, read_values, refuse_complex, response_error
-from titop.solvers.lft.moving import MovingCoordinate
+from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
+from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.state_space import named_system
@@ -51,7 +51,7 @@ class LFTModel:
         Names, kinds, repetitions, ranges, and the least number of repetitions that any model of the response has.
     uncertain : tuple of Uncertain
         Which names of the model each real block stands for.
-    members : Members or None
+    members : Family or None
         What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
     error : float
         Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members: see `check`.
@@ -68,7 +68,7 @@ class LFTModel:
     M: StateSpace
     blocks: tuple[DeltaBlock, ...]
     uncertain: tuple[Uncertain, ...]
-    members: Members | None = None
+    members: Family | None = None
     error: float = 0.0
     moving: tuple[MovingCoordinate, ...] = ()
 
@@ -249,7 +249,7 @@ class LFTModel:
             worst = max(worst, response_error(self.at(values), partial(members.response, own)))
         return worst
 
-    def _members(self, where: str) -> Members:
+    def _members(self, where: str) -> Family:
         if self.members is None:
             advice = "call tt.lft again with the same arguments: files hold matrices, no system"
             raise ModelError(Finding("no-model", where, "a loaded model", "a model with its system", advice))
@@ -369,7 +369,7 @@ class LFTModel:
         ModelError
             If the path has another suffix.
         """
-        save_lft(self, path)
+        save_lft(path, self.M, self.blocks, self.uncertain, self.error, self.moving)
 
     @classmethod
     def load(cls, path: str | Path) -> LFTModel:

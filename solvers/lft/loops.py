@@ -19,7 +19,7 @@ from titop.solvers.lft.fractions import Fractional, reduce_static, separate_part
 from titop.solvers.support.equal_sizes import equal_sizes
 
 
-class Rows:
+class Signals:
     """Signals (n) as rows over the columns of a loop; later columns count as zero.
 
     Matrices act from the left, numbers and slices as on arrays.
@@ -43,24 +43,24 @@ class Rows:
         padded[:, :own] = self.rows
         return padded
 
-    def __add__(self, other: Rows) -> Rows:
+    def __add__(self, other: Signals) -> Signals:
         width = max(self.rows.shape[1], other.rows.shape[1])
-        return Rows(self.padded(width) + other.padded(width))
+        return Signals(self.padded(width) + other.padded(width))
 
-    def __sub__(self, other: Rows) -> Rows:
+    def __sub__(self, other: Signals) -> Signals:
         return self + -other
 
-    def __neg__(self) -> Rows:
-        return Rows(-self.rows)
+    def __neg__(self) -> Signals:
+        return Signals(-self.rows)
 
-    def __mul__(self, factor: float) -> Rows:
-        return Rows(self.rows * factor)
+    def __mul__(self, factor: float) -> Signals:
+        return Signals(self.rows * factor)
 
-    def __rmatmul__(self, matrix: Array) -> Rows:
-        return Rows(matrix @ self.rows)
+    def __rmatmul__(self, matrix: Array) -> Signals:
+        return Signals(matrix @ self.rows)
 
-    def __getitem__(self, index: Any) -> Rows:
-        return Rows(self.rows[index if not isinstance(index, int) else slice(index, index + 1)])
+    def __getitem__(self, index: Any) -> Signals:
+        return Signals(self.rows[index if not isinstance(index, int) else slice(index, index + 1)])
 
     def key(self) -> tuple[int, bytes]:
         """Return what tells it from other signals of its loop."""
@@ -73,15 +73,15 @@ class Rows:
         return not self.rows.any()
 
 
-def zeros(n: int) -> Rows:
+def zeros(n: int) -> Signals:
     """Return n signals that are zero."""
-    return Rows(np.zeros((n, 0)))
+    return Signals(np.zeros((n, 0)))
 
 
-def stack(*signals: Rows) -> Rows:
+def stack(*signals: Signals) -> Signals:
     """Return signals one after the other."""
     width = max((signal.rows.shape[1] for signal in signals), default=0)
-    return Rows(np.vstack([signal.padded(width) for signal in signals]) if signals else np.zeros((0, 0)))
+    return Signals(np.vstack([signal.padded(width) for signal in signals]) if signals else np.zeros((0, 0)))
 
 
 class LinearLoop:
@@ -90,36 +90,36 @@ class LinearLoop:
     def __init__(self) -> None:
         self.kinds: list[str] = []
         self.drives: dict[int, Array] = {}
-        self._equations: list[Rows] = []
+        self._equations: list[Signals] = []
         self._known: dict[tuple[Any, ...], Any] = {}
 
-    def columns(self, kind: str, n: int) -> Rows:
+    def columns(self, kind: str, n: int) -> Signals:
         """Return n new signals: states ``"x"``, inputs ``"u"``, unknowns ``"?"`` or channels ``"δ name"``."""
         start = len(self.kinds)
         self.kinds += [kind] * n
-        return Rows(np.eye(n, start + n, start))
+        return Signals(np.eye(n, start + n, start))
 
-    def open_channels(self, delta: str, n: int) -> Rows:
+    def open_channels(self, delta: str, n: int) -> Signals:
         """Return what n channels of a delta return, to be driven by `drive`."""
         return self.columns(f"δ {delta}", n)
 
-    def drive(self, returned: Rows, by: Rows) -> None:
+    def drive(self, returned: Signals, by: Signals) -> None:
         """Let channels be driven."""
         for row, driving in zip(returned.rows, by.rows, strict=True):
             self.drives[int(np.flatnonzero(row)[0])] = driving
 
-    def once(self, key: tuple[Any, ...], signal: Rows, made: Callable[[], Any]) -> Any:
+    def once(self, key: tuple[Any, ...], signal: Signals, made: Callable[[], Any]) -> Any:
         """Return what is made of a signal, made but once: other channels that return the same would be left out later."""
         whole = *key, signal.key()
         if whole not in self._known:
             self._known[whole] = made()
         return self._known[whole]
 
-    def times(self, delta: str, z: Rows) -> Rows:
+    def times(self, delta: str, z: Signals) -> Signals:
         """Return ``δ z``, a channel for each signal that is not zero."""
         return stack(*(self.once(("times", delta), z[k], lambda k=k: self._channel(delta, z[k])) for k in range(len(z))))  # type: ignore[misc]
 
-    def _channel(self, delta: str, z: Rows) -> Rows:
+    def _channel(self, delta: str, z: Signals) -> Signals:
         """Return ``δ z`` of one signal."""
         if z.is_zero:
             return zeros(1)
@@ -127,7 +127,7 @@ class LinearLoop:
         self.drive(returned, z)
         return returned
 
-    def term(self, delta: str, matrix: Array, signal: Rows) -> Rows:
+    def term(self, delta: str, matrix: Array, signal: Signals) -> Signals:
         """Return ``δ matrix signal`` with as many channels as the matrix has rank on what is not zero."""
         acting = signal.rows.any(axis=1)
         if not acting.any():
@@ -135,16 +135,16 @@ class LinearLoop:
         left, right = factors(matrix[:, acting])
         return left @ self.times(delta, right @ signal[acting])
 
-    def product(self, constants: LinearLoop, value: Rows, factor: Rows) -> Rows:
+    def product(self, constants: LinearLoop, value: Signals, factor: Signals) -> Signals:
         """Return n constants, themselves uncertain, times one signal: their channels are repeated for it.
 
         Parameters
         ----------
         constants : LinearLoop
             Whose first column is one.
-        value : Rows (n)
+        value : Signals (n)
             Of that loop.
-        factor : Rows (1)
+        factor : Signals (1)
         """
         if factor.is_zero:
             return zeros(len(value))
@@ -152,8 +152,8 @@ class LinearLoop:
         if self is constants and not row[1:].any():
             return value * row[0]
         top = row[np.abs(row).argmax()]
-        one = Rows(row[None] / top)
-        returned: dict[int, Rows] = self.once(("product", id(constants)), one, dict)
+        one = Signals(row[None] / top)
+        returned: dict[int, Signals] = self.once(("product", id(constants)), one, dict)
         new = [column for column in constants.needed(value) if column not in returned]
         returned |= {column: self.columns(constants.kinds[column], 1) for column in new}
         for column in new:
@@ -161,14 +161,14 @@ class LinearLoop:
         return stack(*(self._repeated(row, returned, one) for row in value.rows)) * top
 
     @staticmethod
-    def _repeated(row: Array, returned: dict[int, Rows], factor: Rows) -> Rows:
+    def _repeated(row: Array, returned: dict[int, Signals], factor: Signals) -> Signals:
         result = factor * row[0] if len(row) else zeros(1)
         for column, own in returned.items():
             if column < len(row) and row[column]:
                 result += own * row[column]
         return result
 
-    def needed(self, value: Rows) -> list[int]:
+    def needed(self, value: Signals) -> list[int]:
         """Return the channels on which signals depend, ascending."""
         found: set[int] = set()
         new = set(np.flatnonzero(value.rows.any(axis=0)).tolist())
@@ -179,11 +179,11 @@ class LinearLoop:
                 new |= set(np.flatnonzero(self.drives[column]).tolist())
         return sorted(found)
 
-    def deltas_of(self, value: Rows) -> list[str]:
+    def deltas_of(self, value: Signals) -> list[str]:
         """Return the deltas on which signals depend."""
         return [*dict.fromkeys(self.kinds[column].removeprefix("δ ") for column in self.needed(value))]
 
-    def bilinear(self, constants: LinearLoop, matrices: Sequence[Array] | Array, value: Rows, signal: Rows) -> Rows:
+    def bilinear(self, constants: LinearLoop, matrices: Sequence[Array] | Array, value: Signals, signal: Signals) -> Signals:
         """Return ``sum_i matrices[i] value signal[i]`` with uncertain constants `value`."""
         height = len(matrices[0]) if len(matrices) else 0
         if signal.is_zero or value.is_zero:
@@ -195,11 +195,11 @@ class LinearLoop:
             result += self.product(constants, matrix @ value, signal[k])
         return result
 
-    def require(self, equation: Rows) -> None:
+    def require(self, equation: Signals) -> None:
         """Let signals be zero."""
         self._equations.append(equation)
 
-    def fraction(self, deltas: Sequence[str], rates: Rows, outputs: Rows, reduce: bool = False) -> Fractional:
+    def fraction(self, deltas: Sequence[str], rates: Signals, outputs: Signals, reduce: bool = False) -> Fractional:
         """Return the loop with its unknowns solved for, as a model in some deltas, all that there are, then 1/s.
 
         Channels that nothing reaches or shows before are left out first, if asked for: these are told most clearly there.
@@ -215,7 +215,7 @@ class LinearLoop:
         channels = np.concatenate([*places, np.zeros(0, dtype=int)])
         unknown, states, inputs = (np.flatnonzero(kinds == kind) for kind in ("?", "x", "u"))
         equations = stack(*self._equations)
-        rows = stack(*(Rows(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
+        rows = stack(*(Signals(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
         rows = rows[:, np.concatenate([channels, unknown, states, inputs])]
         n, sizes = len(channels), tuple(len(place) for place in places)
         if reduce and n:

@@ -14,8 +14,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.closing import Closing
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import Closing
 from titop.solvers.lft.labels import gains_of
 from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
@@ -61,9 +61,9 @@ def read_values(
 def _refuse_contradiction(where: str, uncertain: Uncertain, given: Mapping[str, float]) -> None:
     """Refuse several names of one uncertain number that say different things of it."""
     said = [member for member in uncertain.members if member.path in given]
-    normalised = [member.normalised(given[member.path], uncertain.block.part) for member in said]
-    for member, number in zip(said, normalised, strict=True):
-        if abs(number - normalised[0]) > SAME * max(1.0, abs(number)):
+    deltas = [member.delta_at(given[member.path]) for member in said]
+    for member, number in zip(said, deltas, strict=True):
+        if abs(number - deltas[0]) > SAME * max(1.0, abs(number)):
             first = said[0].path
             expected, advice = f"what goes with {first} = {given[first]:.6g}", "give one of them: the family ties them together"
             raise ModelError(Finding("contradiction", f"{where}: {member.path}", given[member.path], expected, advice))
@@ -81,15 +81,14 @@ def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
     """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
     for member in uncertain.members:
         if member.path in values:
-            part = uncertain.block.part
-            return uncertain.members[0].at(member.normalised(float(values[member.path]), part), part)
+            return uncertain.members[0].at(member.delta_at(float(values[member.path])))
     return None
 
 
 # -- members ----------------------------------------------------------------------------------------------------------------
 
 
-class Members(NamedTuple):
+class Family(NamedTuple):
     """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers."""
 
     point: OperatingPoint
@@ -114,7 +113,7 @@ class Members(NamedTuple):
     def gains(self, values: Mapping[str, float]) -> list[str]:
         """Return the gains among values that are not one: of signals, not of the system."""
         model = self.point.model
-        of_system = {path for path in values if path in model.parameter_names or is_of_point(model, path)}
+        of_system = {path for path in values if path in model.mechanism.parameter_names or is_of_point(model, path)}
         return [path for path, value in values.items() if path not in of_system and value != 1.0]
 
     def linearized(self, values: Mapping[str, float]) -> StateSpace:

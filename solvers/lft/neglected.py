@@ -12,9 +12,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import in_series, side_by_side
 from titop.solvers.lft.fractions import reach
-from titop.solvers.lft.labels import Connectable, positions, signals_of, unlike
-from titop.solvers.lft.sampling import Matrices
+from titop.solvers.lft.labels import Connectable, channel_signals, positions, signals_of, unlike
+from titop.solvers.lft.sampled_models import Matrices
 from titop.solvers.linear.state_space import named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
@@ -30,26 +31,22 @@ def with_neglected(
     """Return the matrix M with channels more, after those that are there, and their block; see `LFTModel.append`."""
     if not isinstance(name, str) or not name or name in [block.name for block in model.blocks]:
         raise ModelError(Finding("given-twice", "name", name, "a new name", "choose another"))
-    M, (w, z) = model.M, model.channels
-    source, target, of_outputs = _ends(model, _listed("signals", signals), kind, outputs)
-    W = _weight(weight, len(source[0]), float(M.dt or 0.0))
-    states, inputs, all_outputs = signals_of(M)
-    A_w, B_w, C_w, D_w = W
-    n, k = M.nstates, len(A_w)
-    entering_B, entering_D = target
-    taken_C, taken_D = source
-    rows, columns = entering_B.shape[1], len(C_w)
-    A = np.block([[M.A, np.zeros((n, k))], [B_w @ taken_C, A_w]])
-    B = _inserted(np.vstack([M.B, B_w @ taken_D]), np.vstack([entering_B, np.zeros((k, rows))]), w)
-    C = _inserted(np.hstack([M.C, np.zeros((M.noutputs, k))]).T, np.hstack([D_w @ taken_C, C_w]).T, z).T
-    own = _inserted(D_w @ taken_D, np.zeros((columns, rows)), w)
-    D = _inserted(_inserted(M.D, entering_D, w).T, own.T, z).T
+    M, (w, z), period = model.M, model.channels, float(model.M.dt or 0.0)
+    (taken_C, taken_D), (entering_B, entering_D), of_outputs = _ends(model, _listed("signals", signals), kind, outputs)
+    W, rows, behind = _weight(weight, len(taken_C), period), entering_B.shape[1], np.eye(M.noutputs)
+    direct = np.block([[M.D, entering_D], [taken_D, np.zeros((len(taken_D), rows))]])
+    plant = M.A, np.hstack([M.B, entering_B]), np.vstack([M.C, taken_C]), direct
+    nothing = np.zeros((0, 0)), np.zeros((0, M.noutputs)), np.zeros((M.noutputs, 0)), behind
+    A, B, C, D = in_series(plant, side_by_side([nothing, W]))
+    columns = len(C) - M.noutputs
     block = DeltaBlock.complex(name) if rows == columns == 1 else DeltaBlock.full(name, rows, columns)
-    block = block._replace(of_outputs=of_outputs)
-    inputs[w:w] = [Signal(f"{name}.w[{i}]", "1") for i in range(rows)]
-    all_outputs[z:z] = [Signal(f"{name}.z[{i}]", "1") for i in range(columns)]
-    states += unlike([Signal(f"{name}.x{i + 1}", "1") for i in range(k)], states)
-    return named_system((A, B, C, D), states, inputs, all_outputs, str(M.name), float(M.dt or 0.0)), block
+    states, inputs, all_outputs = signals_of(M)
+    inputs[w:w], all_outputs[z:z] = channel_signals([block])
+    states += unlike([Signal(f"{name}.x{i + 1}", "1") for i in range(len(A) - M.nstates)], states)
+    of = [*range(w), *range(M.ninputs, M.ninputs + rows), *range(w, M.ninputs)]
+    to = [*range(z), *range(M.noutputs, len(C)), *range(z, M.noutputs)]
+    system = named_system((A, B[:, of], C[to], D[np.ix_(to, of)]), states, inputs, all_outputs, str(M.name), period)
+    return system, block._replace(of_outputs=of_outputs)
 
 
 def outside(model: Connectable) -> list[Finding]:
@@ -77,20 +74,24 @@ def _ends(
     if (kind == "additive") != bool(len(outputs)):
         expected = "outputs to add to" if kind == "additive" else "none: signals are multiplied"
         raise ModelError(Finding("bad-value", "outputs", outputs, expected, "additive blocks go from inputs to outputs"))
-    units = np.eye(M.ninputs), np.eye(M.noutputs)
+
+    def inputs_at(places: Sequence[int]) -> tuple[Array, Array]:
+        return np.zeros((len(places), M.nstates)), np.eye(M.ninputs)[places]
+
+    def into_outputs(places: Sequence[int]) -> tuple[Array, Array]:
+        return np.zeros((M.nstates, len(places))), np.eye(M.noutputs)[:, places]
+
     if kind == "additive":
         of = [w + k for k in positions("signals", names, inputs)]
         to = [z + k for k in positions("outputs", _listed("outputs", outputs), known)]
-        return (np.zeros((len(of), M.nstates)), units[0][of]), (np.zeros((M.nstates, len(to))), units[1][:, to]), True
+        return inputs_at(of), into_outputs(to), True
     found = positions("signals", names, [*inputs, *known])
     of = [w + k for k in found if k < len(inputs)]
     to = [z + k - len(inputs) for k in found if k >= len(inputs)]
     if of and to:
         advice = "append one block for inputs and one for outputs, or an additive one"
         raise ModelError(Finding("bad-value", "signals", names, "inputs alone or outputs alone", advice))
-    if of:
-        return (np.zeros((len(of), M.nstates)), units[0][of]), (M.B[:, of], M.D[:, of]), False
-    return (M.C[to], M.D[to]), (np.zeros((M.nstates, len(to))), units[1][:, to]), True
+    return (inputs_at(of), (M.B[:, of], M.D[:, of]), False) if of else ((M.C[to], M.D[to]), into_outputs(to), True)
 
 
 def _listed(where: str, names: Any) -> list[str]:
@@ -101,15 +102,8 @@ def _listed(where: str, names: Any) -> list[str]:
     return listed
 
 
-def _inserted(matrix: Array, columns: Array, at: int) -> Array:
-    """Return a matrix with columns more at a place."""
-    return np.hstack([matrix[:, :at], columns, matrix[:, at:]])
-
-
 def _weight(weight: Any, count: int, period: float) -> Matrices:
     """Return a weight as the matrices of a system that takes `count` signals."""
-    from scipy.linalg import block_diag
-
     many = isinstance(weight, list | tuple | np.ndarray) and np.ndim(weight) > 0
     if many and len(weight) != count:
         raise ModelError(Finding("bad-weight", "weight", f"{len(weight)} weights", f"one, or {count}", "one for each signal"))
@@ -118,11 +112,11 @@ def _weight(weight: Any, count: int, period: float) -> Matrices:
         raise ModelError(Finding("bad-weight", "weight", weight, "one input and one output each", "see control.ss"))
     if not many and parts[0][1].shape[1] == 1:
         parts *= count
-    A, B, C, D = (block_diag(*matrices) for matrices in zip(*parts, strict=True))
-    if B.shape[1] != count:
-        found = f"{len(C)} x {B.shape[1]}"
+    system = side_by_side(parts)
+    if system[1].shape[1] != count:
+        found = f"{len(system[2])} x {system[1].shape[1]}"
         raise ModelError(Finding("bad-weight", "weight", found, f"one input, or {count}", "as many inputs as signals"))
-    return A, B, C, D
+    return system
 
 
 def _system(where: str, weight: Any, period: float) -> Matrices:

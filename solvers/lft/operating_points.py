@@ -30,7 +30,7 @@ _ALL_CORNERS, _TESTS = 5, 30
 
 def is_of_point(model: Model, name: Any) -> bool:
     """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
-    if not isinstance(name, str) or name in model.parameter_names:
+    if not isinstance(name, str) or name in model.mechanism.parameter_names:
         return False
     stem, end = split_end(name)
     return stem in (model.coordinate_names if end in ("q", "v") else model.input_names if end == "u" else ())
@@ -41,7 +41,7 @@ def value_at(point: OperatingPoint, path: str) -> float:
     model, (stem, end) = point.model, split_end(path)
     if end == "u":
         return 0.0 if point.u is None else float(point.u[model.input_names.index(stem)])
-    in_q, in_v = model.assembly.place(stem)
+    in_q, in_v = model.mechanism.assembly.place(stem)
     return float(point.q[in_q] if end == "q" else point.v[in_v])
 
 
@@ -56,7 +56,7 @@ def state_at(model: Model, q: Array, v: Array, values: Mapping[str, float]) -> t
     for path, value in values.items():
         stem, end = split_end(path)
         if is_of_point(model, path) and end != "u":
-            in_q, in_v = model.assembly.place(stem)
+            in_q, in_v = model.mechanism.assembly.place(stem)
             if end == "q":
                 q[in_q] = value
             else:
@@ -77,16 +77,16 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
             u[k] = value
 
     def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
-        whole = model.inputs.joined(u, point.x) if model.nx else u
-        pushes = model.external_pushes(point.wrenches, whole)
-        driven = 0.0 if u is None else model.inputs.motors @ u
-        return model.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
+        whole = model.mechanism.inputs.joined(u, point.x) if model.nx else u
+        pushes = model.mechanism.external_pushes(point.wrenches, whole)
+        driven = 0.0 if u is None else model.mechanism.inputs.motors @ u
+        return model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
 
     tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
-    if model.gear_constraints:
+    if model.mechanism.gear_constraints:
         before = point.model
-        pushes = before.external_pushes(point.wrenches, point.driving)
-        carried = before.carried(point.q, point.v, a, pushes, point.driving, point.tau)
+        pushes = before.mechanism.external_pushes(point.wrenches, point.driving)
+        carried = before.mechanism.multipliers(point.q, point.v, a, pushes, point.driving, point.tau)
         tau = tau - (model.closure_jacobian(q) - before.closure_jacobian(point.q)).T @ carried
     return OperatingPoint(model, q, v, tau, u, point.wrenches, x=point.x)
 
@@ -142,26 +142,25 @@ class Equilibria:
             advice = "write lambda m: tt.trim(m, ...)"
             raise ModelError(Finding("wrong-type", "equilibrium", type(function).__name__, "a function of a model", advice))
         model = point.model
-        for own in uncertainty.all:
-            if own.block.centre != own.block.nominal:
-                found, expected = f"the nominal {own.block.nominal:.6g} at an end", "a nominal value inside its range"
+        for uncertain in uncertainty.all:
+            if uncertain.block.centre != uncertain.block.nominal:
+                got, expected = f"the nominal {uncertain.block.nominal:.6g} at an end", "a nominal value inside its range"
                 advice = "widen the range a little: equilibria are followed from the nominal one"
-                raise ModelError(Finding("nominal-at-end", f"parameters[{own.name!r}]", found, expected, advice))
+                raise ModelError(Finding("nominal-at-end", f"parameters[{uncertain.name!r}]", got, expected, advice))
         if model.is_constrained:
             advice = "closures and gears keep what they carry at the point: use tt.lpv"
-            found = "a system with closures or gears"
-            raise ModelError(Finding("moving-closure", "equilibrium", found, "a tree", advice))
+            raise ModelError(Finding("moving-closure", "equilibrium", "a system with closures or gears", "a tree", advice))
         if model.nx:
-            found, expected = ", ".join(model.state_names[:4]), "a model without states of the first order"
+            got, expected = ", ".join(model.state_names[:4]), "a model without states of the first order"
             advice = "these move with equilibria, which is not followed: leave equilibrium= out, or use tt.lpv"
-            raise ModelError(Finding("moving-states", "equilibrium", found, expected, advice))
+            raise ModelError(Finding("moving-states", "equilibrium", got, expected, advice))
         self.point, self.uncertainty, self._function, self._progress = point, uncertainty, function, progress
         self.paths = [f"{name}{end}" for end in (".q", ".v") for name in model.coordinate_names]
         self.paths += [f"{name}.u" for name in model.input_names]
-        self._given = [path for path in uncertainty.paths() if path in self.paths]
+        self._imposed = [path for path in uncertainty.paths() if path in self.paths]
         self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, inputs_of(point)])
         sizes = sizes_of(point)
-        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.inputs.units]
+        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
         self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
         n = len(uncertainty.all)
         self._refuse_other_nominal()
@@ -185,23 +184,23 @@ class Equilibria:
             Where there is none, naming the values.
         """
         model = self.uncertainty.model_at(values)
-        given = {path: values[path] for path in self._given}
+        imposed = {path: values[path] for path in self._imposed}
         shown = ", ".join(f"{path} = {value:.6g}" for path, value in values.items())
         try:
-            found = self._function(model, given) if given else self._function(model)
+            point = self._function(model, imposed) if imposed else self._function(model)
         except ConvergenceError as error:
             raise ConvergenceError(f"no equilibrium at {shown}: {error}") from None
-        if not isinstance(found, OperatingPoint):
+        if not isinstance(point, OperatingPoint):
             advice = "return what tt.trim finds: lambda m: tt.trim(m, ...)"
-            raise ModelError(Finding("wrong-type", "equilibrium", type(found).__name__, "a tt.OperatingPoint", advice))
-        self._refuse_another(found, model, given, shown)
-        return found
+            raise ModelError(Finding("wrong-type", "equilibrium", type(point).__name__, "a tt.OperatingPoint", advice))
+        self._refuse_another(point, model, imposed, shown)
+        return point
 
     def values(self, row: Array) -> dict[str, float]:
         """Return values by path at normalised ones (n)."""
         result: dict[str, float] = {}
-        for own, delta in zip(self.uncertainty.all, row.tolist(), strict=True):
-            result |= own.values(own.block.value(delta))
+        for uncertain, delta in zip(self.uncertainty.all, row.tolist(), strict=True):
+            result |= uncertain.values(uncertain.block.value(delta))
         return result
 
     def spread(self, n: int) -> None:
@@ -227,12 +226,12 @@ class Equilibria:
         """Return the equilibria at normalised values (k, n)."""
         return [self.at(self.values(row)) for row in progress_bar(points, self._progress, unit=" equilibria")]
 
-    def _changes(self, found: list[OperatingPoint]) -> Array:
+    def _changes(self, points: list[OperatingPoint]) -> Array:
         """Return what differs from the nominal point (k, m); zero of what is among the parameters."""
         point, u = self.point, inputs_of(self.point)
-        parts = [(point.model.difference(point.q, at.q), at.v - point.v, inputs_of(at) - u) for at in found]
-        changes = np.array([np.concatenate(part) for part in parts]).reshape(len(found), len(self.paths))
-        return np.where(np.isin(self.paths, self._given), 0.0, changes)
+        parts = [(point.model.difference(point.q, at.q), at.v - point.v, inputs_of(at) - u) for at in points]
+        changes = np.array([np.concatenate(part) for part in parts]).reshape(len(points), len(self.paths))
+        return np.where(np.isin(self.paths, self._imposed), 0.0, changes)
 
     def _refuse_other_nominal(self) -> None:
         """Refuse a nominal point that is none of these equilibria."""
@@ -241,20 +240,20 @@ class Equilibria:
         k = int(np.argmax(np.abs(change) / self._ones))
         if abs(change[k]) > STEADY * self._ones[k]:
             expected, advice = "the point itself at the nominal values", "pass as point what it returns there"
-            found = f"{self.paths[k]} differs by {change[k]:.3g}"
-            raise ModelError(Finding("other-equilibrium", "equilibrium", found, expected, advice))
+            got = f"{self.paths[k]} differs by {change[k]:.3g}"
+            raise ModelError(Finding("other-equilibrium", "equilibrium", got, expected, advice))
 
-    def _refuse_another(self, found: OperatingPoint, model: Model, given: Mapping[str, float], shown: str) -> None:
+    def _refuse_another(self, point: OperatingPoint, model: Model, imposed: Mapping[str, float], shown: str) -> None:
         """Refuse points of other parameters, wrenches or coordinates than asked for."""
         other = []
-        if found.model is not model:
-            right, own = model.parameters(), found.model.parameters()
-            other = [path for path in right if path not in own or own[path][0] != right[path][0]]
-        before, after, none = self.point.wrenches or {}, found.wrenches or {}, np.zeros(6)
+        if point.model is not model:
+            right, returned = model.parameters(), point.model.parameters()
+            other = [path for path in right if path not in returned or returned[path][0] != right[path][0]]
+        before, after, none = self.point.wrenches or {}, point.wrenches or {}, np.zeros(6)
         ports = {*before, *after}
         other += [port for port in ports if not np.array_equal(before.get(port, none), after.get(port, none))]
         ones = dict(zip(self.paths, self._ones.tolist(), strict=True))
-        other += [path for path, x in given.items() if abs(value_at(found, path) - x) > STEADY * max(ones[path], abs(x))]
+        other += [path for path, x in imposed.items() if abs(value_at(point, path) - x) > STEADY * max(ones[path], abs(x))]
         if other:
             where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
             raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))

@@ -15,7 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, ROUNDING, SAME
-from titop.solvers.lft.loops import LinearLoop, Rows, zeros
+from titop.solvers.lft.loops import LinearLoop, Signals, zeros
 
 #: Highest degree that is tried in one parameter, and of a fit.
 MOST, MOST_OF_FITS = 4, 8
@@ -62,7 +62,7 @@ class Polynomial(NamedTuple):
         """Whether it depends on nothing."""
         return not any(any(exponents) for exponents in self.exponents)
 
-    def apply(self, loop: LinearLoop, signal: Rows) -> Rows:
+    def apply(self, loop: LinearLoop, signal: Signals) -> Signals:
         """Return the matrix times a signal, by Horner's scheme in each delta."""
         return _horner(loop, self.deltas, dict(zip(self.exponents, self.matrices, strict=True)), signal)
 
@@ -91,7 +91,7 @@ class Polynomial(NamedTuple):
         return total
 
 
-def _horner(loop: LinearLoop, deltas: tuple[str, ...], terms: dict[tuple[int, ...], Array], signal: Rows) -> Rows:
+def _horner(loop: LinearLoop, deltas: tuple[str, ...], terms: dict[tuple[int, ...], Array], signal: Signals) -> Signals:
     height = len(next(iter(terms.values())))
     if signal.is_zero:
         return zeros(height)

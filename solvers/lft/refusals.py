@@ -80,9 +80,9 @@ def _may_be_rational(model: Model, path: str) -> bool:
     owner, parts = owner_of(path), parts_of(path)
     if path.startswith("gravity."):
         return True
-    block = model.assembly.blocks.get(owner)
-    joined = [node for c in model.assembly.connections for node in (c.joint, c.child.block)]
-    if block is model.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):
+    block = model.mechanism.assembly.blocks.get(owner)
+    joined = [node for c in model.mechanism.assembly.connections for node in (c.joint, c.child.block)]
+    if block is model.mechanism.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):
         return True
     return any(isinstance(block, kind) and parts[-1 - (kind is Load)] in names for kind, names in _RATIONAL.items())
 
@@ -100,7 +100,7 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
                 if uncertain.name not in owned:
                     owned.append(uncertain.name)
     for owner, names in owners.items():
-        block = point.model.assembly.blocks.get(owner)
+        block = point.model.mechanism.assembly.blocks.get(owner)
         if block is None:
             continue
         known = len(_wrong(point, block))
@@ -119,7 +119,7 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
 
 def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     """Return what is wrong with a block."""
-    q = point.q[point.model.assembly.q_slices.get(block.name, slice(0))]
+    q = point.q[point.model.mechanism.assembly.q_slices.get(block.name, slice(0))]
     return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 
 
@@ -132,26 +132,26 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs
         Naming each coordinate.
     """
     rescaled: set[int] = set()
-    for name, block in model.assembly.blocks.items():
+    for name, block in model.mechanism.assembly.blocks.items():
         scaled: list[int] = []
         if isinstance(block, Beam):
             modes = any(uncertainty.at(f"{name}.{entry}") for entry in _MODE_SCALES)
             scaled = [k for k in range(block.nv) if uncertainty.at(f"{name}.length") or (modes and k >= 6)]
         elif isinstance(block, FlexibleBody) and uncertainty.at(f"{name}.mass_scale"):
             scaled = [*range(block.nv)]
-        rescaled |= {model.assembly.v_slices[name].start + k for k in scaled}
+        rescaled |= {model.mechanism.assembly.v_slices[name].start + k for k in scaled}
     if not rescaled:
         return
     touched: dict[int, str] = {}
     driven = np.abs(inputs.applied) + np.abs(inputs.motions)
-    driven = driven.any(axis=1) | model.inputs.motors.any(axis=1)
+    driven = driven.any(axis=1) | model.mechanism.inputs.motors.any(axis=1)
     touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
     for output in read_names("outputs", outputs):
         if isinstance(output, str) and (of := read_name(model, OUTPUT, output)).kind in _COORDINATE_KINDS:
             touched |= dict.fromkeys(of.entries, "an output")
-    for joined in model.interactions:
-        touched |= {model.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
-    for gear in model.gear_constraints:
+    for joined in model.mechanism.interactions:
+        touched |= {model.mechanism.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
+    for gear in model.mechanism.gear_constraints:
         touched |= dict.fromkeys((gear.driven[1], gear.driver[1]), gear.gear.name)
     expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
     advice = "read or drive ports of the body"

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew, twist_cross
-from titop.solvers.lft.loops import LinearLoop, Rows, stack
+from titop.solvers.lft.loops import LinearLoop, Signals, stack
 from titop.solvers.lft.polynomials import Polynomial
 
 #: From a matrix (6, 6; its rows one after the other) to its transpose.
@@ -32,9 +32,9 @@ _TWIST_COLUMNS = np.array([[twist_cross(unit)[:, i] for unit in np.eye(6)] for i
 class Rest(NamedTuple):
     """The motion of a frame at the operating point: twist and acceleration (6), ``V V^T`` (36)."""
 
-    twist: Rows
-    acceleration: Rows
-    products: Rows
+    twist: Signals
+    acceleration: Signals
+    products: Signals
 
     def carry(self, constants: LinearLoop, steps: Iterable[FrameStep]) -> Rest:
         """Return the motion of the frame to which steps lead."""
@@ -49,13 +49,13 @@ class Change(NamedTuple):
     uncertain steps act on both in the same order.
     """
 
-    displacement: Rows
-    twist: Rows
-    acceleration: Rows
-    products: Rows
-    q: Rows
-    v: Rows
-    a: Rows
+    displacement: Signals
+    twist: Signals
+    acceleration: Signals
+    products: Signals
+    q: Signals
+    v: Signals
+    a: Signals
 
     def carry(self, loop: LinearLoop, steps: Iterable[FrameStep]) -> Change:
         """Return the changes of the frame to which steps lead."""
@@ -75,15 +75,15 @@ class FrameStep:
         """Names of what is uncertain about it."""
         raise NotImplementedError
 
-    def vector(self, loop: LinearLoop, x: Rows, back: bool = False) -> Rows:
+    def vector(self, loop: LinearLoop, x: Signals, back: bool = False) -> Signals:
         """Return vectors (3) in the next frame's axes; `back` from those in this one's."""
         return x
 
-    def motion(self, loop: LinearLoop, x: Rows) -> Rows:
+    def motion(self, loop: LinearLoop, x: Signals) -> Signals:
         """Return motions (6, linear first) of the next frame, fixed to this one."""
         return stack(self.vector(loop, x[:3]), self.vector(loop, x[3:]))
 
-    def wrench(self, loop: LinearLoop, x: Rows) -> Rows:
+    def wrench(self, loop: LinearLoop, x: Signals) -> Signals:
         """Return wrenches (6) about this frame from those about the next."""
         return stack(self.vector(loop, x[:3], back=True), self.vector(loop, x[3:], back=True))
 
@@ -102,7 +102,7 @@ class Rotate(FrameStep):
     def _outwards(self) -> Polynomial:
         return self.rotation.mapped(np.transpose)
 
-    def vector(self, loop: LinearLoop, x: Rows, back: bool = False) -> Rows:
+    def vector(self, loop: LinearLoop, x: Signals, back: bool = False) -> Signals:
         return (self.rotation if back else self._outwards).apply(loop, x)
 
 
@@ -120,10 +120,10 @@ class Shift(FrameStep):
     def _lever(self) -> Polynomial:
         return self.position.mapped(skew)
 
-    def motion(self, loop: LinearLoop, x: Rows) -> Rows:
+    def motion(self, loop: LinearLoop, x: Signals) -> Signals:
         return stack(x[:3] - self._lever.apply(loop, x[3:]), x[3:])
 
-    def wrench(self, loop: LinearLoop, x: Rows) -> Rows:
+    def wrench(self, loop: LinearLoop, x: Signals) -> Signals:
         return stack(x[:3], x[3:] + self._lever.apply(loop, x[:3]))
 
 
@@ -142,10 +142,10 @@ class Turn(FrameStep):
     def deltas(self) -> tuple[str, ...]:
         return (self.delta,)
 
-    def vector(self, loop: LinearLoop, x: Rows, back: bool = False) -> Rows:
+    def vector(self, loop: LinearLoop, x: Signals, back: bool = False) -> Signals:
         return loop.once((self.delta, self.slope, back, *self.axis), x, lambda: self._turn(loop, x, back))  # type: ignore[no-any-return]
 
-    def _turn(self, loop: LinearLoop, x: Rows, back: bool) -> Rows:
+    def _turn(self, loop: LinearLoop, x: Signals, back: bool) -> Signals:
         if x.is_zero:
             return x
         plane = np.linalg.svd(self.axis[None])[2][1:].T
@@ -155,14 +155,14 @@ class Turn(FrameStep):
         return x + 2.0 * plane @ returned
 
 
-def carry_motion(loop: LinearLoop, steps: Iterable[FrameStep], x: Rows) -> Rows:
+def carry_motion(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Signals:
     """Return motions (6) of the frame to which steps lead."""
     for step in steps:
         x = step.motion(loop, x)
     return x
 
 
-def carry_products(loop: LinearLoop, steps: Iterable[FrameStep], x: Rows) -> Rows:
+def carry_products(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Signals:
     """Return a symmetric matrix (36, row by row) of products of motions of the frame to which steps lead."""
     if x.is_zero:
         return x
@@ -172,14 +172,14 @@ def carry_products(loop: LinearLoop, steps: Iterable[FrameStep], x: Rows) -> Row
     return x
 
 
-def carry_vector(loop: LinearLoop, steps: Iterable[FrameStep], x: Rows) -> Rows:
+def carry_vector(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Signals:
     """Return vectors (3) in the axes of the frame to which steps lead."""
     for step in steps:
         x = step.vector(loop, x)
     return x
 
 
-def carry_back(loop: LinearLoop, steps: Iterable[FrameStep], x: Rows) -> Rows:
+def carry_back(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Signals:
     """Return wrenches (6) about the frame from which steps lead."""
     for step in reversed([*steps]):
         x = step.wrench(loop, x)
@@ -192,16 +192,18 @@ def carry_back(loop: LinearLoop, steps: Iterable[FrameStep], x: Rows) -> Rows:
 class OwnMotion(Protocol):
     """Own coordinates at the end of a leg."""
 
-    def rest(self, constants: LinearLoop, rest: Rest, v: Rows, a: Array) -> Rest:
+    def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
         """Return the motion behind them at the operating point; `rest` is that before, `v` and `a` those of all own ones."""
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Rows, a: Array) -> Change:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Signals, a: Array) -> Change:
         """Return the small changes behind them."""
 
-    def efforts(self, constants: LinearLoop, wrench: Rows, n: int) -> Rows:
+    def efforts(self, constants: LinearLoop, wrench: Signals, n: int) -> Signals:
         """Return the efforts (n) of a wrench behind them at the operating point."""
 
-    def back(self, loop: LinearLoop, constants: LinearLoop, wrench_0: Rows, wrench: Rows, q: Rows) -> tuple[Rows, Rows]:
+    def back(
+        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, q: Signals
+    ) -> tuple[Signals, Signals]:
         """Return the changes of a wrench, and of the efforts (n) on all own coordinates, which move by `q`."""
 
 
@@ -228,17 +230,17 @@ class Own(NamedTuple):
     by_q: Array
     by_v: Array
 
-    def rest(self, constants: LinearLoop, rest: Rest, v: Rows, a: Array) -> Rest:
+    def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
         entries, S, _, rate, _, _ = self
         relative = S @ v[entries]
         twist = rest.twist + relative
-        given = Rows((S @ a[entries] + rate)[:, None])
+        given = Signals((S @ a[entries] + rate)[:, None])
         turned = constants.bilinear(constants, -_MOTION_CROSS, relative, twist)
         products = rest.products + _BOTH @ _outer(constants, constants, relative, rest.twist)
         products += _outer(constants, constants, relative, relative)
         return Rest(twist, rest.acceleration + given + turned, products)
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Rows, a: Array) -> Change:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Signals, a: Array) -> Change:
         entries, S, bends, _, by_q, by_v = self
         displacement, twist, acceleration, products = change[:4]
         dq, dv, da = change.q[entries], change.v[entries], change.a[entries]
@@ -261,10 +263,12 @@ class Own(NamedTuple):
         acceleration += loop.bilinear(constants, _TWIST_COLUMNS, behind, relative_change)
         return change._replace(displacement=displacement, twist=twist, acceleration=acceleration, products=products)
 
-    def efforts(self, constants: LinearLoop, wrench: Rows, n: int) -> Rows:
+    def efforts(self, constants: LinearLoop, wrench: Signals, n: int) -> Signals:
         return np.eye(n)[:, self.entries] @ (self.subspace.T @ wrench)
 
-    def back(self, loop: LinearLoop, constants: LinearLoop, wrench_0: Rows, wrench: Rows, q: Rows) -> tuple[Rows, Rows]:
+    def back(
+        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, q: Signals
+    ) -> tuple[Signals, Signals]:
         entries, S, bends, *_ = self
         dq = q[entries]
         efforts = S.T @ wrench
@@ -291,10 +295,10 @@ class UncertainOwn(NamedTuple):
     onto: Polynomial
     bends: Polynomial
 
-    def rest(self, constants: LinearLoop, rest: Rest, v: Rows, a: Array) -> Rest:
+    def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
         return rest
 
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Rows, a: Array) -> Change:
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Signals, a: Array) -> Change:
         moved, moving, accelerated = (self.subspace.apply(loop, x) for x in (change.q, change.v, change.a))
         displacement, twist, acceleration, products = change[:4]
         twist += moving + loop.bilinear(constants, _MOTION_CROSS, rest.twist, moved)
@@ -305,10 +309,12 @@ class UncertainOwn(NamedTuple):
         displacement += moved
         return change._replace(displacement=displacement, twist=twist, acceleration=acceleration, products=products)
 
-    def efforts(self, constants: LinearLoop, wrench: Rows, n: int) -> Rows:
+    def efforts(self, constants: LinearLoop, wrench: Signals, n: int) -> Signals:
         return self.onto.apply(constants, wrench)
 
-    def back(self, loop: LinearLoop, constants: LinearLoop, wrench_0: Rows, wrench: Rows, q: Rows) -> tuple[Rows, Rows]:
+    def back(
+        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, q: Signals
+    ) -> tuple[Signals, Signals]:
         efforts = self.onto.apply(loop, wrench)
         if wrench_0.is_zero:
             return wrench, efforts
@@ -319,7 +325,7 @@ class UncertainOwn(NamedTuple):
         return wrench, efforts
 
 
-def _outer(loop: LinearLoop, constants: LinearLoop, value: Rows, signal: Rows, along: Array | None = None) -> Rows:
+def _outer(loop: LinearLoop, constants: LinearLoop, value: Signals, signal: Signals, along: Array | None = None) -> Signals:
     """Return ``x (B y)^T`` (36) of uncertain constants x (6) and signals y, B `along` (6, n), by default the identity."""
     columns = (np.eye(6) if along is None else along).T
     return loop.bilinear(constants, [np.kron(np.eye(6), column[:, None]) for column in columns], value, signal)

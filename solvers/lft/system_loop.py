@@ -1,26 +1,33 @@
-"""The loop of a whole system: states, inputs and unknowns as columns, blocks and joints between them."""
+"""The loop of a whole system: states, inputs and unknowns as columns, blocks and joints between them, outputs as rows.
+
+Most outputs are exact in what is uncertain; how others are read is taken as in the middle of all ranges, and then compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.factored_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional
-from titop.solvers.lft.joining import Constraints, interaction, refuse_uncertain_pose
+from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.labels import gains_of
-from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
-from titop.solvers.lft.passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.polynomials import Polynomial
-from titop.solvers.lft.readings import Moving, apply_gains, output_groups, read
+from titop.solvers.lft.steps import Change
+from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
 from titop.solvers.model.reduction import reduction
-from titop.solvers.signals.grammar import read_names
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
@@ -55,18 +62,18 @@ class SystemLoop:
         self.system_inputs = SystemInputs(model, inputs, hold)
         self.a = accelerations_at(point, self.system_inputs)
         q, v = state_at(point.model, point.q, point.v, middle)
-        self.constraints = Constraints(point, self.a, uncertainty) if model.is_constrained else None
+        self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
         self.acting, applied = [], []
-        for joined in model.interactions:
+        for joined in model.mechanism.interactions:
             acting, loads = interaction(joined, state, point.driving, uncertainty)
             self.acting.append(acting)
             applied += loads
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
-        pushes = point.model.inputs.own_pushes(inputs_of(point))
+        pushes = point.model.mechanism.inputs.own_pushes(inputs_of(point))
         driven = {push.block.name: push.derivatives(point.q) for push in pushes}
         self.tree = Tree(state, applied, driven, uncertainty)
-        for joined in model.assembly.loops:
+        for joined in model.mechanism.assembly.loops:
             refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = LinearLoop(), model
         reduced = reduction(model, q, v, self.system_inputs.held, independent)
@@ -90,13 +97,12 @@ class SystemLoop:
         spread = np.eye(nv)[:, independent]
         mechanical = states[:n], states[n : 2 * n]
         q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in mechanical)
-        given = loop.columns("u", len(inputs.channels))
-        of_inputs, of_outputs = gains_of(
-            self.uncertainty.paths(),
-            [signal.path for signal in inputs.signals],
-            [signal.path for group in output_groups(self.tree, outputs, inputs) for signal in group.signals],
-        )
-        driven = apply_gains(loop, given, self._gains(of_inputs))
+        state, external = self.tree.state, loop.columns("u", len(inputs.channels))
+        groups = read_outputs(model, outputs, inputs, lambda: (state.q, state.v, state.a, np.zeros(model.nu)))
+        self.inputs, self.outputs = inputs.signals, tuple(signal for group in groups for signal in group.signals)
+        paths = ([signal.path for signal in signals] for signals in (self.inputs, self.outputs))
+        of_inputs, of_outputs = gains_of(self.uncertainty.paths(), *paths)
+        driven = self._scale(external, of_inputs)
         solved_for = np.flatnonzero(~inputs.prescribed)
         a = inputs.motions @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
         changes = Changes(self.tree, loop, q, v, a)
@@ -109,23 +115,21 @@ class SystemLoop:
         needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
-        moving = Moving(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
-        rates_q = v - model.bracket(self.tree.state.v) @ q
+        moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
+        rates_q = v - model.mechanism.bracket(state.v) @ q
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
-        found = [read(self.tree, moving, output, inputs) for output in outputs]
-        self.frozen = tuple(signal.path for group, _, exact in found if not exact for signal in group.signals)
-        self.inputs = inputs.signals
-        self.outputs = tuple(signal for group, _, _ in found for signal in group.signals)
-        read_out = stack(*(signal for _, signal, _ in found)) if found else zeros(0)
-        self._outputs = apply_gains(loop, read_out, self._gains(of_outputs))
+        readings = [_read(moving, output, group) for output, group in zip(outputs, groups, strict=True)]
+        frozen = (group for group, (_, exact) in zip(groups, readings, strict=True) if not exact)
+        self.frozen = tuple(signal.path for group in frozen for signal in group.signals)
+        self._outputs = self._scale(stack(*(signal for signal, _ in readings)), of_outputs)
 
-    def _join(self, changes: Changes, solved_for: Array, driven: Rows, x: Rows) -> tuple[Rows, list[Rows]]:
+    def _join(self, changes: Changes, solved_for: Array, driven: Signals, x: Signals) -> tuple[Signals, list[Signals]]:
         """Apply interactions and closures; return their efforts (nv) on coordinates, and how their states `x` change.
 
         Closures' rows join the loop.
         """
         total, channels = zeros(self.model.nv), self.system_inputs.channels
-        rates: list[Rows] = []
+        rates: list[Signals] = []
         chosen = np.zeros((self.model.nu, len(channels)))
         for k, channel in enumerate(channels):
             if channel.kind == Kind.INPUT:
@@ -147,13 +151,17 @@ class SystemLoop:
             changes.closing.clear()  # redundant closures share what they carry in a way that parameters change
         return total, rates
 
-    def _gains(self, names: Sequence[str | None]) -> list[Polynomial | None]:
-        """Return the uncertain gains of inputs or outputs by name, None where they are certain."""
-        return [None if name is None else self.uncertainty.vector([name], np.ones(1)).column() for name in names]
+    def _scale(self, signals: Signals, gains: Sequence[str | None]) -> Signals:
+        """Return signals times their uncertain gains by name, None where these are certain."""
+        scaled = [signals[k] for k in range(len(signals))]
+        for k, name in enumerate(gains):
+            if name is not None:
+                scaled[k] = self.uncertainty.vector([name], np.ones(1)).column().apply(self.loop, scaled[k])
+        return stack(*scaled)
 
-    def _push(self, changes: Changes, driven: Rows) -> None:
+    def _push(self, changes: Changes, driven: Signals) -> None:
         """Apply the inputs that are wrenches at ports."""
-        inputs, places = self.system_inputs, self.model.inputs
+        inputs, places = self.system_inputs, self.model.mechanism.inputs
         units = np.eye(6)
         for k, channel in enumerate(inputs.channels):
             if channel.kind == Kind.WRENCH:
@@ -163,11 +171,11 @@ class SystemLoop:
                     if column == channel.entry:
                         changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
 
-    def _own_efforts(self, driven: Rows) -> Rows:
+    def _own_efforts(self, driven: Signals) -> Signals:
         """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
-        matrix = model.inputs.motors.copy()
-        for block, at_q, at_v, columns in model.inputs.own:
+        matrix = model.mechanism.inputs.motors.copy()
+        for block, at_q, at_v, columns in model.mechanism.inputs.own:
             matrix[at_v, columns] = block.input_matrix(q[at_q])
         total = zeros(model.nv)
         for k, channel in enumerate(self.system_inputs.channels):
@@ -175,30 +183,127 @@ class SystemLoop:
                 total += matrix[:, [channel.entry]] @ driven[k] + self._geared(channel.signal.path, channel.entry, driven[k])
         return total
 
-    def _geared(self, name: str, entry: int, driven: Rows) -> Rows:
+    def _geared(self, name: str, entry: int, driven: Signals) -> Signals:
         """Return what the uncertain part of a motor's gear adds."""
-        found = self.uncertainty.at(f"{name}.gear")
-        if found is None:
+        gear = self.uncertainty.at(f"{name}.gear")
+        if gear is None:
             return zeros(self.model.nv)
-        along = (self.model.inputs.motors[:, entry] != 0).astype(float)[:, None]
-        return along @ self.loop.times(found[0].name, driven * found[1].half)
+        along = (self.model.mechanism.inputs.motors[:, entry] != 0).astype(float)[:, None]
+        return along @ self.loop.times(gear.delta, driven * gear.half)
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
     """Return the wrenches that act on ports at the point: loads, external ones and those of actuators."""
     model = point.model
     found = []
-    for load in model.assembly.loads:
+    for load in model.mechanism.assembly.loads:
         names = [f"{load.name}.{part}.{axis}" for part in ("force", "torque") for axis in "xyz"]
         wrench = uncertainty.vector(names, np.concatenate([load.force, load.torque]))
         found.append(Applied(str(load.target), load.frame == "world", wrench.column()))
     found += [
         Applied(port, False, Polynomial.affine(np.asarray(wrench)[:, None])) for port, wrench in (point.wrenches or {}).items()
     ]
-    inputs = model.inputs
+    inputs = model.mechanism.inputs
     nominal = inputs_of(point)
     for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
         level = uncertainty.vector([f"{model.input_names[k]}.u"], nominal[[k]])
         if level.constant.any() or not level.is_constant:
             found.append(Applied(place.port, place.inertial, level.mapped(lambda u, unit=unit: (u * unit)[:, None])))  # type: ignore[misc]
     return found
+
+
+# -- outputs -----------------------------------------------------------------------------------------------------------------
+
+
+class SystemChanges(NamedTuple):
+    """Signals of the whole system.
+
+    Attributes
+    ----------
+    q, v, a, tau : Signals (nv)
+        Changes of coordinates, rates, accelerations and applied efforts.
+    inputs : Signals
+    x : Signals (nx)
+        Changes of states of the first order.
+    changes : Changes
+    """
+
+    q: Signals
+    v: Signals
+    a: Signals
+    tau: Signals
+    inputs: Signals
+    x: Signals
+    changes: Changes
+
+    def at(self, of: Quantity) -> Change:
+        """Return the changes at a port."""
+        return self.changes.at_port(*self.changes.tree.place(of.owner))
+
+
+class _Slopes(SnapshotChanges):
+    """What outputs' derivatives are asked of, by ``[dq; dv; da; dtau; inputs]``: `sizes` of these."""
+
+    def __init__(self, *sizes: int) -> None:
+        super().__init__()
+        self.q, self.v, self.a, self.tau, self.inputs = np.split(np.eye(sum(sizes)), np.cumsum(sizes[:-1]))
+
+
+def _read(moving: SystemChanges, output: Any, group: SystemOutputs) -> tuple[Signals, bool]:
+    """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
+    model, q, v, a = moving.changes.tree.state
+    if isinstance(output, str):
+        of = read_name(model, OUTPUT, output)
+        signals = READINGS[of.kind](moving, of) if of.kind in READINGS else None
+        if signals is not None:
+            return signals[list(of.entries)], True
+    tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
+    at = Snapshot(model, q, v, a, tau, None, None, q)
+    slopes = np.asarray(group.derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
+    return slopes @ stack(moving.q, moving.v, moving.a, moving.tau, moving.inputs), False
+
+
+def _position(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of a position in inertial axes; None where angles are asked for as well."""
+    if max(of.entries) >= 3:
+        return None
+    tree, position = moving.changes.tree, moving.at(of).displacement[:3]
+    for step in reversed(tree.way(*tree.place(of.owner))):
+        position = step.vector(moving.changes.loop, position, back=True)
+    return position
+
+
+def _reaction(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of the wrench that a joint transmits to its child, or a closure to its second port.
+
+    None of interactions, and of closures that share what they carry.
+    """
+    tree = moving.changes.tree
+    if of.owner not in tree.index:
+        return moving.changes.closing.get(of.owner)
+    joint = tree.index[of.owner]
+    return moving.changes.carried[next(k for k, node in enumerate(tree.nodes) if node.parent == joint)]
+
+
+def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
+    tree = moving.changes.tree
+    wheel = tree.state.model.mechanism.assembly.joined_by[owner_of(of.owner)].child.block.name
+    return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
+
+
+#: From signals of the system and a quantity to the signals of all entries of the quantity's vector.
+READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
+    Kind.POSITION: lambda moving, of: moving.q,
+    Kind.RATE: lambda moving, of: moving.v,
+    Kind.ACCELERATION: lambda moving, of: moving.a,
+    Kind.EFFORT: lambda moving, of: moving.tau,
+    Kind.OWN_STATE: lambda moving, of: moving.x,
+    Kind.MOMENTUM: _momentum,
+    Kind.TWIST: lambda moving, of: moving.at(of).twist,
+    Kind.PORT_ACCELERATION: lambda moving, of: moving.changes.port_acceleration(*moving.changes.tree.place(of.owner)),
+    # a + w x v, accelerations less gravity's
+    Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
+    Kind.POSE: _position,
+    Kind.REACTION: _reaction,
+}

@@ -24,6 +24,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.labels import GAIN
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 
 #: Angles whose range is wider than this (rad) are to be split, or to enter by the tangent of their quarter.
 WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
@@ -32,28 +33,30 @@ WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 _ANGLE, _RATE, _INPUT = "q", "v", "u"
 
 
-class Member(NamedTuple):
-    """One name of an uncertain number: ``middle + half d``, d in [-1, 1]; of an angle `half` is the tangent where d is 1.
+class NamedRange(NamedTuple):
+    """One name of an uncertain number: ``middle + half d``, d in [-1, 1] the value of a delta.
 
-    Negative of what shrinks where the first name grows: by a percentage of a negative value.
-
-    Where the model has no parameter of the name, `shares` are those that follow from it.
+    An angle enters by the tangent of a `part` of it, its half or quarter: `half` is this tangent where d is 1. Negative is the
+    `half` of what shrinks where the first name of the delta grows: by a percentage of a negative value. Where the model has no
+    parameter of the name, `shares` are those that follow from it.
     """
 
     path: str
+    delta: str
     middle: float
     half: float
+    part: int = 0
     shares: tuple[Share, ...] = ()
 
-    def at(self, d: float, part: int) -> float:
-        """Return the value where the normalised number is `d`; of an angle, which enters by the tangent of a `part` of it."""
-        return self.middle + (part * math.atan(self.half * d) if part else self.half * d)
+    def at(self, d: float) -> float:
+        """Return the value where the delta is `d`."""
+        return self.middle + (self.part * math.atan(self.half * d) if self.part else self.half * d)
 
-    def normalised(self, value: float, part: int) -> float:
-        """Return the normalised number at a value."""
-        return (math.tan((value - self.middle) / part) if part else value - self.middle) / self.half
+    def delta_at(self, value: float) -> float:
+        """Return the delta at a value."""
+        return (math.tan((value - self.middle) / self.part) if self.part else value - self.middle) / self.half
 
-    def own(self, value: float) -> dict[str, float]:
+    def parameters(self, value: float) -> dict[str, float]:
         """Return what a value of the name says of parameters of the model."""
         if self.shares:
             return {share.name: share.factor * value**share.exponent for share in self.shares}
@@ -67,11 +70,11 @@ class Uncertain(NamedTuple):
     ----------
     block : DeltaBlock
         Range, unit and nominal value of the first name.
-    members : tuple of Member
+    members : tuple of NamedRange
     """
 
     block: DeltaBlock
-    members: tuple[Member, ...]
+    members: tuple[NamedRange, ...]
 
     @property
     def name(self) -> str:
@@ -81,19 +84,16 @@ class Uncertain(NamedTuple):
     @property
     def middle(self) -> float:
         """Where deltas are zero, on the scale on which what enters goes from -1 to 1; zero where that is rounding."""
-        scaled, first = self._scaled(self.block.centre), self.members[0]
-        last_digits = 4 * EPS * (1.0 + abs(first.middle / ((self.block.part or 1) * first.half)))
-        return scaled if abs(scaled) > last_digits else 0.0
+        first = self.members[0]
+        delta = first.delta_at(self.block.centre)
+        return delta if abs(delta) > 4 * EPS * (1.0 + abs(first.middle / ((first.part or 1) * first.half))) else 0.0
 
     def values(self, value: float) -> dict[str, float]:
         """Return the value of every parameter of the model for one of the first name."""
         result: dict[str, float] = {}
         for member in self.members:
-            result |= member.own(member.at(self._scaled(value), self.block.part))
+            result |= member.parameters(member.at(self.members[0].delta_at(value)))
         return result
-
-    def _scaled(self, value: float) -> float:
-        return self.members[0].normalised(value, self.block.part)
 
 
 class Uncertainty:
@@ -122,7 +122,7 @@ class Uncertainty:
 
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.parameters()
-        self.common = common_parameters(point.model.assembly)
+        self.common = common_parameters(point.model.mechanism.assembly)
         self._quarters = set(map(self._today, (quarters,) if isinstance(quarters, str) else quarters))
         given = read_mapping("parameters", parameters)
         if not given:
@@ -131,23 +131,31 @@ class Uncertainty:
         tied = [(tuple(map(self._today, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
         self._given = {name for names, _ in tied for name in names}
         self.all = tuple(self._read(*each) for each in tied)
-        self._by_path: dict[str, tuple[Uncertain, Member]] = {}
+        self._by_path: dict[str, NamedRange] = {}
         taken: dict[str, str] = {}
         for uncertain in self.all:
             for member in uncertain.members:
-                for name in member.own(member.middle):
+                for name in member.parameters(member.middle):
                     if name in taken:
                         found, advice = f"{member.path} and {taken[name]}, which change it both", "leave one out"
                         raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
                     taken[name] = member.path
-                self._by_path[member.path] = uncertain, member
+                self._by_path[member.path] = member
         for name in sorted(self._quarters - set(self._by_path)):
             raise ModelError(Finding("unknown-angle", "quarters", name, "an angle among the parameters", "add it there"))
         self.fits = self._read_fits(fits)
 
-    def at(self, path: str) -> tuple[Uncertain, Member] | None:
-        """Return what is uncertain of a name."""
+    def at(self, path: str) -> NamedRange | None:
+        """Return the range of a name; None where it is certain."""
         return self._by_path.get(path)
+
+    def __getitem__(self, path: str) -> NamedRange:
+        """Return the range of an uncertain name."""
+        return self._by_path[path]
+
+    def deltas(self, paths: Sequence[str]) -> list[str]:
+        """Return the deltas of uncertain names, each once."""
+        return [*dict.fromkeys(self[path].delta for path in paths)]
 
     def paths(self) -> list[str]:
         """Return all names."""
@@ -157,19 +165,14 @@ class Uncertainty:
         """Return a vector by the names of its entries; those that are not uncertain are nominal."""
         value, slopes = np.array(nominal, dtype=float), []
         for k, path in enumerate(paths):
-            if found := self.at(path):
-                uncertain, member = found
+            if member := self.at(path):
                 value[k] = member.middle
-                slopes.append((uncertain.name, member.half * np.eye(len(paths))[k]))
+                slopes.append((member.delta, member.half * np.eye(len(paths))[k]))
         return Polynomial.affine(value, slopes)
 
     def values_at(self, deltas: Mapping[str, float]) -> dict[str, float]:
         """Return the value of every name where normalised numbers d have these values, zero by default; of angles, too."""
-        result = {}
-        for uncertain in self.all:
-            for member in uncertain.members:
-                result[member.path] = member.at(deltas.get(uncertain.name, 0.0), uncertain.block.part)
-        return result
+        return {path: member.at(deltas.get(member.delta, 0.0)) for path, member in self._by_path.items()}
 
     def of_block(self, name: str) -> list[str]:
         """Return the names that are parameters of a block, in its order."""
@@ -184,14 +187,14 @@ class Uncertainty:
             As `Model.with_parameters`.
         """
         changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
-        return self.point.model.changed(changed)[0] if changed else self.point.model
+        return changed_model(self.point.model, changed) if changed else self.point.model
 
     def model_values(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return those of some values by path that are parameters of the model, and those that follow from them."""
         result = {path: value for path, value in values.items() if path in self.known}
         for path, value in values.items():
             if path in self.common:
-                result |= self._by_path[path][1].own(value)
+                result |= self[path].parameters(value)
         return result
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -230,7 +233,8 @@ class Uncertainty:
             if isinstance(given, Percent) and value * nominal[0] < 0:
                 half = -half  # all grow by the same percentage
             shares = self.common[name].shares if name in self.common else ()
-            members.append(Member(name, (lower + upper) / 2, math.tan(half / part) if part else half, shares))
+            size = math.tan(half / part) if part else half
+            members.append(NamedRange(name, names[0], (lower + upper) / 2, size, part, shares))
         (lower, upper), middle = bounds[0], nominal[0]
         return Uncertain(DeltaBlock(names[0], "real", 0, 0, lower, upper, middle, unit[0], None, part), tuple(members))
 
@@ -249,14 +253,14 @@ class Uncertainty:
         given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
-            found = self.at(self._today(name))
-            if found is None:
+            member = self.at(self._today(name))
+            if member is None:
                 advice = did_you_mean(name, self.paths())
                 raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))
             number = real_array(tolerance)
             if number is None or number.shape or not 0 < number < 1:
                 raise ModelError(Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4"))
-            result[found[0].name] = float(number)
+            result[member.delta] = float(number)
         return result
 
     def _nominal(self, name: Any) -> tuple[float, str]:
@@ -272,19 +276,19 @@ class Uncertainty:
                 return 1.0, "1"
             if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
                 k = model.coordinate_names.index(stem)
-                unit = model.assembly.coordinate_units[k]
+                unit = model.mechanism.assembly.coordinate_units[k]
                 if end == _RATE:
                     return float(point.v[k]), f"{unit}/s"
-                if not model.has_plain_coordinates(k):
+                if not model.mechanism.has_plain_coordinates(k):
                     advice = "its rotation is no rational function of a vector: choose a joint of plain coordinates"
                     raise ModelError(Finding("not-rational", "parameters", name, "a coordinate that is a number", advice))
-                return float(point.q[model.assembly.place(stem)[0]]), unit
+                return float(point.q[model.mechanism.assembly.place(stem)[0]]), unit
             if end == _INPUT and stem in model.input_names:
                 k = model.input_names.index(stem)
-                if k not in model.inputs.columns:
+                if k not in model.mechanism.inputs.columns:
                     expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
                     raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
-                return 0.0 if point.u is None else float(point.u[k]), model.inputs.units[k]
+                return 0.0 if point.u is None else float(point.u[k]), model.mechanism.inputs.units[k]
         names = [*self.known, *self.common, *(f"{own}.{end}" for own in model.coordinate_names for end in (_ANGLE, _RATE))]
         expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))

@@ -103,18 +103,18 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     ('bob_P_dV[0]', 'bob_P_W[0]', -2.0)
     """
     at = read_point(model, point)
-    reference = reference_passes(at.model.assembly)
+    reference = reference_passes(at.model.mechanism.assembly)
     names = [node.block.name for node in reference.nodes]
     if name not in names[1:]:
         raise ModelError(Finding("unknown-block", "name", name, "a body or joint of the model", did_you_mean(name, names[1:])))
     k = names.index(name)
-    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.external_pushes(at.wrenches, at.driving)
+    imposed, pushes = np.ones(model.nv, dtype=bool), at.model.mechanism.external_pushes(at.wrenches, at.driving)
     if model.is_constrained:
-        carried = at.model.carried(at.q, at.v, at.residual, pushes, at.driving, at.tau)
-        pushes += closure_pushes(at.model, at.q, carried)
+        carried = at.model.mechanism.multipliers(at.q, at.v, at.residual, pushes, at.driving, at.tau)
+        pushes += closure_pushes(at.model.mechanism, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
     # the resolver knows the interactions' wrenches, the ports do not
-    pushes += interaction_pushes(at.model, at.q, at.v, acting_inputs(pushes))
+    pushes += interaction_pushes(at.model.mechanism, at.q, at.v, acting_inputs(pushes))
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)

@@ -55,8 +55,8 @@ class IndependentStates:
         self.point, self.origin, self.chosen = point, origin, states[: len(states) // 2]
         self._turning = [
             (block, where)
-            for block, where in model.assembly.v_slices.items()
-            if not all(model.has_plain_coordinates(k) for k in range(where.start, where.stop))
+            for block, where in model.mechanism.assembly.v_slices.items()
+            if not all(model.mechanism.has_plain_coordinates(k) for k in range(where.start, where.stop))
         ]
         if independent is None and self._split() is not None:
             self.chosen = self._plain_choice()
@@ -65,7 +65,7 @@ class IndependentStates:
             expected, advice = "all coordinates of the joint, or none", "name others with independent=[...]"
             raise ModelError(Finding("split-joint", block, names, expected, advice))
         self.mask = np.isin(np.arange(model.nv), self.chosen)
-        self.in_q = np.concatenate([self._entries(model, block) for block in model.assembly.v_slices])
+        self.in_q = np.concatenate([self._entries(model, block) for block in model.mechanism.assembly.v_slices])
         self.in_plain = self._plain_entries(model)
 
     def _split(self) -> str | None:
@@ -79,7 +79,7 @@ class IndependentStates:
     def _plain_choice(self) -> Array:
         """Return a choice in which coordinates that are not plain follow, as far as the closures move them."""
         model, point = self.point.model, self.point
-        jacobian = model.scale.comparable(model.closure_jacobian(point.q))
+        jacobian = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         first = np.ones(model.nv)
         for _, where in self._turning:
             first[where] = _FIRST
@@ -87,7 +87,7 @@ class IndependentStates:
 
     def _entries(self, model: Model, block: str) -> Array:
         """Return the entries of q that the chosen coordinates of a block stand for."""
-        in_q, in_v = model.assembly.q_slices[block], model.assembly.v_slices[block]
+        in_q, in_v = model.mechanism.assembly.q_slices[block], model.mechanism.assembly.v_slices[block]
         entries, chosen = np.arange(in_q.start, in_q.stop), self.mask[in_v]
         return entries[chosen] if len(entries) == len(chosen) else entries[[bool(chosen.all())] * len(entries)]
 
@@ -96,9 +96,9 @@ class IndependentStates:
         if any(self.mask[where].any() for _, where in self._turning):
             return None
         in_q = np.zeros(model.nv, dtype=int)
-        for block, where in model.assembly.v_slices.items():
+        for block, where in model.mechanism.assembly.v_slices.items():
             if self.mask[where].any():
-                in_q[where] = np.arange(model.nq)[model.assembly.q_slices[block]]
+                in_q[where] = np.arange(model.nq)[model.mechanism.assembly.q_slices[block]]
         return in_q[self.chosen]
 
     def follow(self, model: Model) -> Follower:
@@ -117,8 +117,8 @@ class Follower:
 
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model
-        self._dynamics = model.engine.dynamics.prepared([], states.mask)
-        self._strides = 1.0 / (_STRIDE * model.scale.coordinates[states.chosen])
+        self._dynamics = model.mechanism.engine.dynamics.prepared([], states.mask)
+        self._strides = 1.0 / (_STRIDE * model.mechanism.scale.coordinates[states.chosen])
         self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
         self._chosen, self._in_plain = states.chosen, states.in_plain
         self._start = None if states.in_plain is None else states.origin[states.in_plain]
@@ -164,5 +164,5 @@ class Follower:
             placed[self._in_plain] = self._start + x
             return placed
         whole[self._chosen] = x
-        placed[states.in_q] = self._model.moved(states.origin, whole)[states.in_q]
+        placed[states.in_q] = self._model.mechanism.moved(states.origin, whole)[states.in_q]
         return placed

@@ -21,6 +21,7 @@ from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import Reduction, closure_derivatives, reduction
 from titop.solvers.signals.quantities import Kind
@@ -61,7 +62,7 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
 def _sizes(point: ActedState) -> Array:
     """Return what counts as one for each coordinate (nv)."""
     model = point.model
-    return model.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
+    return model.mechanism.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
 
 
 class LinearMotion(NamedTuple):
@@ -187,7 +188,7 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
     a, A, B = np.empty((n, nv)), np.empty((n, 2 * nv, 2 * nv)), np.empty((n, 2 * nv, nv))
     for k, point in enumerate(points):
         acting = (point.wrenches or None, point.driving) if point.wrenches or point.driving is not None else ()
-        a[k], A[k], B[k] = point.model.raw_linear_matrices(point.q, point.v, point.tau, *acting)
+        a[k], A[k], B[k] = raw_linear_matrices(point.model, point.q, point.v, point.tau, *acting)
     if system_inputs.depend_on_attitude:
         by_input = B @ np.array([system_inputs.efforts(point.model, point.q, point.v, point.driving) for point in points])
     else:
@@ -201,14 +202,14 @@ def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Arra
     model, q, v, u, wrenches = point.model, point.q, point.v, point.driving, point.wrenches or None
     nv, names = model.nv, system_inputs.imposed_names
     if model.is_constrained:
-        refuse_overdriven(model, q, system_inputs.prescribed, system_inputs.held)
+        refuse_overdriven(model.mechanism, q, system_inputs.prescribed, system_inputs.held)
     if imposed is None:
         imposed = system_inputs.accelerations(model, q, v, point.tau, wrenches, u)
     a, tau = model.hybrid_dynamics(q, v, point.tau, imposed, names, wrenches, u)
     derivatives = model.hybrid_dynamics_derivatives(q, v, point.tau, imposed, names, wrenches, u)
     loads, motions = system_inputs.loads(model, q, v, u), system_inputs.motions
     efforts = system_inputs.applied + loads
-    A = np.block([[-model.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
+    A = np.block([[-model.mechanism.bracket(v), np.eye(nv)], [derivatives.da_dq, derivatives.da_dv]])
     B = np.vstack([np.zeros_like(efforts), derivatives.da_dtau @ efforts + derivatives.da_da @ motions])
     by_input = derivatives.dtau_dtau @ efforts + derivatives.dtau_da @ motions - loads
     return LinearMotion(a, tau, A, B, np.hstack([derivatives.dtau_dq, derivatives.dtau_dv]), by_input)

@@ -23,6 +23,7 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
+from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal, state_signals
 from titop.solvers.signals.grammar import STATE, read_name, read_names
@@ -71,7 +72,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
         point = read_point(model, point)
     elif model.is_constrained:
         point.refuse_open()
-    _, A, B = point.model.raw_linear_matrices(point.q, point.v, point.tau, point.wrenches, point.driving)
+    _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     return A, B
 
 

@@ -125,7 +125,7 @@ def lpv(
     targets = _targets(axes, grid)
     known = guess.model.parameters()
     rows = [dict(zip(axes, row, strict=True)) for row in targets.tolist()]
-    warn_of_samples(guess.model.assembly, [{name: row[name] for name in row if name in known} for row in rows])
+    warn_of_samples(guess.model.mechanism.assembly, [{name: row[name] for name in row if name in known} for row in rows])
     lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
     if points is None:
         results = family.trim(targets, lines, _read_workers(workers), progress)

@@ -51,7 +51,7 @@ class FamilyBasis:
     ) -> None:
         self._model, self._names, self._before = points[0].model, names, before
         self._free = np.flatnonzero(~held)
-        self._lengths = np.array([unit == "m" for unit in self._model.assembly.coordinate_units])[self._free]
+        self._lengths = np.array([unit == "m" for unit in self._model.mechanism.assembly.coordinate_units])[self._free]
         motions = [self._motions_at(point.model, point.q) for point in points]
         for k, found in enumerate(motions):
             if found.shape != motions[0].shape:
@@ -146,7 +146,7 @@ class FamilyBasis:
 
     def _motions_at(self, model: Model, q: Array) -> Array:
         """Return the motions that closures and gears leave, lengths in units of the system's size."""
-        return free_motions(model.scale.comparable(model.closure_jacobian(q))[:, self._free])
+        return free_motions(model.mechanism.scale.comparable(model.closure_jacobian(q))[:, self._free])
 
     def _orientation(self, one: Array, two: Array, model: Model, start: Array, end: Array, halvings: int = _HALVINGS) -> float:
         """Return whether motions at two configurations have the same orientation (1) or not (-1), followed in between."""

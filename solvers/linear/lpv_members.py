@@ -20,6 +20,7 @@ from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import spread
@@ -45,7 +46,7 @@ class BarePoint:
 
     def on(self, model: Model) -> OperatingPoint:
         """Return the operating point of a model."""
-        changed = model.changed(self.parameters)[0] if self.parameters else model
+        changed = changed_model(model, self.parameters) if self.parameters else model
         return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters, x=self.x)
 
 
@@ -292,7 +293,7 @@ class FamilyMembers:
         """Yield tasks and what comes of them, done here or in several processes, with a bar that counts their points."""
         results: Iterator[Any] = (task.run(self) for task in tasks)
         if workers > 1:
-            made = type(self.guess.model.engine), self.guess.model.assembly, bare(self.guess), self.recipe
+            made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
             results = spread(tasks, _worker, made, workers, _refuse_death, "spawn")
         with progress_bar(progress=progress, total=sum(len(task.rows) for task in tasks), unit=f" {unit}") as bar:
             for task, result in zip(tasks, results, strict=True):

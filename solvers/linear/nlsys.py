@@ -21,6 +21,7 @@ from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import Place
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported, state_signals, table_of
@@ -101,7 +102,7 @@ class SystemFunctions:
         self._is_dynamic = any(group.of is None or group.of.kind in DYNAMIC for group in self.system_outputs)
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
-        self._places = [*(Place(port, False) for port in self._ports), *self.model.inputs.places]
+        self._places = [*(Place(port, False) for port in self._ports), *self.model.mechanism.inputs.places]
         self._at_inputs = slice(2 * self.model.nv, 2 * self.model.nv + self.model.nu)
         self._kept = threading.local()  # the places' wrenches are those of one state
 
@@ -128,7 +129,7 @@ class SystemFunctions:
         return ports, np.concatenate(resting), np.array(targets, dtype=int)
 
     def _origin(self) -> Array:
-        origin, names = self.model.neutral(), self.model.assembly
+        origin, names = self.model.neutral(), self.model.mechanism.assembly
         for block in names.blocks_with_coordinates:
             if block.configuration_names != block.coordinates:
                 where = names.q_slices[block.name]
@@ -154,7 +155,7 @@ class SystemFunctions:
         """Return q and v."""
         if follower is not None:
             return follower.state(x[: self._in_x.start])
-        return self.model.moved(self.origin, x[: self.model.nv]), x[self.model.nv : 2 * self.model.nv]
+        return self.model.mechanism.moved(self.origin, x[: self.model.nv]), x[self.model.nv : 2 * self.model.nv]
 
     def _read(self, x: Any, w: Any) -> tuple[Array, Array]:
         """Return x, and all that acts, ``[a; tau; u; wrenches]``."""
@@ -169,12 +170,12 @@ class SystemFunctions:
     def _push(self, dynamics: PreparedDynamics, given: Array, x: Array) -> Array:
         """Let inputs and wrenches act on ports; return the inputs, with states of the first order behind them."""
         u = given[self._at_inputs]
-        u = self.model.inputs.joined(u, x[self._in_x]) if self.model.nx else u
+        u = self.model.mechanism.inputs.joined(u, x[self._in_x]) if self.model.nx else u
         if self._ports:
             dynamics.wrenches[: len(self._ports)] = self._wrenches_in(given)
         if len(u):
-            if self.model.inputs.places:
-                dynamics.wrenches[len(self._ports) :] = self.model.inputs.wrenches(np.asarray(u))
+            if self.model.mechanism.inputs.places:
+                dynamics.wrenches[len(self._ports) :] = self.model.mechanism.inputs.wrenches(np.asarray(u))
             dynamics.drive_interactions(np.asarray(u))
         return u
 
@@ -182,17 +183,17 @@ class SystemFunctions:
         """Return the model with changed parameters, its dynamics and what finds its states, each thread's last ones kept."""
         key, kept = tuple(sorted(params.items())) if params else (), self._kept
         if key != getattr(kept, "key", None):
-            model = self.model.changed(dict(key))[0] if key else self.model
-            dynamics = model.engine.dynamics.prepared(self._places, self.system_inputs.prescribed)
+            model = changed_model(self.model, dict(key)) if key else self.model
+            dynamics = model.mechanism.engine.dynamics.prepared(self._places, self.system_inputs.prescribed)
             follower = None if self._independent is None else self._independent.follow(model)
             if model.is_constrained:
-                dynamics.rank = rank_of_free(model, self.point.q, self.system_inputs.prescribed)
+                dynamics.rank = rank_of_free(model.mechanism, self.point.q, self.system_inputs.prescribed)
             kept.key, kept.parts = key, (model, dynamics, follower)
         return kept.parts  # type: ignore[no-any-return]
 
     def dynamics(self, at: ActingState) -> tuple[Array, Array]:
         """Return accelerations and efforts."""
-        motors = at.model.inputs.efforts(np.asarray(at.inputs), at.q)
+        motors = at.model.mechanism.inputs.efforts(np.asarray(at.inputs), at.q)
         a, efforts = at.dynamics.dynamics(at.q, at.v, at.tau + motors, at.a)
         return a, np.where(self.system_inputs.prescribed, efforts - motors, at.tau)
 
@@ -203,16 +204,16 @@ class SystemFunctions:
         u = np.asarray(self._push(dynamics, given, x))
         q, v = self._state(x, follower)
         tau = given[nv : 2 * nv]
-        rate = dynamics.rate(q, v, tau + model.inputs.efforts(u, q) if len(u) else tau, given[:nv])
+        rate = dynamics.rate(q, v, tau + model.mechanism.inputs.efforts(u, q) if len(u) else tau, given[:nv])
         if self._in_rate is not None:
             return rate[self._in_rate]
-        moved = self.model.displacement_rate(self._displacements(x), v)
+        moved = self.model.mechanism.displacement_rate(self._displacements(x), v)
         return np.concatenate([moved[self._chosen], rate[model.nq :][self._chosen], rate[model.nq + nv :]])
 
     def _entries_of_rates(self) -> Any:
         """Return which entries of ``[dq/dt; dv/dt]`` the rates of the states are, None where one is not plain."""
         if self._independent is None:
-            return slice(None) if self.model.has_plain_configuration else None
+            return slice(None) if self.model.mechanism.has_plain_configuration else None
         in_q = self._independent.in_plain
         first = self.model.nq + self.model.nv
         own = first + np.arange(self.model.nx)
@@ -248,11 +249,13 @@ class SystemFunctions:
         change = SnapshotDerivatives(reduced.columns, *motion[2:6]).at(0)
         snapshot = self._snapshot(at, motion.a[0], motion.tau[0])
         x = read_state("x", x, self._names[0])
-        chart = self.model.difference_jacobian(self._displacements(x))[np.ix_(chosen, chosen)]
+        chart = self.model.mechanism.difference_jacobian(self._displacements(x))[np.ix_(chosen, chosen)]
         to_x = np.eye(2 * n)
         to_x[:n, :n] = np.linalg.inv(chart)
         A, B = reduced.rows(reduced.columns(motion.by_state[0])) @ to_x, reduced.rows(motion.by_input[0])
-        A[:n, :n] = complex_step(lambda dx: (self.model.difference_jacobian(self._displacements(dx)) @ at.v)[chosen], x[:n])
+        A[:n, :n] = complex_step(
+            lambda dx: (self.model.mechanism.difference_jacobian(self._displacements(dx)) @ at.v)[chosen], x[:n]
+        )
         A[:n, n:] = chart
         rows = [group.derivatives(snapshot, change) for group in self.system_outputs]
         y = np.vstack(rows) if rows else np.zeros((0, 2 * n + B.shape[1]))

@@ -169,7 +169,7 @@ def _function_derivatives(
             q = at.model.integrate(at.q, step * change.q[:, column])
         return [q, *others]
 
-    whole = at.model.scale.coordinates_of(np.diag(at.model.mass_matrix(at.q)))
+    whole = at.model.mechanism.scale.coordinates_of(np.diag(at.model.mass_matrix(at.q)))
     along = reaches(at.model, at.q)
     along = np.where(along > BALANCED * whole, along, whole)
     rows = np.abs(np.vstack([change.q, *changes[1:]]))
@@ -227,8 +227,8 @@ def _noticeable(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators:
     v, a, u = (np.abs(x) for x in (at.v, at.a, at.inputs))
     effects = by_a[:, by_a.shape[1] - actuators.shape[1] :] @ actuators.T
     pushing = (effects * u > BALANCED * pulled[:, None]).any(axis=0) | ~effects.any(axis=0)
-    pushes = at.model.external_pushes(at.wrenches, at.u)
-    terms = pulled + of_each_term(at.model, at.q, at.v, pushes) + mobility(at.model, at.q) @ np.abs(at.tau)
+    pushes = at.model.mechanism.external_pushes(at.wrenches, at.u)
+    terms = pulled + of_each_term(at.model.mechanism, at.q, at.v, pushes) + mobility(at.model.mechanism, at.q) @ np.abs(at.tau)
     return v * (v > BALANCED * np.sqrt(terms * along)), a * (a > BALANCED * terms), u * pushing
 
 

@@ -20,10 +20,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, EXACT, FEW_ROUNDINGS
-
-#: A pivot below this part of what it is computed from is rounding: the coordinate moves no inertia.
-NO_INERTIA = CANCELLED
+from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS
 
 #: Estimated errors of a coordinate's inertia above this are worth a warning: other engines are met to 1e-10.
 _MUCH = 100 * EXACT

@@ -32,9 +32,6 @@ class NoCalls:
     def __getitem__(self, port: str) -> NoCalls:
         return self
 
-    def kernel(self, name: str, chosen: Any = None) -> None:
-        """Return the kernel of a function for some chosen coordinates: there is none."""
-
 
 NO_CALLS: Any = NoCalls()
 

@@ -1,13 +1,69 @@
-"""The motion of a port."""
+"""The motion of a port, and Euler angles of rotations, with where these say little."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.solvers.mechanism.euler_angles import euler_angles, warn_of_gimbal_lock
+from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.user_input import sequence_findings
+
+#: How near to a gimbal lock Euler angles are said to be undetermined (as a sine), and in it (rad).
+_NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), CANCELLED**0.5
+
+
+def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
+    """Warn of Euler angles (..., 3, rad) within 0.1 degree of a gimbal lock."""
+    away = math.sin if sequence[0] == sequence[2] else math.cos
+    middle = angles[..., 1].tolist()
+    if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
+        found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
+        advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
+        warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)
+
+
+def euler_angles(rotation: Array, sequence: str) -> Array:
+    """Return the intrinsic Euler angles (3, rad) of a rotation matrix.
+
+    Raises
+    ------
+    ModelError
+        If the sequence is not three capital axes, neighbours different.
+    """
+    if findings := sequence_findings("sequence", sequence):
+        raise ModelError(findings)
+    R, (i, j, k) = rotation.tolist(), ("XYZ".index(axis) for axis in sequence)
+    last = 3 - i - j  # the axis that is neither of the first two
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0  # of the permutation (i, j, last)
+    if i == k:
+        away, along = math.hypot(R[i][j], R[i][last]), R[i][i]
+        first, third = (R[j][i], -sign * R[last][i]), (R[i][j], sign * R[i][last])
+    else:
+        away, along = math.hypot(R[i][i], R[i][j]), sign * R[i][last]
+        first, third = (-sign * R[j][last], R[last][last]), (-sign * R[i][j], R[i][i])
+    middle = math.atan2(away, along) if i == k else math.atan2(along, away)
+    if away < _LOCKED:
+        return np.array([math.atan2(sign * R[last][j], R[j][j]), middle, 0.0])
+    return np.array([math.atan2(*first), middle, math.atan2(*third)])
+
+
+def continuous_angles(angles: Array, sequence: str) -> Array:
+    """Return angles (n, 3, rad) of rotations in a row: of all triples that stand for one, that next to the one before.
+
+    ``(a, b, c)`` and ``(a + pi, pi - b, c + pi)`` are the same rotation; where the first axis is the last too, it is
+    ``(a + pi, -b, c + pi)``.
+    """
+    middle = 0.0 if sequence[0] == sequence[2] else np.pi
+    other = np.array([0.0, middle, 0.0]) + [np.pi, 0.0, np.pi] + angles * [1.0, -1.0, 1.0]
+    far, near = (
+        np.abs(np.remainder(turned[1:] - angles[:-1] + np.pi, 2 * np.pi) - np.pi).sum(axis=1) for turned in (angles, other)
+    )
+    is_other = np.concatenate([[0], np.cumsum(near < far)]) % 2 == 1
+    return np.unwrap(np.where(is_other[: len(angles), None], other, angles), axis=0)
 
 
 class PortMotion(NamedTuple):

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of, shape_of
+from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_stacks, made_ready, store
-from titop.solvers.arguments.rowwise import bound
-from titop.solvers.arguments.stacked_loads import Stack, read_stack, read_states
+from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.mechanism.kernel_calls import DONE, real_only
+from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.resolved import Resolved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,7 +55,7 @@ class Call:
     name : str
         Of the kernel.
     state : tuple of str
-        Names of the arguments: q and vectors (nv), of which None stands for zero.
+        Names of the arguments: q and vectors (nv).
     *results : tuple of str
         The shape of each result, sizes of the model by name.
     computed : callable
@@ -85,6 +84,7 @@ class Call:
     ) -> None:
         self.name, self.state, self.results, self.computed = name, state, results, computed
         self.chosen, self.inputs, self.closing, self.stacked = chosen, inputs, closing, stacked
+        self._joining, self._only = inputs in ("join", "both"), results[0] if len(results) == 1 else None
 
     def __call__(
         self,
@@ -103,44 +103,56 @@ class Call:
         ModelError
             For unusable arguments, and whatever the engine refuses.
         """
-        mechanism = model.mechanism
         if x is not None:
-            u = mechanism.inputs.whole(u, x)
-        mechanism.engine.raise_pending()  # what the first try may have left
-        *given, u = made_ready(*state, u) or (*state, u)
-        state = tuple([np.zeros(shape_of(given[1])) if part is None else part for part in given])
-        names = tuple(names) if isinstance(names, list | tuple) else names
-        if axes_of(state[0]) == 2:
-            return self._stored(self._at_all(model, state, wrenches, u, names), out)
-        results = self._by_kernel(model, state, wrenches, u, names, out)
-        if results is not None:
-            return results
-        return self._stored(self._with_care(model, state, wrenches, u, names), out)
+            u = model.mechanism.inputs.whole(u, x)
+        names = tuple(names) if type(names) is list else names
+        if wrenches is not None or u is not None:  # without, the kernel was asked before
+            results = self._by_kernel(model, state, wrenches, u, names, out)
+            if results is not None:
+                return results
+        model.mechanism.engine.raise_pending()
+        if ready := made_ready(*state, u):
+            state, u = ready[:-1], ready[-1]
+            results = self._by_kernel(model, state, wrenches, u, names, out)
+            if results is not None:
+                return results
+        compute = self._at_all if axes_of(state[0]) == 2 else self._with_care
+        return self._stored(compute(model, tuple(state), wrenches, u, names), out)
 
-    def _by_kernel(
-        self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any, out: Any
-    ) -> tuple[Array, ...] | None:
+    def _by_kernel(self, model: Resolved, state: Any, wrenches: Any, u: Any, names: Any, out: Any) -> tuple[Any, ...] | None:
         """Return the results of a kernel at one state; None where it does not serve."""
         calls = model._calls
-        if not isinstance(names, tuple | None):
+        if calls.kernels is None:
             return None
         try:
-            kernel = calls.kernel(self.name, names)
-            if kernel is None:
-                return None
-            results = tuple(np.empty(model._shapes[shape]) for shape in self.results) if out is None else out
+            kernel = calls.kernels[self.name, names]
+            if out is not None:
+                results = out
+            elif self._only is not None:
+                results = (np.empty(model._shapes[self._only]),)
+            else:
+                results = tuple([np.empty(model._shapes[shape]) for shape in self.results])
             if wrenches is None and u is None:
                 return results if kernel.call(*state, *results) == DONE else None
-            status, driven = calls.loaded(kernel, wrenches, u, state, results, self.inputs in ("join", "both"), self.closing)
+            acting, given, driven = calls.acted_on(wrenches, u, state[0], self.closing)
+            if driven is None:
+                status = acting.run(kernel, wrenches, given, *state, *results)
+            elif kernel.shares:  # what is shared is what is left to do beside the inputs
+                status, driven = acting.run(kernel.beside(driven), wrenches, given, *state, *results, often=False), None
+            else:
+                joined = (*state[:2], driven_by(state[2], driven), *state[3:]) if self._joining else state
+                status = acting.run(kernel, wrenches, given, *joined, *results)
         except TypeError:
             return None
-        return self._less_inputs(results, driven, kernel.imposed, state) if status == DONE else None
+        if status != DONE:
+            return None
+        return results if driven is None else self._less_inputs(results, driven, kernel.imposed, state)
 
     def _less_inputs(self, results: tuple[Any, ...], driven: Any, imposed: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return results whose efforts are those beside the inputs' (`driven`)."""
-        if driven is not None and self.inputs == "leave":
+        if self.inputs == "leave":
             np.subtract(results[0], driven, out=results[0])
-        elif driven is not None and self.inputs == "both":
+        elif self.inputs == "both":
             return results[0], np.where(imposed, results[1] - driven, state[2])
         return results
 
@@ -158,11 +170,13 @@ class Call:
     def _together(self, model: Resolved, stack: Stack, names: Any) -> tuple[Array, ...] | None:
         """Return the results of a kernel at all states of a stack; None where single ones have to be looked at."""
         calls, count = model._calls, len(stack.states[0])
-        kernel = calls.kernel(self.name, names) if self.stacked and isinstance(names, tuple | None) else None
-        if kernel is None or kernel.shares:
+        if not self.stacked or calls.kernels is None or not isinstance(names, tuple | None):
+            return None
+        kernel = calls.kernels[self.name, names]
+        if kernel.shares:
             return None
         driven, states = calls.driven(stack), stack.states
-        if self.inputs in ("join", "both"):
+        if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
         if not calls.runs_all(self.name, kernel, (*states, *results), stack):
@@ -205,15 +219,14 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
         @functools.wraps(function)
         def call(model: Any, *state: Any, **named: Any) -> Any:
             kernel = getattr(model._calls, name)
-            if named and (ordered := in_order(names[len(state) :], named)):
-                state, named = (*state, *ordered), {}
-            if kernel is not None and not named:
+            try:
+                if named:
+                    state, named = (*state, *in_order(names[len(state) :], named)), {}
                 result = np.empty(model._shapes[sizes])
-                try:
-                    if kernel(*state, *model._stills[still], result) == DONE:
-                        return result
-                except TypeError:
-                    pass
+                if kernel(*state, *model._stills[still], result) == DONE:
+                    return result
+            except TypeError:
+                pass
             if named or len(state) != len(names):
                 state = bound(function, signature, (model, *state), named).args[1:]
             one = functools.partial(function, model)
@@ -242,18 +255,23 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
         @functools.wraps(function)
         def call(model: Any, *given: Any, **named: Any) -> Any:
-            if named and (ordered := in_order(names[len(given) :], named)):
-                given, named = (*given, *ordered), {}
             kernel = getattr(model._calls, name)
-            if kernel is not None and len(given) == 2 and not named and type(given[0]) is type(given[1]) is np.ndarray:
-                single = given[0].ndim == 1
-                first, second = (given[0][None], given[1][None]) if single else given
-                shape = (len(first), *model._shapes[sizes])
-                result, other = np.empty(shape), np.empty(shape if matrices else 0)
+            if named and named.keys() == set(names[len(given) :]):
+                given, named = (*given, *in_order(names[len(given) :], named)), {}
+            if kernel is not None and len(given) == 2 and not named:
+                first, second = given
                 try:
-                    if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
-                        result, other = (result[0], other[0]) if single and matrices else (result, other)
-                        return (result, other) if matrices else result[0] if single else result
+                    if type(first) is np.ndarray and first.ndim == 1:
+                        shape = (1, *model._shapes[sizes])
+                        result, other = np.empty(shape), np.empty(shape) if matrices else None
+                        first, second = first[None], second[None]
+                        if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
+                            return (result[0], other[0]) if other is not None else result[0]
+                    else:
+                        shape = (len(first), *model._shapes[sizes])
+                        result, other = np.empty(shape), np.empty(shape) if matrices else None
+                        if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
+                            return (result, other) if matrices else result
                 except TypeError:
                     pass
             if ready := made_ready(*given):
@@ -266,8 +284,16 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
 
 def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return arguments given by name in the order of `names`; none where these are not their names."""
-    return tuple(map(named.get, names)) if named.keys() == set(names) else ()
+    """Return arguments given by name in the order of `names`.
+
+    Raises
+    ------
+    TypeError
+        Where these are not their names.
+    """
+    if named.keys() != set(names):
+        raise TypeError
+    return tuple(map(named.get, names))
 
 
 def with_care(

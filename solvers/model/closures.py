@@ -88,7 +88,7 @@ def assemble(model: Resolved, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
 def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
     """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
 
-    Lengths are compared with angles over the system's size.
+    Lengths are compared with angles over the system's size. `fixed` names joints or coordinates that keep their velocity.
 
     Raises
     ------
@@ -118,6 +118,8 @@ def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()
 
 def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
     """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
+
+    `fixed` names joints or coordinates that keep their acceleration.
 
     Raises
     ------

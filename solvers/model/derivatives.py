@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of
+from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import made_ready, new_floats
-from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.arguments.stacked_loads import read_states
+from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
@@ -127,6 +126,7 @@ def forward_dynamics_derivatives(
                 return result[0], result[1], result[2]
         except TypeError:
             pass
+    tau = np.zeros(shape_of(v)) if tau is None else tau
     (result,) = _FORWARD(model, (q, v, tau), wrenches, u, x, _by_state(q, out))
     return _three(result)
 
@@ -333,7 +333,8 @@ def _by_kernel(
 
     What it writes the first one over is the `direction` by efforts or accelerations; `changes` are those by q and v.
     """
-    kernel, rows = model._calls.kernel(name), new_floats(direction)
+    kernels, rows = model._calls.kernels, new_floats(direction)
+    kernel = None if kernels is None else kernels[name, None]
     if kernel is None or rows is None or any(type(part) is not np.ndarray for part in (*state, *changes)):
         return None
     rows = np.atleast_2d(rows)

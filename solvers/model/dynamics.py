@@ -14,6 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import shape_of
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.calls import Call
 from titop.solvers.model.resolved import Resolved
@@ -111,6 +112,7 @@ def forward_dynamics(
                 return result
         except TypeError:
             pass
+    tau = np.zeros(shape_of(v)) if tau is None else tau
     a: Array = _FORWARD(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
     return a
 

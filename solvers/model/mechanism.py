@@ -164,10 +164,6 @@ class Mechanism(ClosedLoops):
         """The `Sensitivities` that were asked for, by names and ports on which wrenches act."""
         return {}
 
-    def changed(self, values: Mapping[str, float]) -> tuple[Any, list[Finding]]:
-        """Return the mechanism with other parameters, and what is suspicious about it."""
-        return self.engine.changed(values)
-
     def check_inertia(self) -> list[Finding]:
         """Refuse a system in which a joint moves no inertia at the neutral and at another configuration.
 

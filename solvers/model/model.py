@@ -6,7 +6,6 @@ This is the table of a model's functions; each stands, with what it takes and gi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.above import above
@@ -15,7 +14,6 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.model import closures, configurations, derivatives, dynamics, kinematics, readings, sections, series, terms
 from titop.solvers.model import parameters as of_parameters
 from titop.solvers.model.resolved import Resolved
-from titop.solvers.signals import signal_tables
 from titop.solvers.signals.units import units_of
 
 if TYPE_CHECKING:
@@ -135,18 +133,6 @@ class Model(Resolved):
     regressor = of_parameters.regressor
     inverse_dynamics_sensitivities = of_parameters.inverse_dynamics_sensitivities
     forward_dynamics_sensitivities = of_parameters.forward_dynamics_sensitivities
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the mechanism knows by a name that this table does not have: until all callers ask the mechanism."""
-        if name.startswith("__") or name == "mechanism":
-            raise AttributeError(name)
-        if name == "changed":
-            return lambda values: (of_parameters.changed_model(self, values), [])
-        if name in ("raw_linear_matrices", "mass_center"):
-            return partial(getattr(derivatives if name == "raw_linear_matrices" else terms, name), self)
-        if name in ("measured_signals", "commanded_signals"):
-            return getattr(signal_tables, name)(self)
-        return getattr(self.mechanism, {"carried": "multipliers"}.get(name, name))
 
     # names
 

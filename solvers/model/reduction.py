@@ -13,14 +13,12 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.signals.grammar import read_entries
 
 if TYPE_CHECKING:
     from titop.solvers.model.model import Model
-
-#: Singular values below this part of the largest one count as zero.
-_RANK = 1e-6
 
 
 class Reduction(NamedTuple):
@@ -76,7 +74,7 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
     T, R = null_space(jacobian, derivatives, free, chosen)
     if T is None:
         raise _not_independent(model, independent, independent_columns(jacobian, free))
-    sizes = model.scale.coordinates
+    sizes = model.mechanism.scale.coordinates
     T, R = (sizes[:, None] * part / sizes[chosen] for part in (T, R))
     basis = np.block([[T, np.zeros_like(T)], [R, T]])
     return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
@@ -86,8 +84,8 @@ def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array]
     """Return the constraints' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv), comparable; None for a tree."""
     if not model.is_constrained:
         return None
-    return model.scale.comparable(model.closure_jacobian(q)), model.scale.comparable(
-        model.engine.derivatives.closure_rate(q, v)
+    return model.mechanism.scale.comparable(model.closure_jacobian(q)), model.mechanism.scale.comparable(
+        model.mechanism.engine.derivatives.closure_rate(q, v)
     )
 
 
@@ -102,7 +100,7 @@ def independent_columns(jacobian: Array, free: Array) -> Array:
 def free_motions(jacobian: Array) -> Array:
     """Return orthonormal columns (coordinates, n) that span what a Jacobian leaves free."""
     _, sizes, right = np.linalg.svd(jacobian)
-    rank = int((sizes > _RANK * sizes.max(initial=0.0)).sum())
+    rank = int((sizes > LOOSE_RANK * sizes.max(initial=0.0)).sum())
     motions: Array = right[rank:].T
     return motions
 
@@ -111,13 +109,13 @@ def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) 
     """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
     others = np.setdiff1d(free, chosen)
     rank, rank_of_others = (
-        np.linalg.matrix_rank(J, rtol=_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
+        np.linalg.matrix_rank(J, rtol=LOOSE_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
     )
     if not np.isin(chosen, free).all() or not len(others) == rank == rank_of_others:
         return None, None
     T, R = np.zeros((2, jacobian.shape[1], len(chosen)))
     T[chosen, range(len(chosen))] = 1.0
-    inverse = np.linalg.pinv(jacobian[:, others], rtol=_RANK)
+    inverse = np.linalg.pinv(jacobian[:, others], rtol=LOOSE_RANK)
     T[others] = -inverse @ jacobian[:, chosen]
     R[others] = -inverse @ derivatives @ T
     return T, R

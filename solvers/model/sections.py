@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.stacked_loads import each_row, read_states
+from titop.solvers.arguments.rowwise import each_row, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.kinematics import pose
 from titop.solvers.model.mechanism import Mechanism

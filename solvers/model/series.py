@@ -91,7 +91,7 @@ def inverse_dynamics_series(
     each order where more coordinates are actuated than closures and gears leave free: they cause the motion, but are the
     derivatives of the first ones only where these are determined, as with as many `actuated`.
     """
-    plain = wrenches is None and u is None and actuated is None and twists == "body"
+    plain = wrenches is None and u is None and actuated is None and isinstance(twists, str) and twists == "body"
     if plain and type(v_series) is np.ndarray and v_series.ndim == 2:
         try:
             rows = len(v_series) - 1 if order is None else order + 1
@@ -147,7 +147,7 @@ def forward_dynamics_series(
     Key L, Algorithm 3: the articulated inertias of the accelerations serve all orders (Lemma 2). With redundant closures
     the motion is exact; reactions are not the derivatives of the least ones.
     """
-    if wrenches is None and u is None and twists == "body" and type(tau_series) is np.ndarray:
+    if wrenches is None and u is None and isinstance(twists, str) and twists == "body" and type(tau_series) is np.ndarray:
         try:
             result = np.empty(tau_series.shape) if out is None else out
             if len(result) == len(tau_series) and model._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
@@ -207,7 +207,13 @@ def hybrid_dynamics_series(
     -----
     Key L, Algorithm 4.
     """
-    if wrenches is None and u is None and twists == "body" and type(tau_series) is type(a_series) is np.ndarray:
+    if (
+        wrenches is None
+        and u is None
+        and isinstance(twists, str)
+        and twists == "body"
+        and type(tau_series) is type(a_series) is np.ndarray
+    ):
         accelerations, efforts = np.empty(tau_series.shape), np.empty(tau_series.shape)
         try:
             kernel = model._calls.hybrid_dynamics_series[names_key(prescribed)]

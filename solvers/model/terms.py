@@ -13,14 +13,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
-from titop.blocks.interactions.interaction import rate_derivatives
+from titop.blocks.interactions.interaction import power_of, stored_rate
 from titop.solvers.arguments.rowwise import rowwise
-from titop.solvers.constraints.interaction_loads import (
-    efforts_by_states,
-    read_rates,
-    stated_motions,
-    target_derivatives,
-)
+from titop.solvers.constraints.interaction_loads import stated_motions
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.mechanism.conditioning import Conditioning
 from titop.solvers.mechanism.conditioning import conditioning as conditioning_of
 from titop.solvers.mechanism.kernel_calls import DONE
@@ -44,18 +40,6 @@ class Energy(NamedTuple):
     def total(self) -> float:
         """Kinetic and potential energy (J)."""
         return self.kinetic + self.potential
-
-
-class StateDerivatives(NamedTuple):
-    """Derivatives of the rates dx/dt (nx) of the states of the first order.
-
-    By coordinates (nx, nv; along their tangents), by their rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
-    """
-
-    by_q: Array
-    by_v: Array
-    by_u: Array
-    by_x: Array
 
 
 @of_state("nv", "nv")
@@ -116,12 +100,15 @@ def passive_efforts(model: Resolved, q: Any, v: Any) -> Array:
     return model.mechanism.engine.observations.passive_efforts(q, v)
 
 
-def dissipated_power(model: Resolved, q: Any, v: Any) -> Any:
+def dissipated_power(model: Resolved, q: Any, v: Any, x: Any = None) -> Any:
     """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
 
     With the energy of `energy` the balance closes: its rate is the power of efforts, inputs, wrenches and loads less this
     power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy, as a current
-    of a `Fluid` may.
+    of a `Fluid` may, and bristles that spring back: no energy is stored in these, see `Contact`.
+
+    With states of the first order `x` (zero by default), inputs zero, interactions that have some lose what they take and do
+    not store.
 
     Examples
     --------
@@ -137,7 +124,20 @@ def dissipated_power(model: Resolved, q: Any, v: Any) -> Any:
     for block in mechanism.assembly.blocks.values():
         if block.fluid is not None and block.fluid.current.any():
             lost = lost - _current_efforts(model, block, q)
-    return (lost * v).sum(axis=-1)
+    power = (lost * v).sum(axis=-1)
+    return power + _lost_by_states(model, q, v, mechanism.inputs.whole(None, x)) if mechanism.nx else power
+
+
+@rowwise
+def _lost_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
+    """Return the power that interactions with states take beside what rates change of their loads while these are zero."""
+    mechanism, more = model.mechanism, 0.0
+    for loop, motion in stated_motions(mechanism, mechanism._read_q(q), mechanism._read_v("v", v), u):
+        unbent = motion._replace(x=0.0 * motion.x)
+        still = unbent._replace(V=0.0 * motion.V, v=0.0 * motion.v)
+        counted = power_of(loop.closure.act(still), motion) - power_of(loop.closure.act(unbent), motion)
+        more = more - power_of(loop.closure.act(motion), motion) - stored_rate(loop.closure, motion) - counted
+    return more
 
 
 @rowwise
@@ -294,9 +294,7 @@ def state_rates(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -
 @rowwise
 def _state_rates(model: Resolved, q: Any, v: Any, u: Any) -> Array:
     mechanism = model.mechanism
-    q, v = mechanism._read_q(q), mechanism._read_v("v", v)
-    rates = [np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in stated_motions(mechanism, q, v, u))]
-    return np.concatenate(rates)
+    return mechanism.engine.states.rates(mechanism._read_q(q), mechanism._read_v("v", v), u)
 
 
 def state_rates_derivatives(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> StateDerivatives:
@@ -313,15 +311,7 @@ def state_rates_derivatives(model: Resolved, q: Any, v: Any, x: Any = None, u: A
 @rowwise
 def _state_rates_derivatives(model: Resolved, q: Any, v: Any, u: Any) -> StateDerivatives:
     mechanism = model.mechanism
-    q, v = mechanism._read_q(q), mechanism._read_v("v", v)
-    by_state, by_w = np.zeros((mechanism.nx, 2 * model.nv)), np.zeros((mechanism.nx, mechanism.inputs.count))
-    places, driving = dict(mechanism.inputs.states), dict(mechanism.inputs.driving)
-    for loop, motion in stated_motions(mechanism, q, v, u):
-        found, count = rate_derivatives(loop.closure, motion), len(motion.u) + len(motion.x)
-        rows = places[loop.closure.name]
-        by_state[rows] = found[:, :-count] @ target_derivatives(mechanism, loop, q, v, motion)
-        by_w[rows, driving[loop.closure.name]] = found[:, -count:]
-    return StateDerivatives(*np.split(by_state, 2, axis=1), *np.split(by_w, [mechanism.nu], axis=1))
+    return mechanism.engine.states.slopes(mechanism._read_q(q), mechanism._read_v("v", v), u)[0]
 
 
 def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
@@ -337,8 +327,4 @@ def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None)
 @rowwise
 def _state_efforts(model: Resolved, q: Any, v: Any, u: Any) -> Array:
     mechanism = model.mechanism
-    q, v = mechanism._read_q(q), mechanism._read_v("v", v)
-    efforts, places = np.zeros((model.nv, mechanism.nx)), dict(mechanism.inputs.states)
-    for loop, motion in stated_motions(mechanism, q, v, u):
-        efforts[:, places[loop.closure.name]] = efforts_by_states(mechanism, loop, q, motion)
-    return efforts
+    return mechanism.engine.states.slopes(mechanism._read_q(q), mechanism._read_v("v", v), u)[1]

@@ -56,7 +56,7 @@ class PrescribedMotion:
         self, model: Model, functions: Mapping[str, Callable[[float], Any]], span: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         self.names = list(functions)
-        self.mask = coordinate_mask(self.names, model.assembly)
+        self.mask = coordinate_mask(self.names, model.mechanism.assembly)
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self._in_a = slice(self._in_v.stop, self._in_v.stop + model.nv)
         self.mask_q = np.zeros(model.nq, dtype=bool)
@@ -69,7 +69,7 @@ class PrescribedMotion:
             motion = read_motion(f"prescribed[{name!r}]", function, (q.stop - q.start, v.stop - v.start), span)
             entries = np.concatenate([columns[self._in_q][q], columns[self._in_v][v], columns[self._in_a][v]])
             self._parts.append((motion, entries))
-            self._quaternions += [(name, start) for start in model.quaternions if q.start <= start < q.stop]
+            self._quaternions += [(name, start) for start in model.mechanism.quaternions if q.start <= start < q.stop]
         self._time, self._row = math.nan, np.zeros((1, len(columns)))
         self._times, self._rows = np.zeros(0), np.zeros((0, len(columns)))
         warn([*self._jumps(span), *self._contradictions(model, span)])
@@ -119,7 +119,7 @@ class PrescribedMotion:
 
     @staticmethod
     def _where(model: Model, name: str) -> tuple[slice, slice]:
-        assembly = model.assembly
+        assembly = model.mechanism.assembly
         if name in assembly.v_slices:
             return assembly.q_slices[name], assembly.v_slices[name]
         k = model.coordinate_names.index(name)

@@ -16,7 +16,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import todays
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.motions.motion_series import (
     angular_velocity,
@@ -83,9 +83,9 @@ def trajectory_series(
         raise ModelError(findings)
     motions = _read_motions(m, read_mapping("motions", motions))
     q, rates = np.empty((len(times), m.nq)), np.empty((highest, len(times), m.nv))
-    for block in m.assembly.blocks_with_coordinates:
+    for block in m.mechanism.assembly.blocks_with_coordinates:
         functions = {name: motions[name] for name in (block.name, *_coordinate_names(m, block)) if name in motions}
-        in_q, in_v = m.assembly.q_slices[block.name], m.assembly.v_slices[block.name]
+        in_q, in_v = m.mechanism.assembly.q_slices[block.name], m.mechanism.assembly.v_slices[block.name]
         q[:, in_q], rates[..., in_v] = _Reader(times, highest, sequence).block_motion(block, functions)
     v_series = np.ascontiguousarray(np.moveaxis(rates, 1, 0))
     return (q[0], v_series[0]) if np.ndim(t) == 0 else (q, v_series)
@@ -153,7 +153,7 @@ def _where(name: str) -> str:
 
 def _coordinate_names(m: Model, block: Block) -> tuple[str, ...]:
     """Return the names of a block's coordinates that have a function each: those of numbers."""
-    names: tuple[str, ...] = m.coordinate_names[m.assembly.v_slices[block.name]]
+    names: tuple[str, ...] = m.coordinate_names[m.mechanism.assembly.v_slices[block.name]]
     return () if isinstance(block, Free | Spherical) or names == (block.name,) else names
 
 
@@ -165,8 +165,8 @@ def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
         advice = "leave out the one by the name that earlier versions had for it"
         findings.append(Finding("given-twice", _where(name), name, "each coordinate once", advice))
     motions = dict(zip(today, motions.values(), strict=True))
-    groups = {block.name for block, _, _ in m.plain_coordinates.others}
-    for block in m.assembly.blocks_with_coordinates:
+    groups = {block.name for block, _, _ in m.mechanism.plain_coordinates.others}
+    for block in m.mechanism.assembly.blocks_with_coordinates:
         names, whole = _coordinate_names(m, block), block.name in motions
         known += [block.name, *names]
         if block.name in groups and not isinstance(block, Free | Spherical):

@@ -51,7 +51,7 @@ class Anchor:
     rotation: Array
     position: Array
 
-    def then(self, rotation: Array, position: Array) -> Anchor:
+    def compose(self, rotation: Array, position: Array) -> Anchor:
         """Return the frame that stands at this rotation and position in this one."""
         return Anchor(self.name, self.rotation @ rotation, self.position + self.rotation @ position)
 
@@ -120,7 +120,7 @@ class Frames:
     @property
     def connections(self) -> tuple[Connection, ...]:
         """The joints, each with what it connects."""
-        return self.model.assembly.connections
+        return self.model.mechanism.assembly.connections
 
     @cached_property
     def connected(self) -> dict[str, list[str | None]]:
@@ -128,7 +128,7 @@ class Frames:
         connected: dict[str, list[str | None]] = {WORLD: []}
         for connection in self.connections:
             connected[connection.child.block.name] = [connection.child.name]
-        assembly = self.model.assembly
+        assembly = self.model.mechanism.assembly
         refs = [*(connection.parent for connection in self.connections), *(load.target for load in assembly.loads)]
         refs += [ref for loop in assembly.loops for ref in loop.named_ports]
         for ref in refs:
@@ -155,4 +155,4 @@ class Frames:
     def joint_anchor(self, connection: Connection) -> Anchor:
         """Return where a joint stands in its parent."""
         parent, placement = connection.parent, connection.placement
-        return port_anchor(parent.block, parent.name).then(placement.rotation, placement.position)
+        return port_anchor(parent.block, parent.name).compose(placement.rotation, placement.position)

@@ -67,7 +67,7 @@ class SweptRod:
 
 def swept_rods(model: Model) -> list[SweptRod]:
     """Return the rods of a model, in the order of its blocks."""
-    rods = [block for block in model.assembly.blocks.values() if isinstance(block, Rod)]
+    rods = [block for block in model.mechanism.assembly.blocks.values() if isinstance(block, Rod)]
     count = int(np.clip(_STRETCHES // max(len(rods), 1), _FEWEST_STRETCHES, _MOST_STRETCHES))
     parts = np.linspace(0.0, 1.0, count + 1)
     return [SweptRod(rod, parts * rod.length, rod.section.reach(parts, rod.given_length).T) for rod in rods]
@@ -104,8 +104,8 @@ class SoftSurface:
 
 def soft_surfaces(model: Model) -> list[SoftSurface]:
     """Return the bodies of a model that have a surface to show, in the order of its blocks."""
-    slices = model.assembly.q_slices
-    bodies = [block for block in model.assembly.blocks.values() if isinstance(block, SoftBody)]
+    slices = model.mechanism.assembly.q_slices
+    bodies = [block for block in model.mechanism.assembly.blocks.values() if isinstance(block, SoftBody)]
     drawn = [(body, body.domain.outline) for body in bodies]
     return [
         SoftSurface(body, slices[body.name], outline.points, outline.triangles)
@@ -135,7 +135,7 @@ def contact_solids(model: Model, reach: float) -> Iterator[tuple[Contact, PortRe
 
     Solids that have no end are shown over a length `reach` (m).
     """
-    for loop in model.interactions:
+    for loop in model.mechanism.interactions:
         contact = loop.closure
         if contact.has_points:
             is_first = bool(contact.own_blocks)  # whether the first port is that of what touches

@@ -111,7 +111,7 @@ class Scene(Frames):
                     parts.append(self._solid(body, k))
                 parts.append(self._bars(connection, k))
             elif isinstance(body, FlexibleBody) and not body.ports:
-                parts.append(self._undeformed(body, k))
+                parts.append(self._without_ports(body, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
         parts += [self._dots(), self._contacts()]
@@ -169,7 +169,7 @@ class Scene(Frames):
             place = Anchor(name, visual.rotation, visual.position)
             yield self._shape("visual", name, visual.kind, visual.size, place, color if visual.color is None else visual.color)
 
-    def _undeformed(self, body: FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
+    def _without_ports(self, body: FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
         """A flexible body without ports to show how it bends: a bar to its centre of mass, and its inertia."""
         start = Anchor(body.name, np.eye(3), np.zeros(3))
         if np.linalg.norm(body.com) > TYPED * self.detail:
@@ -219,7 +219,7 @@ class Scene(Frames):
                 start = Anchor(place.name, place.rotation, place.position - half * axis)
                 yield self._bar("joint", joint.name, start, place.position + half * axis, 2 * _ROD * self.detail)
             if link.linear == 1.0:
-                travel = self.q[:, self.model.assembly.q_slices[joint.name].start + i]
+                travel = self.q[:, self.model.mechanism.assembly.q_slices[joint.name].start + i]
                 start = Anchor(place.name, place.rotation, place.position + (travel.min() - half) * axis)
                 yield self._bar(
                     "joint", joint.name, start, place.position + (travel.max() + half) * axis, 0.6 * _ROD * self.detail
@@ -228,7 +228,7 @@ class Scene(Frames):
     def _dots(self) -> Iterator[dict[str, Any]]:
         radius = [_DOT * self.detail] * 3
         for name, ports in self.connected.items():
-            block = self.model.assembly.blocks[name]
+            block = self.model.mechanism.assembly.blocks[name]
             moving = block.ports if not isinstance(block, PortedBlock) else ()
             for port in dict.fromkeys((*ports, *moving)):
                 label = name if port is None else f"{name}.{port}"
@@ -237,7 +237,7 @@ class Scene(Frames):
     def _contacts(self) -> Iterator[dict[str, Any]]:
         """What contacts touch, and the spheres that do."""
         for contact, port, solid in contact_solids(self.model, _REACH * self.detail):
-            place = port_anchor(port.block, port.name).then(solid.rotation, solid.position)
+            place = port_anchor(port.block, port.name).compose(solid.rotation, solid.position)
             color = self.index[port.block.name]
             yield self._shape("touched", contact.name, solid.kind, solid.size, place, "port" if color < 0 else color)
 

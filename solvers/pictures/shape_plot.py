@@ -108,9 +108,9 @@ def _rods(model: Model, q: Array) -> Iterator[tuple[Array, Array]]:
 
 def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
     """Yield the lines, each as the numbers of its points, and the points (k, 3; m) of every deformable body."""
-    for name, block in model.assembly.blocks.items():
+    for name, block in model.mechanism.assembly.blocks.items():
         if isinstance(block, SoftBody):
-            outline, deformation = block.domain.outline, q[model.assembly.q_slices[name]]
+            outline, deformation = block.domain.outline, q[model.mechanism.assembly.q_slices[name]]
             rotation, position = model.pose(name, q)
             points = block.positions(deformation, None if outline is None else outline.points)
             yield () if outline is None else outline.lines, position + points @ rotation.T
@@ -125,12 +125,12 @@ def _contact_edges(model: Model, q: Array, reach: float) -> Iterator[Array]:
 
 def _curves(model: Model, q: Array) -> Iterator[Array]:
     """Yield the lines (k, 3; m) of beams, other flexible bodies and users' blocks, in inertial axes."""
-    for connection in model.assembly.connections:
+    for connection in model.mechanism.assembly.connections:
         block = connection.child.block
         if isinstance(block, PortedBlock | Rod | SoftBody):
             continue
         rotation, position = model.pose(block.name, q)
-        deformation = q[model.assembly.q_slices.get(block.name, slice(0, 0))]
+        deformation = q[model.mechanism.assembly.q_slices.get(block.name, slice(0, 0))]
         if isinstance(block, Beam) and not redefines(block, "pose", Beam):
             yield position + block.line_at(deformation) @ rotation.T
             continue
@@ -160,11 +160,11 @@ def _bars(model: Model) -> list[tuple[str, Array]]:
     """Return rigid bodies, and the ways (2, 3; m) in each from where it hangs to its centre of mass and to what it carries."""
     hanging: dict[str, list[str | None]] = defaultdict(list)
     bars = []
-    for connection in model.assembly.connections:
+    for connection in model.mechanism.assembly.connections:
         hanging[connection.parent.block.name].append(connection.parent.name)
-    for ref in (ref for loop in model.assembly.loops for ref in loop.named_ports):
+    for ref in (ref for loop in model.mechanism.assembly.loops for ref in loop.named_ports):
         hanging[ref.block.name].append(ref.name)
-    for hung in model.assembly.connections:
+    for hung in model.mechanism.assembly.connections:
         body = hung.child.block
         if isinstance(body, RigidBody):
             start = body.pose(hung.child.name)[1]

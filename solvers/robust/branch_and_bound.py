@@ -92,7 +92,7 @@ def branch_and_bound(
     level, unproved, left = max(lower * (1 + gap), first), 0.0, 0.0
     low = gap * upper if np.isfinite(upper) else 0.0
     for _ in range(30):
-        box = Box(system, structure, 1 / level)
+        box = ParameterBox(system, structure, 1 / level)
         proved, found, volume = box.prove(cells, progress)
         if found.value:
             nearest, lower = found, found.value
@@ -110,7 +110,7 @@ def branch_and_bound(
     return Branched(upper, nearest, left if upper > wanted else 0.0)
 
 
-class Box:
+class ParameterBox:
     """All members whose normalised parameters, and complex blocks, are no larger than a radius.
 
     Parameters

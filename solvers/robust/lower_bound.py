@@ -149,20 +149,14 @@ def _edges(n: int, rng: np.random.Generator) -> list[tuple[int, Array]]:
     """Return which number is free, and all numbers (n), of edges: one of each pair of opposite ones, or random ones."""
     if n * 2 ** max(n - 2, 0) > _PROBLEMS // _PLACES:
         return [(int(rng.integers(n)), rng.choice((-1.0, 1.0), n)) for _ in range(_PROBLEMS // _PLACES)]
-    edges = []
-    for free in range(n):
-        others = [k for k in range(n) if k != free]
-        for signs in product((1.0, -1.0), repeat=max(n - 2, 0)):
-            numbers = np.ones(n)
-            numbers[others[1:]] = signs
-            edges.append((free, numbers))
-    return edges
+    signs = [np.array([1.0, *others])[: n - 1] for others in product((1.0, -1.0), repeat=max(n - 2, 0))]
+    return [(free, np.insert(others, free, 1.0)) for free in range(n) for others in signs]
 
 
-class _Edge:
+class _Edge(NamedTuple):
     """``M diag(numbers)`` along an edge, one of the numbers free.
 
-    Parameters
+    Attributes
     ----------
     M : array (n, n)
     owners : int array (n)
@@ -173,8 +167,10 @@ class _Edge:
         One a block.
     """
 
-    def __init__(self, M: Array, owners: Array, free: int, numbers: Array) -> None:
-        self.M, self.owners, self.free, self.numbers = M, owners, free, numbers
+    M: Array
+    owners: Array
+    free: int
+    numbers: Array
 
     def eigenvalues(self, places: Array) -> tuple[Array, Array]:
         """Return eigenvalues (k, n) at values of the free number, and their derivatives by it; zero where there are none."""

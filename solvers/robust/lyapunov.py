@@ -13,7 +13,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.robust.lyapunov_functions import Certificate
 from titop.solvers.robust.lyapunov_tests import Request, read_test
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.threads import one_thread
+from titop.solvers.support.workers import one_thread
 
 #: How far beyond the ranges, and into them, a margin is looked for.
 _WIDEST = 64.0

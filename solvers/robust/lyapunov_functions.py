@@ -16,7 +16,7 @@ from scipy.linalg import eigh, matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
-from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, Unknown, greatest_decrease
+from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, UnknownMatrix, greatest_decrease
 from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.robust.varying_members import Doubts, Members
 
@@ -103,7 +103,7 @@ def _solve(system: Matrices, structure: Structure, N: Array, rate: float) -> tup
             terms += [Term(k + 1, out / 2, out), Term(k + 1, -into / 2, into)]
         if k in skews:
             terms.append(Term(len(sizes) + skews.index(k), out, into))
-    unknowns = [*(Unknown(size) for size in sizes), *(Unknown(sizes[k + 1], skew=True) for k in skews)]
+    unknowns = [*(UnknownMatrix(size) for size in sizes), *(UnknownMatrix(sizes[k + 1], skew=True) for k in skews)]
     positive = [Inequality((Term(k, -np.eye(m) / 2, np.eye(m)),), np.zeros((m, m))) for k, m in enumerate(sizes) if k]
     size = [*(np.eye(m) for m in sizes), *(np.zeros((sizes[k + 1],) * 2) for k in skews)]
     return greatest_decrease(unknowns, [Inequality(tuple(terms), N), *positive], size), Inequality(tuple(terms), N)
@@ -222,7 +222,7 @@ class ParameterLyapunov:
             terms = [Term(t, one, x * A + 0.5 * dx * one) for t, (x, dx) in enumerate(monomials)]
             inequalities.append(Inequality(tuple(terms), self._N))
         mean = self._values[[k for k, _ in self._active]].mean(axis=0)
-        solution = greatest_decrease([Unknown(len(one))] * len(mean), inequalities, [x * one for x in mean])
+        solution = greatest_decrease([UnknownMatrix(len(one))] * len(mean), inequalities, [x * one for x in mean])
         status = f"largest decrease {solution.t:.2g} of the nominal member's, to {solution.gap:.1g}"
         return np.array(solution.unknowns), status
 

@@ -23,7 +23,7 @@ _CLEAR = COARSE
 _MANY_ROWS = 2
 
 
-class Unknown(NamedTuple):
+class UnknownMatrix(NamedTuple):
     """A symmetric or skew matrix of some size."""
 
     size: int
@@ -81,14 +81,14 @@ class Solution(NamedTuple):
     gap: float
 
 
-def greatest_decrease(unknowns: Sequence[Unknown], inequalities: Sequence[Inequality], size: Sequence[Array]) -> Solution:
+def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[Inequality], size: Sequence[Array]) -> Solution:
     """Find unknowns for which the terms lie below zero as far as they can: t as large as possible.
 
     What is found is to be verified: the inequalities hold but for tolerances, and the search may end early.
 
     Parameters
     ----------
-    unknowns : sequence of Unknown
+    unknowns : sequence of UnknownMatrix
     inequalities : sequence of Inequality
         All N are positive, or zero.
     size : sequence of array
@@ -150,7 +150,7 @@ def _triangle(n: int) -> tuple[Array, Array, Array]:
     return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0))
 
 
-def _by_entries(inequality: Inequality, unknowns: Sequence[Unknown]) -> Any:
+def _by_entries(inequality: Inequality, unknowns: Sequence[UnknownMatrix]) -> Any:
     """Return the derivatives of an inequality's triangle by the entries of all unknowns and t, sparse."""
     rows, columns, weights = _triangle(len(inequality.N))
     parts = [np.zeros((len(unknown.pairs[0]), len(rows))) for unknown in unknowns]

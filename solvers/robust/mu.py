@@ -27,7 +27,7 @@ from titop.solvers.robust.uncertain_loop import (
 )
 from titop.solvers.robust.upper_bound import in_own_units, upper_bound
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.threads import one_thread
+from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

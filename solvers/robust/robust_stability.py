@@ -18,7 +18,7 @@ from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import balance
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_positive, in_given_ranges, read_stable_loop
-from titop.solvers.support.threads import one_thread
+from titop.solvers.support.workers import one_thread
 
 #: How far beyond the ranges unstable members are looked for, in boxes each so many times as large as the last.
 _REACH, _LARGER = 100.0, 4.0

@@ -16,7 +16,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, TYPED
-from titop.solvers.robust.scalings import Centres, Scaling
+from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Matrices
 
 #: How much of the slack is left, how many centres are taken at most, and over how many the bound has to fall.
@@ -60,10 +60,6 @@ class UpperBound(NamedTuple):
     level: float
     x: Array
     g: float
-
-    def scaling(self, centres: Centres) -> Scaling:
-        """Return the scaling."""
-        return centres.scaling(self.x, self.g)
 
 
 Start = Callable[[Array, float], UpperBound | None] | None
@@ -119,7 +115,7 @@ def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, 
 
     From channels that differ by decades centres creep, as if nothing lower could be proved; in these they go on.
     """
-    system, G = bound.scaling(centres).normalise(Matrices.constant(M))
+    system, G = centres.scaling(bound.x, bound.g).normalise(Matrices.constant(M))
     changed = system.D
     g = max(LARGEST_G * float(np.linalg.norm(changed, 2)), 2 * float(np.linalg.norm(G, 2)))
     structure, matrices = centres.structure, []
@@ -156,7 +152,8 @@ class LevelSearch:
         if found is not None and found.level > enough:
             found = upper_bound(self.centres, M, _COARSE, found, enough)
         if found is None or found.level > enough:
-            found = _lower(found, self._afresh(M, enough))
+            both = [bound for bound in (found, self._afresh(M, enough)) if bound is not None]
+            found = min(both, key=lambda bound: bound.level, default=None)
         if found is not None:
             self._keep(omega, found)
         return found
@@ -202,13 +199,6 @@ class LevelSearch:
                 break
             before = largest
         return found
-
-
-def _lower(one: UpperBound | None, other: UpperBound | None) -> UpperBound | None:
-    """Return the lower of two bounds."""
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other, key=lambda bound: bound.level)
 
 
 def _place(omega: float) -> float:

@@ -16,8 +16,8 @@ from scipy.linalg import eigvals
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS
-from titop.solvers.lft.closing import read_closing
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import read_closing
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.structure import Matrices, Structure
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.robust.branch_and_bound import CELLS, Box
+from titop.solvers.robust.branch_and_bound import CELLS, ParameterBox
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Matrices, Structure, balance
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
-from titop.solvers.support.threads import one_thread
+from titop.solvers.support.workers import one_thread
 
 #: A gain so many times the highest found is not bounded.
 _HIGHEST = 100.0
@@ -166,7 +166,7 @@ def _branch(
     level, first = found.best.value * (1 + gap), 0.0
     for _ in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
-        proved, member, left = Box(system.scale(outputs), structure, 1.0, found.look).prove(cells, progress)
+        proved, member, left = ParameterBox(system.scale(outputs), structure, 1.0, found.look).prove(cells, progress)
         first = first or left
         if member.value:
             found.keep_unstable(member)

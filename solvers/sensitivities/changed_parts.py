@@ -32,7 +32,7 @@ from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import Place
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.sensitivities.effects import ConstraintTurn, Effect, Move
-from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState, Stepped
+from titop.solvers.sensitivities.state import SensitivityState, Stepped
 
 _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 
@@ -79,7 +79,7 @@ class ChangedLaw(ChangedPart):
 
     def parts(self, block: Block, state: SensitivityState) -> list[Array]:
         """Return the block's part (6 + n) of inverse dynamics at a state."""
-        return [_force(block, state, state.model.assembly.gravity)]
+        return [_force(block, state, state.model.mechanism.assembly.gravity)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
@@ -102,7 +102,7 @@ class ChangedPorts(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
-        block = state.model.assembly.blocks[self.name]
+        block = state.model.mechanism.assembly.blocks[self.name]
         for k, port in enumerate(self.ports):
             effect.moves += _moves(block, port, state, *changes[3 * k : 3 * k + 3])
 
@@ -120,7 +120,7 @@ class ChangedPlacement(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
-        eta = _displacement_of(_matrix(state.model.assembly.joined_by[self.name].placement), changes[0])
+        eta = _displacement_of(_matrix(state.model.mechanism.assembly.joined_by[self.name].placement), changes[0])
         effect.moves.append(Move.still(Place(self.name, None), eta))
 
 
@@ -166,7 +166,7 @@ def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspa
 
 def _hanging_back(block: Block, port: str, state: SensitivityState, eta: Array) -> list[Move]:
     """Return how a body moves where it hangs, if it does so by this port: back."""
-    hanging = state.model.assembly.hung.get(block.name)
+    hanging = state.model.mechanism.assembly.hung.get(block.name)
     return [] if hanging is None or hanging.child.name != port else [Move.still(Place(block.name, None), -eta)]
 
 
@@ -229,7 +229,7 @@ def passive_efforts(joint: Joint, state: SensitivityState) -> Array:
 
 def stop_efforts(limits: CoordinateLimits, state: SensitivityState) -> Array:
     """Return the efforts (nv) of stops of a coordinate of a body."""
-    at_q, at_v = state.model.assembly.place(limits.joint)
+    at_q, at_v = state.model.mechanism.assembly.place(limits.joint)
     effort = limits.effort(state.q[at_q], state.v[at_v])
     efforts = np.zeros(state.model.nv, np.result_type(effort, float))
     efforts[at_v] = effort
@@ -238,9 +238,9 @@ def stop_efforts(limits: CoordinateLimits, state: SensitivityState) -> Array:
 
 def _interaction_efforts(interaction: Interaction, state: SensitivityState) -> Array:
     """Return the efforts (nv) of an interaction."""
-    loop = next(each for each in state.model.interactions if each.closure.name == interaction.name)
+    loop = next(each for each in state.model.mechanism.interactions if each.closure.name == interaction.name)
     u = acting_inputs(state.pushes).get(interaction.name)
-    return interaction_efforts(state.model, replace(loop, closure=interaction), state.q, state.v, u)
+    return interaction_efforts(state.model.mechanism, replace(loop, closure=interaction), state.q, state.v, u)
 
 
 class ChangedInteraction(ChangedEfforts):
@@ -272,7 +272,7 @@ class ChangedGravity(ChangedPart):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._direction = np.eye(3)["xyz".index(name)]
-        self._weighing: SensitiveModel | None = None
+        self._weighing: Any = None
 
     def of(self, stepped: Stepped) -> None:
         """Return nothing."""
@@ -283,7 +283,7 @@ class ChangedGravity(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what holds up against a unit of gravity to an effect."""
-        weighing = self._weighing or state.model.of(replace(state.model.assembly, gravity=self._direction))
+        weighing = self._weighing or state.model.mechanism.of(replace(state.model.mechanism.assembly, gravity=self._direction))
         effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
         self._weighing = weighing
 
@@ -296,7 +296,7 @@ class ChangedClosure(ChangedPart):
 
     def parts(self, closure: RigidClosure, state: SensitivityState) -> list[Array]:
         """Return how fast both ports' twists open the loop (k x 12), and how fast it opens more at the state (k)."""
-        loop = next(each for each in state.model.rigid_loops if each.closure.name == self.name)
+        loop = next(each for each in state.model.mechanism.rigid_loops if each.closure.name == self.name)
         one, two = (state.motion(str(ref)) for ref in loop.ports)
         R, r = relative_pose((one.rotation, one.position), (two.rotation, two.position))
         rates = np.hstack(closure.jacobians(R, r))
@@ -306,7 +306,7 @@ class ChangedClosure(ChangedPart):
         """Add what `changes` of the parts do to an effect."""
         rates, opening = changes
         first = 0
-        for loop in state.model.rigid_loops:
+        for loop in state.model.mechanism.rigid_loops:
             count = len(loop.closure.constraint_names)
             if loop.closure.name == self.name:
                 ports = np.vstack([state.jacobian(str(ref)) for ref in loop.ports])
@@ -319,10 +319,10 @@ class ChangedGear(ChangedPart):
 
     def parts(self, gear: Gear, state: SensitivityState) -> list[Array]:
         """Return the gear's row (1 x nv) of the constraints' Jacobian."""
-        return [GearConstraint.of(gear, state.model.assembly).jacobian(state.model.nv)]
+        return [GearConstraint.of(gear, state.model.mechanism.assembly).jacobian(state.model.nv)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
-        names = [constraint.gear.name for constraint in state.model.gear_constraints]
+        names = [constraint.gear.name for constraint in state.model.mechanism.gear_constraints]
         row = len(state.model.constraint_names) - len(names) + names.index(self.name)
         effect.turns.append(ConstraintTurn(slice(row, row + 1), changes[0], changes[0] @ state.a))

@@ -141,34 +141,35 @@ class Movable:
 
     def __init__(self, model: SensitiveModel, places: Collection[Place]) -> None:
         self.places = frozenset(places)
-        self._ports, self._model = model.ports, model.of(with_movable(model.assembly, self.places))
-        names, configuration = self._model.coordinate_names, self._model.configuration_names
+        self._ports = model.mechanism.ports
+        self._wider = model.mechanism.of(with_movable(model.mechanism.assembly, self.places))
+        names, configuration = self._wider.coordinate_names, self._wider.configuration_names
         self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
         self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)
-        self._added = np.setdiff1d(range(self._model.nv), self._own)
+        self._added = np.setdiff1d(range(self._wider.nv), self._own)
         self._where: dict[Place, slice] = {}
         for place in self.places:
-            first = int(np.searchsorted(self._added, self._model.assembly.v_slices[place.joint].start))
+            first = int(np.searchsorted(self._added, self._wider.assembly.v_slices[place.joint].start))
             self._where[place] = slice(first, first + 6)
 
     def response(self, state: SensitivityState, multipliers: Array, shared: Array) -> Response:
         """Return what moving the places does at a state with the closures' `multipliers` (k), and to `shared` efforts (nv)."""
-        model = self._model
-        q, (v, a, efforts) = model.neutral(), np.zeros((3, model.nv))
+        mechanism = self._wider
+        q, (v, a, efforts) = mechanism.neutral(), np.zeros((3, mechanism.nv))
         q[self._own_q], v[self._own], a[self._own], efforts[self._own] = state.q, state.v, state.a, shared
-        pushes = model.external_pushes(
+        pushes = mechanism.external_pushes(
             {self._port(port): wrench for port, wrench in state.wrenches.items()},
             dict(zip(state.model.input_names, state.u, strict=True)),
         )
-        nothing = np.zeros((0, model.nv))
-        rows = np.zeros((4, 0, model.nv))
+        nothing = np.zeros((0, mechanism.nv))
+        rows = np.zeros((4, 0, mechanism.nv))
         if len(multipliers):
-            changes, rows = model.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
-            turning = model.engine.derivatives.closure_rate(q, efforts)
-            pushes = [*pushes, *closure_pushes(model, q, multipliers)]
+            changes, rows = mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
+            turning = mechanism.engine.derivatives.closure_rate(q, efforts)
+            pushes = [*pushes, *closure_pushes(mechanism, q, multipliers)]
         else:
-            changes, turning = model.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
-        held = model.engine.dynamics.tree_inverse(q, v, a, pushes)
+            changes, turning = mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), nothing
+        held = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes)
         jacobian, by_q, by_v = (row[:, self._added] for row in rows[:3])
         return Response(
             efforts=changes[:, self._own][..., self._added],

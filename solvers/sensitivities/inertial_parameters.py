@@ -13,7 +13,7 @@ from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_d
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import made_ready
-from titop.solvers.arguments.stacked_loads import read_states
+from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
 
 #: How many lists of parameters are kept in mind.

@@ -68,7 +68,7 @@ class Sensitivities:
 
     @cached_property
     def _parameters(self) -> dict[str, ParameterChange]:
-        values, assembly = self.model.parameters(), self.model.assembly
+        values, assembly = self.model.parameters(), self.model.mechanism.assembly
         return {name: ParameterChange(assembly, name, values[name][0], self._pushed) for name in self.names if name in values}
 
     def of_efforts(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> dict[str, Array]:
@@ -76,8 +76,8 @@ class Sensitivities:
         model, state = self.model, SensitivityState(self.model, q, v, a, wrenches, u)
         if not model.is_constrained:
             return {name: change.needed for name, change in self._changes(state, None).items()}
-        needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u)
-        closed = self._closed(q, v, rank_near(model, q), needed, np.ones(model.nv, dtype=bool))
+        needed = model.mechanism.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.mechanism.motor_efforts(u)
+        closed = self._closed(q, v, rank_near(model.mechanism, q), needed, np.ones(model.nv, dtype=bool))
 
         def least(needed: Array, turned: Array, opening: Array) -> Array:
             return closed.shares.least(needed, turned)
@@ -93,29 +93,29 @@ class Sensitivities:
             free = np.zeros(model.nv, dtype=bool)
 
             def caused(needed: Array, turned: Array, opening: Array) -> Array:
-                return model.engine.dynamics.tree_response(q, -needed, free)
+                return model.mechanism.engine.dynamics.tree_response(q, -needed, free)
 
             return _together(self._changes(state, None), caused)
-        needed = model.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.motor_efforts(u) - tau
-        closed = self._closed(q, v, closed_dynamics.acting(model, q, v)[1], needed, np.zeros(model.nv, dtype=bool))
+        needed = model.mechanism.engine.dynamics.tree_inverse(q, v, a, state.pushes) - model.mechanism.motor_efforts(u) - tau
+        closed = self._closed(q, v, closed_dynamics.acting(model.mechanism, q, v)[1], needed, np.zeros(model.nv, dtype=bool))
         mobility = model.forward_dynamics_derivatives(q, v, tau, wrenches, u=u)[2]
 
         def accelerated(needed: Array, turned: Array, opening: Array) -> Array:
             if not opening.any():
                 return -mobility @ needed
             closing = closed.shares.closing(opening)
-            return closing - mobility @ (needed + model.engine.dynamics.mass_matrix(q) @ closing)
+            return closing - mobility @ (needed + model.mechanism.engine.dynamics.mass_matrix(q) @ closing)
 
         return _together(self._changes(state, closed), accelerated)
 
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
         """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
         model = self.model
-        jacobian = model.engine.dynamics.constraints(q, v).jacobian
-        comparable = model.scale.comparable(jacobian)
-        rows = independent_rows(comparable, rank, model.gear_count)
-        dependent = dependent_columns(comparable, rows, model.gear_count)
-        shares = Shares.of(jacobian, rows, dependent, unknown, model.scale.coordinates)
+        jacobian = model.mechanism.engine.dynamics.constraints(q, v).jacobian
+        comparable = model.mechanism.scale.comparable(jacobian)
+        rows = independent_rows(comparable, rank, model.mechanism.gear_count)
+        dependent = dependent_columns(comparable, rows, model.mechanism.gear_count)
+        shares = Shares.of(jacobian, rows, dependent, unknown, model.mechanism.scale.coordinates)
         shared, multipliers = shares.split(needed, len(jacobian))
         return _Closed(shares, multipliers, shared)
 

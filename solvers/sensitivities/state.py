@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,12 +18,8 @@ from titop.solvers.signals.named_model import NamedModel
 
 
 class SensitiveModel(NamedModel, Protocol):
-    """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameter_derivatives`."""
+    """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameters`."""
 
-    def of(self, assembly: Assembly) -> Self: ...
-    def neutral(self) -> Array: ...
-    def motor_efforts(self, u: Any) -> Any: ...
-    def inertial_effort_derivatives(self, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]: ...
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
     ) -> Array: ...
@@ -46,26 +42,26 @@ class SensitivityState:
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
         self.model, self.q, self.v, self.a, self.wrenches = model, q, v, a, wrenches
-        self.u = model.inputs.given(u)
-        self.pushes: list[Push] = model.external_pushes(wrenches, u)
+        self.u = model.mechanism.inputs.given(u)
+        self.pushes: list[Push] = model.mechanism.external_pushes(wrenches, u)
         self._motions: dict[str, PortMotion] = {}
         self._jacobians: dict[str, Array] = {}
 
     def motion(self, port: str) -> PortMotion:
         """Return how a port moves."""
         if port not in self._motions:
-            self._motions[port] = self.model.engine.observations.port_motion(port, self.q, self.v, self.a)
+            self._motions[port] = self.model.mechanism.engine.observations.port_motion(port, self.q, self.v, self.a)
         return self._motions[port]
 
     def jacobian(self, port: str) -> Array:
         """Return the Jacobian (6, nv) of a port, in its frame."""
         if port not in self._jacobians:
-            self._jacobians[port] = self.model.engine.observations.jacobian(port, self.q)
+            self._jacobians[port] = self.model.mechanism.engine.observations.jacobian(port, self.q)
         return self._jacobians[port]
 
     def parent_port(self, block: str) -> PortMotion:
         """Return how the parent port of a body or of a joint moves."""
-        if (joining := self.model.assembly.joined_by.get(block)) is None:
+        if (joining := self.model.mechanism.assembly.joined_by.get(block)) is None:
             return self.motion(block)
         rotation, position, twist, acceleration = self.motion(str(joining.parent))
         placement = joining.placement
@@ -75,14 +71,14 @@ class SensitivityState:
 
     def parent_jacobian(self, block: str) -> Array:
         """Return the Jacobian (6, nv) of the parent port of a body or of a joint, in its frame."""
-        if (joining := self.model.assembly.joined_by.get(block)) is None:
+        if (joining := self.model.mechanism.assembly.joined_by.get(block)) is None:
             return self.jacobian(block)
         onto = twist_transport(joining.placement.rotation, joining.placement.position)
         return onto @ self.jacobian(str(joining.parent))
 
     def coordinates_of(self, block: str) -> tuple[slice, slice]:
         """Return where the own coordinates of a block stand in q and in v."""
-        nothing, assembly = slice(0, 0), self.model.assembly
+        nothing, assembly = slice(0, 0), self.model.mechanism.assembly
         return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)
 
     def efforts_of(self, port: str, wrench: Array) -> Array:

@@ -1,7 +1,7 @@
 """Time derivatives of dynamics of any order, for any causality, with closures and gears.
 
-- `constraint_series`: how open constraints are, with time derivatives, and what multipliers do to ports;
-- `causality`: forward, hybrid and actuated inverse dynamics, order by order from the tree's inverse dynamics;
+- `causality`: forward, hybrid and actuated inverse dynamics, order by order from the tree's inverse dynamics, with how open
+  constraints are, and what multipliers do to ports;
 - `base_twists`: twists of free bases and wrenches on them in inertial axes;
 - `acting_series`: wrenches and inputs with their derivatives;
 - `stacked_states`: functions of one state at many.

@@ -9,19 +9,77 @@ dynamics, and one more right-hand side.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.series_arrays import SeriesArray, derivatives, moving, stacked
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
+from titop.blocks.constraints.closure import relative_pose
+from titop.graph.network.connections import Loop
 from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted
 from titop.solvers.constraints.consistency import mobility, of_each_term
-from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.constraints.mechanism import ClosedMechanism, PortSeries
 from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
-from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.series.acting_series import at_start, up_to
-from titop.solvers.series.constraint_series import ConstraintSeries
+
+
+class _Closing(NamedTuple):
+    """A loop with twists V (6) of its ports and matrices E (k x 6) along a motion: it opens by ``E1 V1 + E2 V2``."""
+
+    loop: Loop
+    V: list[SeriesArray]
+    E: list[SeriesArray]
+
+
+def _closing(loop: Loop, first: PortSeries, second: PortSeries) -> _Closing:
+    ports, order = (first, second), len(first.twist) - 1
+    matrices = loop.closure.jacobians(*relative_pose(*((taylor_array(p.rotation), taylor_array(p.position)) for p in ports)))
+    return _Closing(
+        loop, [SeriesArray.of_derivatives(p.twist) for p in ports], [moving(stacked(E, order), order) for E in matrices]
+    )
+
+
+class ConstraintSeries:
+    """The constraints of a model along a motion.
+
+    Parameters
+    ----------
+    model : ClosedMechanism
+    q : (nq,) array
+    v_series : (r + 2, nv) array
+        The velocity and its derivatives.
+    """
+
+    def __init__(self, model: ClosedMechanism, q: Array, v_series: Array) -> None:
+        self._model, self._v_series, self._last = model, v_series, len(v_series) - 1
+        refs = [str(ref) for loop in model.rigid_loops for ref in (loop.first, loop.second)]
+        ports = model.engine.series.port_series(refs, q, v_series) if refs else []
+        self._closings = [_closing(*each) for each in zip(model.rigid_loops, ports[::2], ports[1::2], strict=True)]
+
+    def rates(self) -> Array:
+        """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; where they stay closed, zeros."""
+        closures = [derivatives(E[0] @ V[0] + E[1] @ V[1], self._last) for _, V, E in self._closings]
+        gears = [self._v_series @ gear.jacobian(self._model.nv).T for gear in self._model.gear_constraints]
+        return np.hstack([np.zeros((self._last + 1, 0)), *closures, *gears])
+
+    def pushes(self, multipliers: Array) -> list[PortPush]:
+        """Return what the rigid closures' multipliers, with their derivatives (at most r + 2, k), do to ports."""
+        pushes: list[PortPush] = []
+        row, last = 0, len(multipliers) - 1
+        padded = np.vstack([multipliers, np.zeros((self._last - last, multipliers.shape[1]))])
+        for loop, _, E in self._closings:
+            own = slice(row, row + len(loop.closure.constraint_names))
+            for ref, rates in zip((loop.first, loop.second), E, strict=True):
+                pushes.append(
+                    PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, own]), last))
+                )
+            row = own.stop
+        return pushes
 
 
 def hybrid(
@@ -59,7 +117,7 @@ def hybrid(
     for k in range(len(efforts)):
         motion, now = v_series[: k + 2], up_to(pushes, k)
         efforts[k] = np.where(imposed, 0.0, efforts_of(v_series[: k + 1])[k])
-        rates, closing = _closing(model, q, motion, multipliers[: k + 1])
+        rates, closing = _closing_pushes(model, q, motion, multipliers[: k + 1])
         v_series[k + 1] += equations.accelerations(efforts[k] - _needed(model, q, motion, [*now, *closing]), rates)
         if model.is_constrained or imposed.any():
             needed = _needed(model, q, motion, [*now, *closing]) - efforts[k]
@@ -87,7 +145,7 @@ def inverse(
     multipliers = np.zeros((len(efforts), len(model.constraint_names)))
     for k in range(len(efforts)):
         motion = v_series[: k + 2]
-        _, closing = _closing(model, q, motion, multipliers[: k + 1])
+        _, closing = _closing_pushes(model, q, motion, multipliers[: k + 1])
         needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
         efforts[k], multipliers[k], unbalanced = share_efforts(
             rows.jacobian, model.scale.weights, model.scale.coordinates, needed, actuated, rank, model.gear_count
@@ -148,7 +206,7 @@ def _needed(model: ClosedMechanism, q: Array, motion: Array, pushes: Sequence[Pu
     return model.engine.series.tree_inverse(q, motion, pushes)[-1]
 
 
-def _closing(model: ClosedMechanism, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
+def _closing_pushes(model: ClosedMechanism, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
     """Return the constraints' derivatives (k) of the last order, and what the multipliers known so far do to ports."""
     if not model.is_constrained:
         return np.zeros(0), []

@@ -27,19 +27,19 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
     loop, motion = _moving(at, of)
     contact, step = loop.closure, stepping(loop.closure)
     slopes = motion_derivatives(lambda moved: _read(contact, of.kind, moved), motion, step)
-    by_state = slopes @ target_derivatives(at.model, loop, at.q, at.v, motion)
+    by_state = slopes @ target_derivatives(at.model.mechanism, loop, at.q, at.v, motion)
     changed: Array = by_state @ np.vstack([change.q, change.v])
     if len(motion.x):
-        own = change.inputs[len(inputs.named) :][dict(at.model.inputs.states)[contact.name]]
+        own = change.inputs[len(inputs.named) :][dict(at.model.mechanism.inputs.states)[contact.name]]
         changed = changed + step(lambda x: _read(contact, of.kind, motion._replace(x=x)), motion.x) @ own
     return changed
 
 
 def _moving(at: Snapshot, of: Quantity) -> tuple[Loop, TargetMotion]:
     """Return a contact with its targets, and their motion with the contact's states."""
-    loop, model = contacts_of(at.model)[of.owner], at.model
-    own = dict(model.inputs.driving).get(of.owner, [])
-    return loop, target_motion(model, loop, at.q, at.v, np.asarray(model.inputs.whole(at.u))[own])
+    loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
+    own = dict(model.mechanism.inputs.driving).get(of.owner, [])
+    return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[own])
 
 
 def _read(contact: Any, kind: Kind, motion: TargetMotion) -> Array:

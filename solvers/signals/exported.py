@@ -89,7 +89,7 @@ def state_signals(model: NamedModel) -> tuple[Signal, ...]:
         for kind, suffix in parts
         for signal in signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
     )
-    return (*mechanical, *map(Signal, model.inputs.state_names, model.inputs.state_units))
+    return (*mechanical, *map(Signal, model.mechanism.inputs.state_names, model.mechanism.inputs.state_units))
 
 
 def stems(path: str) -> set[str]:

@@ -43,7 +43,7 @@ class Coordinates:
         """Return what a name stands for."""
         for ending, (kind, suffix) in self.endings.items():
             owner = name.removesuffix(ending)
-            where = model.assembly.entries_of(owner) if owner + ending == name else None
+            where = model.mechanism.assembly.entries_of(owner) if owner + ending == name else None
             if where is not None:
                 owner = todays(model.coordinate_names, [owner])[0]
                 own = [owner] if len(where) == 1 and not self.full else [model.coordinate_names[k] for k in where]
@@ -52,7 +52,7 @@ class Coordinates:
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
-        owners = dict.fromkeys((*model.assembly.v_slices, *model.coordinate_names))
+        owners = dict.fromkeys((*model.mechanism.assembly.v_slices, *model.coordinate_names))
         return (owner + ending for ending in self.endings for owner in owners)
 
 
@@ -65,7 +65,7 @@ class PlainPositions:
         owner = name.removesuffix(".q")
         if owner == name or owner not in model.configuration_names:
             return None
-        if owner in model.coordinate_names and not model.has_plain_coordinates(model.coordinate_names.index(owner)):
+        if owner in model.coordinate_names and not model.mechanism.has_plain_coordinates(model.coordinate_names.index(owner)):
             return None
         owner = todays(model.configuration_names, [owner])[0]
         return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (f"{owner}.q",))
@@ -101,7 +101,7 @@ class Ports:
         return Quantity(kind, port, tuple(entries), tuple(paths))
 
     def _has(self, model: NamedModel, port: str) -> bool:
-        return port in model.ports and (self.world or port != "world")
+        return port in model.mechanism.ports and (self.world or port != "world")
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
@@ -115,7 +115,7 @@ class Sections(Ports):
     """Ports of rods, which stand for the sections that carry them."""
 
     def _has(self, model: NamedModel, port: str) -> bool:
-        return super()._has(model, port) and is_on_rod(model.assembly, port)
+        return super()._has(model, port) and is_on_rod(model.mechanism.assembly, port)
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Inputs:
     def _owners(self, model: NamedModel) -> Sequence[Block]:
         if self.single:
             return ()
-        interactions = (loop.closure for loop in model.assembly.loops if loop.closure.inputs)
-        return (*model.assembly.actuators, *interactions)
+        interactions = (loop.closure for loop in model.mechanism.assembly.loops if loop.closure.inputs)
+        return (*model.mechanism.assembly.actuators, *interactions)
 
 
 @dataclass(frozen=True)
@@ -148,14 +148,16 @@ class Sensors:
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        if name not in model.sensor_entries:
+        if name not in model.mechanism.sensor_entries:
             return None
-        sensor, own = model.sensor_entries[name]
-        return model.sensed[sensor] if own is None else model.sensed[sensor].only(*own)
+        sensor, own = model.mechanism.sensor_entries[name]
+        return model.mechanism.sensed[sensor] if own is None else model.mechanism.sensed[sensor].only(*own)
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
-        yield from dict.fromkeys(name for sensor in model.assembly.sensors for name in (sensor.name, *sensor.output_names))
+        yield from dict.fromkeys(
+            name for sensor in model.mechanism.assembly.sensors for name in (sensor.name, *sensor.output_names)
+        )
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ class Reactions:
         return (f"{owner}.reaction" for owner in self._owners(model))
 
     def _owners(self, model: NamedModel) -> tuple[str, ...]:
-        return (*model.joint_names, *(loop.closure.name for loop in model.assembly.loops if len(loop.ports) > 1))
+        return (*model.joint_names, *(loop.closure.name for loop in model.mechanism.assembly.loops if len(loop.ports) > 1))
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ class ContactPoints:
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
         point, _, ending = name.rpartition(".")
-        for owner, loop in contacts_of(model).items() if ending in ("gap", "force") else ():
+        for owner, loop in contacts_of(model.mechanism).items() if ending in ("gap", "force") else ():
             points = loop.closure.point_names
             if point != owner and point not in points:
                 continue
@@ -214,7 +216,7 @@ class ContactPoints:
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
-        for owner, loop in contacts_of(model).items():
+        for owner, loop in contacts_of(model.mechanism).items():
             for point in dict.fromkeys((owner, *loop.closure.point_names)):
                 yield from (f"{point}.gap", f"{point}.force")
 
@@ -225,13 +227,13 @@ class OwnStates:
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        names = model.inputs.state_names
+        names = model.mechanism.inputs.state_names
         own = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
         return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, own)), own) if own else None
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
-        return iter(model.inputs.state_names)
+        return iter(model.mechanism.inputs.state_names)
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class Parameters:
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""
-        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model.parameter_names else None
+        return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model.mechanism.parameter_names else None
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""

@@ -21,7 +21,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     """Return measure and rate (..., 2) of a line at a state."""
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[..., in_q], at.v[..., in_v]
-    measure, gradient = at.model.engine.observations.along_line(line, q)
+    measure, gradient = at.model.mechanism.engine.observations.along_line(line, q)
     return np.array([measure, (gradient * v).sum(-1)]).T
 
 
@@ -29,14 +29,14 @@ def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> Arr
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
     line, in_q, in_v = _placed(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]
-    observations = at.model.engine.observations
+    observations = at.model.mechanism.engine.observations
     gradient, turning = observations.along_line(line, q)[1], observations.line_curvature(line, q) @ v
     return np.array([gradient @ change.q[in_v], turning @ change.q[in_v] + gradient @ change.v[in_v]])
 
 
 def lines_of(model: NamedModel) -> dict[str, RodLine | SoftLine]:
     """Return the lines in rods and deformable bodies by name."""
-    return {loop.closure.name: loop.closure for loop in model.interactions if loop.closure.measured}
+    return {loop.closure.name: loop.closure for loop in model.mechanism.interactions if loop.closure.measured}
 
 
 def line_places(assembly: Assembly) -> dict[str, tuple[Array, Array]]:
@@ -48,4 +48,4 @@ def line_places(assembly: Assembly) -> dict[str, tuple[Array, Array]]:
 
 def _placed(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, Array, Array]:
     """Return a line, and where the coordinates of its rods stand in q and in v."""
-    return lines_of(model)[name], *model.line_places[name]
+    return lines_of(model)[name], *model.mechanism.line_places[name]

@@ -1,4 +1,4 @@
-"""How reactions, and other wrenches that are transmitted, change with the state and the inputs."""
+"""How reactions of joints and closures, and strains and wrenches of rods' sections, change with the state and the inputs."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import load_derivatives, loads_by_states, stepping
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, port_pairs
+from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, inverse_with_constraints, port_pairs
+from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import target_derivatives, target_motion
-from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
 def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure; wrenches and actuators among the inputs enter it."""
-    acting = next((loop for loop in at.model.interactions if loop.closure.name == name), None)
+    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == name), None)
     if acting is not None:
         return _of_interaction(at, change, acting, inputs)
-    closing = next((loop for loop in at.model.rigid_loops if loop.closure.name == name), None)
+    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == name), None)
     if closing is not None:
         return closure_derivative(at, change, closing, inputs)[6:]
     return _of_joint(at, change, name, inputs)
@@ -34,10 +35,10 @@ def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change of what an interaction does to its second port, as its targets move and by its inputs."""
     model, interaction = at.model, loop.closure
-    own = np.arange(model.inputs.count)[dict(model.inputs.driving).get(interaction.name, slice(0))]
-    motion = target_motion(model, loop, at.q, at.v, np.asarray(model.inputs.whole(at.u))[own])
+    own = np.arange(model.mechanism.inputs.count)[dict(model.mechanism.inputs.driving).get(interaction.name, slice(0))]
+    motion = target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[own])
     by_motion = load_derivatives(interaction, motion, stepping(interaction))[6:12]
-    result: Array = by_motion @ target_derivatives(model, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
+    result: Array = by_motion @ target_derivatives(model.mechanism, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
     by_states = loads_by_states(interaction, motion)[6:12]
     for channel, by in zip(inputs.channels, change.inputs, strict=True):
         if channel.kind == Kind.INPUT and channel.entry in own:
@@ -53,7 +54,7 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
-    pair = port_pairs(at.model, [loop], at.q, at.v, at.a)[0]
+    pair = port_pairs(at.model.mechanism, [loop], at.q, at.v, at.a)[0]
     own = [owner_of(name) == loop.closure.name for name in at.model.constraint_names]
     multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
     turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)
@@ -63,7 +64,8 @@ def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs
 def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change of what a joint transmits, from that of the efforts that hold it opened."""
     opened, carried = Opened.at(at, name), change.carried(at, inputs.loads)
-    changes, jacobian = inverse_with_constraints(*opened.motion, opened.pushes, carried.multipliers)
+    model, q, v, a = opened.motion
+    changes, jacobian = inverse_with_constraints(model.mechanism, q, v, a, opened.pushes, carried.multipliers)
     return opened.held(changes, change, inputs) - jacobian[:, opened.added].T @ carried.changes
 
 
@@ -96,7 +98,7 @@ class Opened(NamedTuple):
         q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
         v[own], a[own] = at.v, at.a
-        pushes = opened.external_pushes(at.wrenches, at.u)
+        pushes = opened.mechanism.external_pushes(at.wrenches, at.u)
         return cls((opened, q, v, a), pushes, at.u, own, np.delete(np.arange(opened.nv), own))
 
     def held(self, changes: Array, change: SnapshotChanges, inputs: SystemInputs) -> Array:
@@ -104,3 +106,26 @@ class Opened(NamedTuple):
         by_q, by_v, by_a = changes[:, self.added[:, None], self.own]
         loads: Array = inputs.loads(*self.motion[:3], self.u)[self.added]
         return change.along(by_q, by_v, by_a) - loads @ change.inputs
+
+
+def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
+    """Return the change (6, z) of the strain of the section at a port: the rod's shapes there."""
+    rod, fraction = section_of(at.model.mechanism.assembly, port)
+    shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
+    return shapes @ change.q[at.model.mechanism.assembly.v_slices[rod.name]]
+
+
+def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
+    """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it.
+
+    Where a rod is cut it is integrated in other steps: its tip is known a little differently there. So closures act by the
+    wrenches that they have in the whole system.
+    """
+    opened, carried = Opened.at(at, of.owner), change.carried(at, inputs.loads)
+    model, q, v, a = opened.motion
+    pushes = [*opened.pushes, *closure_pushes(at.model.mechanism, at.q, carried.multipliers)]
+    result = opened.held(model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), change, inputs)
+    for loop in at.model.mechanism.rigid_loops:
+        both = np.vstack([model.jacobian(str(ref), q)[:, opened.added] for ref in loop.ports])
+        result = result - both.T @ closure_derivative(at, change, loop, inputs)
+    return result

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.multiplier_derivatives import inverse_with_constraints, multiplier_changes
+from titop.solvers.constraints.closed_derivatives import inverse_with_constraints, multiplier_changes
 from titop.solvers.signals.named_model import NamedModel
 
 T = TypeVar("T")
@@ -33,17 +33,17 @@ class Snapshot(NamedTuple):
     @property
     def displacement_derivatives(self) -> Array:
         """How displacements from the origin change (nv, nv) with those from q."""
-        return self.model.difference_jacobian(self.model.difference(self.origin, self.q))
+        return self.model.mechanism.difference_jacobian(self.model.difference(self.origin, self.q))
 
     @property
     def inputs(self) -> Array:
         """The actuators' inputs (nu)."""
-        return np.zeros(self.model.nu) if self.u is None else self.model.inputs.given(np.asarray(self.u))
+        return np.zeros(self.model.nu) if self.u is None else self.model.mechanism.inputs.given(np.asarray(self.u))
 
     @property
     def states(self) -> Array:
         """The states of the first order (nx)."""
-        return np.asarray(self.model.inputs.whole(self.u))[..., self.model.nu :]
+        return np.asarray(self.model.mechanism.inputs.whole(self.u))[..., self.model.nu :]
 
 
 class Carried(NamedTuple):
@@ -167,8 +167,8 @@ def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel,
     model, q, v, a = at.model, at.q, at.v, at.a
     if not model.is_constrained:
         return Carried(np.zeros(0), np.zeros((0, change.q.shape[-1])))
-    pushes = model.external_pushes(at.wrenches, at.u)
+    pushes = model.mechanism.external_pushes(at.wrenches, at.u)
     multipliers = model.mechanism.multipliers(q, v, a, pushes, at.u, at.tau)
-    (by_q, by_v, by_a), jacobian = inverse_with_constraints(model, q, v, a, pushes, multipliers)
+    (by_q, by_v, by_a), jacobian = inverse_with_constraints(model.mechanism, q, v, a, pushes, multipliers)
     needed = change.along(by_q, by_v, by_a) - loads(model, q, v, at.u) @ change.inputs
-    return Carried(multipliers, multiplier_changes(model, q, jacobian, multipliers, needed - change.tau, change.q))
+    return Carried(multipliers, multiplier_changes(model.mechanism, q, jacobian, multipliers, needed - change.tau, change.q))

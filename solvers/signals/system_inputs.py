@@ -73,8 +73,8 @@ class SystemInputs:
     def __init__(self, model: NamedModel, names: Any, hold: Any = (), states: bool = False) -> None:
         self.named = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
         refuse_twice("input", (channel.signal for channel in self.named))
-        own = zip(model.inputs.state_names, model.inputs.state_units, strict=True) if states else ()
-        nu = len(model.inputs.names)
+        own = zip(model.mechanism.inputs.state_names, model.mechanism.inputs.state_units, strict=True) if states else ()
+        nu = len(model.mechanism.inputs.names)
         self.channels = (
             *self.named,
             *(SystemInput(Kind.INPUT, nu + k, "", Signal(*signal)) for k, signal in enumerate(own)),

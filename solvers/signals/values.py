@@ -47,7 +47,7 @@ class JoinedValues:
     def __init__(self, model: NamedModel, quantities: Sequence[Quantity]) -> None:
         ends = np.cumsum([0, *(len(of.entries) for of in quantities)], dtype=int).tolist()
         placed = [(of, range(*pair)) for of, pair in zip(quantities, pairwise(ends), strict=True)]
-        self._size, self._reading, readings = ends[-1], None, model.engine.calls.readings
+        self._size, self._reading, readings = ends[-1], None, model.mechanism.engine.calls.readings
         if readings is not None and (known := [part for part in placed if readings.knows(part[0])]):
             self._reading = readings.joined(of for of, _ in known)
             self._read_rows = np.array([row for _, rows in known for row in rows], dtype=int)
@@ -86,7 +86,7 @@ def _group(parts: Sequence[tuple[Quantity, range]]) -> _Group:
 
 def _displacements(at: Snapshot, of: Quantity) -> Array:
     """Return displacements (nv) from the origin, those of free and spherical joints only where they are asked for."""
-    plain, model = at.model.plain_coordinates, at.model
+    plain, model = at.model.mechanism.plain_coordinates, at.model
     if any(in_v.start <= k < in_v.stop for _, _, in_v in plain.others for k in of.entries):
         return model.difference(at.origin if at.q.ndim == 1 else np.tile(at.origin, (len(at.q), 1)), at.q)
     apart = np.zeros((*at.q.shape[:-1], model.nv), at.q.dtype)
@@ -117,12 +117,12 @@ def _reaction(at: Snapshot, of: Quantity) -> Array:
 
 
 def _strain(at: Snapshot, of: Quantity) -> Array:
-    rod, fraction = section_of(at.model.assembly, of.owner)
+    rod, fraction = section_of(at.model.mechanism.assembly, of.owner)
     return at.model.section_strains(rod.name, [fraction * rod.length], at.q)[..., 0, :]
 
 
 def _section_wrench(at: Snapshot, of: Quantity) -> Array:
-    rod, fraction = section_of(at.model.assembly, of.owner)
+    rod, fraction = section_of(at.model.mechanism.assembly, of.owner)
     return at.model.section_wrenches(rod.name, [fraction * rod.length], at.q, at.v, at.a, at.wrenches, at.u, at.tau)[..., 0, :]
 
 

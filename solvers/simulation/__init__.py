@@ -7,7 +7,7 @@ A model with everything that acts on it (`driven_model`, `acting`) is integrated
 - `integrate`: in compiled code by CyRK where nothing happens within; else step by step (`stepping`), from one sample of a
   controller or kink of what acts to the next, while a `monitor` looks on;
 - `events`: zeros that users watch for; `gaps`, `switching`: what switches by position, where steps end;
-- `steppers`: what makes steps that keep loops closed (`closed_states`): `explicit_steps` (with `tableaus`, `compiled_stages`)
-  and `scipy_steps` (with `rate_jacobian`) integrate dy/dt, `alpha_solver` (with `alpha_step`, `implicit_dynamics`) follows the
-  scheme of `generalized_alpha`.
+- `steppers`: what makes steps that keep loops closed (`closed_states`): `explicit_steps` (with `tableaus`) and `scipy_steps`
+  (with `rate_jacobian`) integrate dy/dt, `alpha_solver` (with `alpha_step`, `implicit_dynamics`) follows the scheme of
+  `generalized_alpha`.
 """

@@ -121,21 +121,21 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
     if callable(tau):
         return FeedbackFunction(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
     values = _real("tau", read_state("tau", np.zeros(model.nv) if tau is None else tau, names, stacked=True))
-    return Constant(values) if values.ndim == 1 else _sampled(values, times, "tau")
+    return Constant(values) if values.ndim == 1 else _interpolate(values, times, "tau")
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
     """Return the inputs (nu); None for none."""
     if u is None:
         return Constant(None)
-    read = model.inputs.read
+    read = model.mechanism.inputs.read
     if callable(u):
-        only_motors = not (model.inputs.places or model.inputs.own or model.inputs.acting)
+        only_motors = not (model.mechanism.inputs.places or model.mechanism.inputs.own or model.mechanism.inputs.acting)
         return FeedbackFunction(u, lambda value: _real("u", read(value)), model.nu, only_motors)
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
         return FeedbackFunction(_each(u), lambda value: _real("u", read(value)), model.nu, False)
     if not isinstance(u, Mapping) and axes_of(u) == 2:
-        return _sampled(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
+        return _interpolate(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
     return Constant(_real("u", read(u)))
 
 
@@ -153,7 +153,7 @@ def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any
     return inputs
 
 
-def _sampled(values: Array, times: Array, name: str) -> Sampled:
+def _interpolate(values: Array, times: Array, name: str) -> Sampled:
     """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"
@@ -189,6 +189,8 @@ class Drive:
         The states of the first order, as they act now.
     constant, varying : dict of port name to wrench
         Constant ones (6; N and N m), and functions.
+    has_states : bool
+        Whether the model has states of the first order.
     is_driven : bool
         Whether inputs act.
     feedback : bool
@@ -203,12 +205,15 @@ class Drive:
         self.answer: Callable[[float, Array, Array], Command] | None = None
         _check_functions(tau, wrenches, u)
         self._efforts = _read_efforts(model, times, tau)
-        read_wrenches({port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.ports)
+        read_wrenches(
+            {port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.mechanism.ports
+        )
         self.constant = {port: np.asarray(value, dtype=float) for port, value in wrenches.items() if not callable(value)}
         self.varying = {port: _read_wrench_function(port, value) for port, value in wrenches.items() if callable(value)}
         self._inputs = _read_inputs(model, times, u)
         self.x = np.zeros(model.nx)
-        self.is_driven = u is not None or loop is not None or model.nx > 0
+        self.has_states, self._has_inputs = model.nx > 0, model.nu > 0
+        self.is_driven = u is not None or loop is not None or self.has_states
         functions = self._efforts, self._inputs, *self.varying.values()
         self.feedback = any(isinstance(function, FeedbackFunction) for function in functions)
 
@@ -239,7 +244,7 @@ class Drive:
     @property
     def _has_held_inputs(self) -> bool:
         """Whether inputs and wrenches stay as they are between commands; efforts of blocks' own inputs turn with the state."""
-        turns = self.is_driven and bool(self.model.inputs.own)
+        turns = self.is_driven and bool(self.model.mechanism.inputs.own)
         return isinstance(self._inputs, Constant) and not (self.varying or turns)
 
     def efforts(self, t: float, q: Array, v: Array) -> Array:
@@ -250,9 +255,9 @@ class Drive:
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
         """Return all inputs, in closed loop within the actuators' ranges, and the states behind them; None for none."""
         u = self._inputs.at(t, q, v)
-        if self.command is not None and self.loop is not None and self.model.nu:
+        if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
-        return self.model.inputs.joined(u, self.x) if self.model.nx else u
+        return self.model.mechanism.inputs.joined(u, self.x) if self.has_states else u
 
     @property
     def held_inputs(self) -> Array | None:
@@ -277,7 +282,7 @@ class Drive:
         """
         if self.answer is not None:
             self.command = self.answer(t, q, v)
-        tau, u, inputs = self.efforts(t, q, v).copy(), self.inputs(t, q, v), self.model.inputs
+        tau, u, inputs = self.efforts(t, q, v).copy(), self.inputs(t, q, v), self.model.mechanism.inputs
         if not (all_finite(tau) and (u is None or all_finite(u))):
             self.check_acting()
         pushes: list[Push] = [PortPush(port, False, wrench.copy()) for port, wrench in self.wrenches(t, q, v).items()]

@@ -73,6 +73,7 @@ class AlphaSolver(Stepper):
         a, _ = self.plant.dynamics(t, q, v)
         states = first_order_states(self.plant, t, q, v)
         self.node = self.before = self._earlier = StepEnd(t, q, v, v, a, a, 0.0, None, control, states)
+        self._rounds = False
         self.system.forget()
         self.system.look(self.node)
         self._set_out()
@@ -113,7 +114,10 @@ class AlphaSolver(Stepper):
     def go_on(self, closed: OnClosures) -> None:
         q, v = self.plant.split(self.t, closed.y)
         self.node = self.node._replace(q=q, v_closed=v)
-        self.system.look(self.node)
+        if self._rounds:
+            self._begin_anew(self.t, self.y)
+        else:
+            self.system.look(self.node)
 
     def dense_output(self) -> Callable[[Array], Array]:
         """Return a cubic in the tangent space, and its rate."""
@@ -126,7 +130,7 @@ class AlphaSolver(Stepper):
             along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
             rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
             pairs = (first.first_order, last.first_order), (first.control, last.control)
-            others = [_between(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
+            others = [_interpolate(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
             return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *others])
 
         return lambda times: np.array([state(t) for t in times])
@@ -200,6 +204,7 @@ class AlphaSolver(Stepper):
             self.h, grow = h * min(factor, _SAFETY), False
             self.system.counts["rejected"] += 1
         self._earlier, self.before, self.node = self.before, self.node, step.node()
+        self._rounds = step.rounds
         if step.has_renewed:
             self.system.holds_for = 0.0
         self.system.counts["steps"] += 1
@@ -245,7 +250,7 @@ class AlphaSolver(Stepper):
         )
 
 
-def _between(first: Answer | FirstOrderStates, last: Answer | FirstOrderStates, h: float, s: float) -> Array:
+def _interpolate(first: Answer | FirstOrderStates, last: Answer | FirstOrderStates, h: float, s: float) -> Array:
     """Return states of the first order, or a controller's, within a step, the part s of it done: a cubic."""
     change = last.x - first.x
     bend = s * (1 - s) * ((1 - s) * (h * first.rate - change) - s * (h * last.rate - change))

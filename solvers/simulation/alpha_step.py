@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dgels, dgetrf, dgetrs
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import ROUNDING
+from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.joints.joint import Joint
 from titop.solvers.constraints.closed_derivatives import compliant_forces
 from titop.solvers.control.continuous_loop import Answer, ContinuousLoop, TrapezoidalStep
@@ -34,7 +34,7 @@ _GROWN = 2.0
 #: Newton's method stops when what is left to correct is this part of the tolerance of a step.
 _NEWTON = 0.01
 _ITERATIONS = 15
-#: ImplicitDerivatives are found anew where they save more iterations than this.
+#: Derivatives are found anew where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
 #: LU factors of Newton's matrix, and their pivots.
@@ -108,7 +108,7 @@ class AlphaSystem:
 
         Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
         """
-        forces = compliant_forces(self.model, step.start.q, step.start.v_closed)
+        forces = compliant_forces(self.model.mechanism, step.start.q, step.start.v_closed)
         self.counts["jacobians"] += 1
         return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces, 0.5 * step.h)
 
@@ -133,17 +133,17 @@ class AlphaSystem:
         if len(order):
             now[:, order] = np.maximum.reduceat(now[:, order], first, axis=1)[:, group]
         self._reach = np.maximum(now, _REMEMBERED * self._reach)
-        sizes, (reach, _) = self.model.scale.coordinates, self._reach
-        others = min(1.0, (reach / sizes).max()) if self.model.is_tree else 1.0
+        sizes, (reach, _) = self.model.mechanism.scale.coordinates, self._reach
+        others = min(1.0, (reach / sizes).max()) if self.model.mechanism.is_tree else 1.0
         self._rounded = np.maximum(reach, others * sizes)
 
 
 def _coordinate_groups(model: Model) -> tuple[Array, Array, Array]:
     """Return the own coordinates of bodies, those of one body and unit side by side; where these begin, and which each is."""
-    units, groups = np.array(model.assembly.coordinate_units), []
-    for block in model.assembly.blocks_with_coordinates:
+    units, groups = np.array(model.mechanism.assembly.coordinate_units), []
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if not isinstance(block, Joint):
-            where = model.assembly.v_slices[block.name]
+            where = model.mechanism.assembly.v_slices[block.name]
             coordinates = np.arange(where.start, where.stop)
             groups += [coordinates[units[where] == unit] for unit in np.unique(units[where])]
     sizes = np.array([len(group) for group in groups], dtype=int)
@@ -170,6 +170,7 @@ class Step:
         if node.control is not None and isinstance(plant.loop, ContinuousLoop):
             self.control_step = TrapezoidalStep(plant.loop, plant, node.control.x, node.control.rate, h)
             plant.answer = self.answer
+        self.noise = 0.0
         self.guess()
 
     def answer(self, t: float, q: Array, v: Array) -> Command:
@@ -239,8 +240,11 @@ class Step:
                 return False
             self.place(self.w + change)
             size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
+            if iteration == 1 and size > _NEWTON:
+                rounding = self._rounding()
+                self.noise = max(np.abs(to_q * rounding).max(), np.abs(to_v * rounding).max())
             rate = size / before
-            if size <= _NEWTON or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
+            if size <= max(_NEWTON, self.noise) or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
                 return True
             left = np.log(size / _NEWTON) / -np.log(min(rate, 0.99)) if iteration else 0.0
             if left > (_ITERATIONS if renew else _WORTH_DERIVATIVES) and iteration > renew:
@@ -285,6 +289,20 @@ class Step:
         whole[count:, :count] = opening[:, free]
         lu, pivots, _ = dgetrf(whole, overwrite_a=1)  # a singular matrix gives a correction that is not finite
         return lu, pivots
+
+    def _rounding(self) -> Array:
+        """Return by what Newton's corrections of w round: loops close up to rounding, which short steps amplify."""
+        free, count = self.system.free, np.count_nonzero(self.system.free)
+        openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
+        solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
+        change = np.zeros(len(free))
+        change[free] = np.abs(solution[:count]).sum(axis=1)
+        return 4 * EPS * change / (self.h**2 * self.numbers.beta)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it is so short that its accelerations are rounding."""
+        return self.noise > _NEWTON
 
     def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is made."""
@@ -356,8 +374,8 @@ def times_tangent(model: Model, dq: Array, matrix: Array) -> Array:
     if model.nq == model.nv:  # of plain coordinates alone
         return matrix
     result = matrix.copy()
-    for block in model.assembly.blocks_with_coordinates:
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if isinstance(block, Joint) and block.nq != block.nv:
-            where = model.assembly.v_slices[block.name]
+            where = model.mechanism.assembly.v_slices[block.name]
             result[:, where] = matrix[:, where] @ np.linalg.inv(block.difference_jacobian(dq[where]))
     return result

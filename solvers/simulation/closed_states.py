@@ -10,8 +10,8 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
+from titop.solvers.constraints.assembling import refuse_flipped, refuse_open
 from titop.solvers.constraints.closed_dynamics import rank_of_free
-from titop.solvers.constraints.open_loops import refuse_flipped, refuse_open
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 
@@ -34,8 +34,8 @@ def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tupl
     """
     names = f", fixed={list(fixed)}" if fixed else ""
     cures = f"start from m.assemble(q0{names})", f"start with m.assemble_velocity(q0, v0{names})"
-    refuse_open(model, q, v, "open-start", ("q0", "v0"), cures)
-    refuse_flipped(model, q)
+    refuse_open(model.mechanism, q, v, "open-start", ("q0", "v0"), cures)
+    refuse_flipped(model.mechanism, q)
     q = model.assemble(q, fixed)
     return q, model.assemble_velocity(q, v, fixed)
 
@@ -84,7 +84,7 @@ def follow_branch(plant: DrivenModel, t: float, closed: OnClosures) -> OnClosure
     if closed.rank == plant.prepared.rank or not model.is_constrained:
         return closed
     try:
-        plant.prepared.rank = rank_of_free(model, closed.y[: model.nq], plant.motion.mask)
+        plant.prepared.rank = rank_of_free(model.mechanism, closed.y[: model.nq], plant.motion.mask)
     except ModelError:
         return closed
     return project(plant, t, closed.y)

@@ -61,8 +61,8 @@ class DrivenModel(Drive):
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self.in_x = slice(self._in_v.stop, self._in_v.stop + model.nx)
         places = [Place(port, False) for port in (*self.constant, *self.varying)]
-        places += model.inputs.places if self.is_driven else []
-        self.prepared = model.engine.dynamics.prepared(places, motion.mask)
+        places += model.mechanism.inputs.places if self.is_driven else []
+        self.prepared = model.mechanism.engine.dynamics.prepared(places, motion.mask)
         for row, wrench in zip(self.prepared.wrenches, self.constant.values(), strict=False):
             row[:] = wrench
         rows = self.prepared.wrenches[len(self.constant) :]
@@ -88,10 +88,10 @@ class DrivenModel(Drive):
 
     # -- states ------------------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def has_plain_states(self) -> bool:
         """Whether states are q and v as they are: nothing is to be normalised or imposed."""
-        return not (self.model.quaternions or self.motion.names)
+        return not (self.model.mechanism.quaternions or self.motion.names)
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
         """Return q (unit quaternions) and v of a state, prescribed motions imposed.
@@ -106,19 +106,19 @@ class DrivenModel(Drive):
             got, advice = f"commands up to {largest:.3g}, and no finite state", "the loop is unstable, or the gains are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", got, "finite states", advice))
         self.x = y[self.in_x]
-        return self.motion.impose(t, self.model.unit_configuration(y[self._in_q]), y[self._in_v])
+        return self.motion.impose(t, self.model.mechanism.unit_configuration(y[self._in_q]), y[self._in_v])
 
     def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
         """Return q (n, nq) and v (n, nv) of states (n, ...) at times (n, s); see `split`."""
         if self.loop is not None and not (finite := np.isfinite(y).all(axis=1)).all():
             self.split(float(t[finite.argmin()]), y[finite.argmin()])  # tells what a controller did
-        return self.motion.impose_rows(t, self.model.unit_configuration(y[:, self._in_q]), y[:, self._in_v])
+        return self.motion.impose_rows(t, self.model.mechanism.unit_configuration(y[:, self._in_q]), y[:, self._in_v])
 
     # -- what acts ---------------------------------------------------------------------------------------------------------
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         """Let wrenches and inputs act; return the efforts, and the inputs'."""
-        if not self.is_held or self.model.nx:
+        if not self.is_held or self.has_states:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
             self._last = self.command, self._let_act(t, q, v)
@@ -135,7 +135,7 @@ class DrivenModel(Drive):
 
     def _drive(self, t: float, q: Array, v: Array) -> Any:
         """Let inputs act; return their efforts."""
-        u, inputs = self.inputs(t, q, v), self.model.inputs
+        u, inputs = self.inputs(t, q, v), self.model.mechanism.inputs
         if u is None:
             return 0.0
         u = np.asarray(u)
@@ -186,7 +186,7 @@ class DrivenModel(Drive):
                 self.command = self.loop.command_at(self, instant, y[k])
             tau[k], u = self.efforts(instant, q[k], v[k]), self.inputs(instant, q[k], v[k])
             if u is not None:
-                inputs[k] = model.inputs.given(u)
+                inputs[k] = model.mechanism.inputs.given(u)
             for port, wrench in self.varying.items():
                 wrenches[port][k] = wrench.at(instant, q[k], v[k])
             if not (all_finite(tau[k]) and all_finite(inputs[k])):
@@ -213,7 +213,7 @@ class DrivenModel(Drive):
         States are q (n, nq) and v (n, nv); what acts there are efforts `tau` (n, nv), inputs `u` (n, nu), with states of the
         first order behind them, and `wrenches` (n, 6).
         """
-        model, inputs = self.model, self.model.inputs
+        model, inputs = self.model, self.model.mechanism.inputs
         if len(t) > _MANY and not (model.is_constrained or self.motion.names):
             loads, same = self.constant | {port: wrenches[port] for port in self.varying}, bool((u == u[0]).all())
             u_given = None if not inputs.count else u[0] if same else u
@@ -248,10 +248,12 @@ class DrivenModel(Drive):
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
         model = self.model
-        if self.is_plain and isinstance(model.engine, CompiledEngine):
+        if self.is_plain and isinstance(model.mechanism.engine, CompiledEngine):
             tau, u = self.efforts(0.0, *NOWHERE), self.inputs(0.0, *NOWHERE)
-            pushes = model.external_pushes(self.constant, u)
-            return model.engine.state_derivative(pushes, tau if u is None else tau + model.inputs.motors @ u)
+            pushes = model.mechanism.external_pushes(self.constant, u)
+            return model.mechanism.engine.state_derivative(
+                pushes, tau if u is None else tau + model.mechanism.inputs.motors @ u
+            )
 
         def derivative(dy: Array, t: float, y: Array) -> None:
             dy[:] = self.rate(t, y)
@@ -263,12 +265,12 @@ class DrivenModel(Drive):
         """Whether the system is compiled as a whole, unconstrained, and nothing changes what acts between commands."""
         model = self.model
         driven = bool(self.motion.names or model.nx) or isinstance(self.loop, ContinuousLoop) or not self.is_held
-        engine = model.engine
+        engine = model.mechanism.engine
         return not driven and not model.is_constrained and isinstance(engine, CompiledEngine) and engine.is_compiled
 
     @cached_property
     def has_stages(self) -> bool:
-        """Whether compiled code knows all that moves, and what a continuous controller does: see `CompiledStages`."""
+        """Whether compiled code knows all that moves, and what a continuous controller does: see `CompiledRungeKutta`."""
         dynamics = self.prepared
         if not isinstance(dynamics, CompiledPreparedDynamics) or dynamics.moving_otherwise:
             return False

@@ -1,40 +1,35 @@
-"""Explicit Runge-Kutta methods that let compiled code make whole steps, or do all their stages, where what acts allows it."""
+"""Steps of explicit Runge-Kutta methods, in compiled code where that knows all that moves: whole steps, or all their stages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.kernels.entries.step_control import (
-    ATOL,
-    BEFORE,
-    BEGUN,
-    CLOCK_COLUMNS,
-    END,
-    EVALUATIONS,
-    EXPONENT,
-    GROWTH,
-    LAST,
-    LENGTH,
-    LONGEST,
-    MOST,
-    RTOL,
-    STEPS,
-    TIME,
-    WISH,
-)
+from titop.solvers.constraints.assembling import closed_within
+from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
+from titop.solvers.kernels.entries import step_control as control
 from titop.solvers.kernels.entries.stepping_entries import judge, set_out
-from titop.solvers.simulation.closed_states import OnClosures
-from titop.solvers.simulation.compiled_stages import CompiledStages
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
+from titop.solvers.native.callbacks import raise_pending
+from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import OdeStepper
 from titop.solvers.simulation.tableaus import tableau
 
+#: What trial states may give that go too far: numbers that overflow, and loops that are open.
+_TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
+#: Tries after which Python has a look: at signals such as Ctrl-C, and to tell how far it is.
+_MANY = 100
+
 
 class RungeKutta(OdeStepper):
-    """An explicit method with the step control of scipy's, in compiled code where the plant `has_stages`.
+    """An explicit method with the step control of scipy's, its stages one by one.
 
     Parameters
     ----------
@@ -44,6 +39,12 @@ class RungeKutta(OdeStepper):
     start, end : float, s
     y0 : array
     rtol, atol, max_step : float
+
+    Attributes
+    ----------
+    method : Tableau
+    states, rates : (stages, ny) arrays
+        Those of the last step's stages.
     """
 
     def __init__(
@@ -58,15 +59,13 @@ class RungeKutta(OdeStepper):
         max_step: float,
     ) -> None:
         super().__init__(plant, start, end, y0)
-        self.name, self._y, self._method = method, np.array(y0, dtype=float), tableau(method)
-        self._stages = CompiledStages(plant, self._method) if plant.has_stages else None
-        shape = len(self._method.nodes), len(y0)
-        self._states, self._rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(CLOCK_COLUMNS)
-        if self._stages is not None:
-            self._stages.work_on(self._clock, self._y, self._states, self._rates)
-        first = self._method.kind(self.rate, start, y0, end, rtol=rtol, atol=atol, max_step=max_step)
-        clock = {TIME: start, END: end, WISH: first.h_abs, GROWTH: MOST, LONGEST: max_step, RTOL: rtol, ATOL: atol}
-        clock |= {EXPONENT: self._method.exponent, EVALUATIONS: first.nfev}
+        self.name, self._y, self.method = method, np.array(y0, dtype=float), tableau(method)
+        shape = len(self.method.nodes), len(y0)
+        self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.CLOCK_COLUMNS)
+        first = self.method.kind(self.rate, start, y0, end, rtol=rtol, atol=atol, max_step=max_step)
+        clock = {control.TIME: start, control.END: end, control.WISH: first.h_abs, control.GROWTH: control.MOST}
+        clock |= {control.LONGEST: max_step, control.RTOL: rtol, control.ATOL: atol}
+        clock |= {control.EXPONENT: self.method.exponent, control.EVALUATIONS: first.nfev}
         for column, number in clock.items():
             self._clock[column] = number
         self._set_out = set_out.compiled
@@ -74,48 +73,41 @@ class RungeKutta(OdeStepper):
 
     @property
     def t(self) -> float:
-        return self._clock.item(TIME)
+        return self._clock.item(control.TIME)
 
     @property
     def begin(self) -> float:
-        return self._clock.item(BEFORE)
+        return self._clock.item(control.BEFORE)
 
     @property
     def end(self) -> float:
-        return self._clock.item(END)
+        return self._clock.item(control.END)
 
     @property
     def y(self) -> Array:
         return self._y
 
     def advance(self, watch: float) -> OnClosures | None:
-        clock, reached = self._clock, None
-        if self._stages is not None and not self.is_near():
-            reached = self._stages.steps(watch)
-            self.is_clear = self._stages.is_clear
-        else:
-            self.is_clear = None
-            self._step_in_python()
-        if self.is_running and clock[LENGTH] <= 0.0:
-            raise ArithmeticError("Required step size is less than spacing between numbers.")
-        return reached
-
-    def _step_in_python(self) -> None:
-        """Make a step, its stages one by one by `rate`."""
-        clock, method, is_step = self._clock, self._method, False
-        self._states[0] = self._y
-        while not is_step and clock[LENGTH] > 0.0:
-            filled = self._fill(None, int(clock[BEGUN]), method.used, float(clock[TIME]), float(clock[LENGTH]))
-            is_step = bool(judge(filled, method.end, clock, method.estimators, self._states, self._rates))
+        clock, method, is_step = self._clock, self.method, False
+        self.states[0], self.is_clear = self._y, None
+        while not is_step and clock[control.LENGTH] > 0.0:
+            begun, t, h = int(clock[control.BEGUN]), float(clock[control.TIME]), float(clock[control.LENGTH])
+            filled = self.fill(begun, method.used, t, h)
+            is_step = bool(judge(filled, method.end, clock, method.estimators, self.states, self.rates))
         if is_step:
-            self._y[:] = self._states[method.end]
+            self._y[:] = self.states[method.end]
+        self._check_length()
+        return None
 
-    def _fill(self, stages: CompiledStages | None, first: int, last: int, t: float, h: float) -> bool:
-        """Fill in stages; tell whether they are finite."""
-        self._clock[EVALUATIONS] += last - first
-        if stages is not None:
-            return stages.fill(first, last, t, h)
-        states, rates, method = self._states, self._rates, self._method
+    def _check_length(self) -> None:
+        """Give up where steps become too short to count."""
+        if self.is_running and self._clock[control.LENGTH] <= 0.0:
+            raise ArithmeticError("Required step size is less than spacing between numbers.")
+
+    def fill(self, first: int, last: int, t: float, h: float) -> bool:
+        """Write the rates from stage `first` on to before `last`, and the states up to that; tell whether all are finite."""
+        states, rates, method = self.states, self.rates, self.method
+        self._clock[control.EVALUATIONS] += last - first
         for s in range(first, min(last + 1, len(states))):
             states[s] = states[0] + h * (method.coefficients[s, :s] @ rates[:s])
             if s < last:
@@ -126,25 +118,170 @@ class RungeKutta(OdeStepper):
 
     def go_back(self, length: float) -> None:
         clock = self._clock  # steps behind that one may be as long as they were
-        self._y[:] = self._states[0]
-        clock[TIME], clock[LENGTH], clock[BEGUN] = clock[BEFORE], length, 0.0
-        clock[STEPS] -= 1.0
+        self._y[:] = self.states[0]
+        clock[control.TIME], clock[control.LENGTH], clock[control.BEGUN] = clock[control.BEFORE], length, 0.0
+        clock[control.STEPS] -= 1.0
 
     def move(self, y: Array) -> None:
         self._y[:] = y
 
     def go_to(self, end: float, anew: bool) -> bool:
-        self._clock[END] = end
+        self._clock[control.END] = end
         self._set_out(self._clock)
-        if self._stages is not None:
-            self._stages.act()  # anew in any case
         return True
 
     def dense_output(self) -> Callable[[Array], Array]:
-        method, begin, h = self._method, self.begin, float(self._clock[LAST])
-        self._fill(None if self.is_near() else self._stages, method.used, len(method.nodes), begin, h)
-        within = method.within(self._states, self._rates, h)
+        method, begin, h = self.method, self.begin, float(self._clock[control.LAST])
+        self.fill(method.used, len(method.nodes), begin, h)
+        within = method.within(self.states, self.rates, h)
         return lambda times: within((times - begin) / h)
 
     def statistics(self) -> dict[str, float]:
-        return {"steps": int(self._clock[STEPS]), "evaluations": int(self._clock[EVALUATIONS]), "jacobians": 0}
+        counts = self._clock[[control.STEPS, control.EVALUATIONS]].astype(int).tolist()
+        return {"steps": counts[0], "evaluations": counts[1], "jacobians": 0}
+
+
+class CompiledRungeKutta(RungeKutta):
+    """The same in compiled code, for a plant that `has_stages`; near singular configurations one by one.
+
+    Where functions of the state are asked for what acts, the stages are compiled; where functions of time are, each step.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    *arguments, **options
+        See `RungeKutta`.
+    """
+
+    def __init__(self, plant: DrivenModel, *arguments: Any, **options: Any) -> None:
+        super().__init__(plant, *arguments, **options)
+        assert isinstance(plant.prepared, CompiledPreparedDynamics)
+        method, model, rows = self.method, plant.model, len(self.method.nodes)
+        feedback, guards, nq, nv = plant.linear_feedback, plant.gaps.step_guards, plant.model.nq, plant.model.nv
+        self._dynamics, self._motions, self._tau = plant.prepared, np.zeros((rows, nq + 2 * nv)), np.zeros(nv)
+        self._feedback = feedback if feedback is not None and feedback.varies else None
+        tables = no_control(nv, rows) if feedback is None else feedback.tables(rows)
+        self._offsets = tables[1]
+        precision = np.array([PRECISION, closed_within(model.mechanism, self._y[:nq]), NEAR])
+        self._kernel, same = self._dynamics.steps(plant.motion.mask_q, tables, guards, self._tau, precision)
+        self._in_time = bool(plant.motion.names) or self._feedback is not None
+        self._by_functions = not (plant.is_held or plant.is_sampled)
+        states, step = self.states, (self.states, self.rates, self._motions, *same)
+        curve = method.curve if len(guards) and not (self._in_time or self._by_functions) else np.zeros((0, rows))
+        self._part_clock = np.zeros(control.CLOCK_COLUMNS)
+        self._whole = self._clock, method.estimators, method.coefficients, curve, self._y, *step
+        self._part = method.end, math.inf, self._part_clock, method.estimators, method.coefficients, curve, states[0], *step
+        kernels = [partial(self._kernel, 0, s, s + 1, *self._part) for s in range(rows)]
+        self._stages = list(zip(method.nodes, states, states[:, :nq], states[:, nq : nq + nv], kernels, strict=True))
+        self._act()
+
+    def _act(self) -> None:
+        """Let act what is commanded now, until further notice."""
+        if not self._by_functions:
+            self.plant.act_held(self._tau)
+
+    def go_to(self, end: float, anew: bool) -> bool:
+        self._act()  # anew in any case
+        return super().go_to(end, anew)
+
+    def advance(self, watch: float) -> OnClosures | None:
+        """Make a step, or several until one reaches the time `watch` (s), or there were many.
+
+        In the last one something may have switched: see `is_clear`. It may have to be put on the closures with care: None is
+        returned then.
+        """
+        if self.is_near():
+            return super().advance(watch)
+        reached = self._steps(watch)
+        self._check_length()
+        return reached
+
+    def _steps(self, watch: float) -> OnClosures | None:
+        method, clock = self.method, self._clock
+        first, reached = clock.item(control.STEPS), min(watch, clock.item(control.END))
+        one_by_one = self._in_time or self._by_functions
+        arguments = 1 if one_by_one else _MANY, 0, method.used, method.end, watch, *self._whole
+        self._dynamics.hold_rank()
+        while True:
+            status = self._prepare_try() if one_by_one else layout.OK
+            if status == layout.OK:
+                status = self._kernel(*arguments)
+            if status in (layout.OK, MAY_SWITCH):
+                made, self.is_clear = clock.item(control.STEPS) - first, status == layout.OK
+                if not self.is_clear or (made and (clock.item(control.TIME) >= reached or made >= _MANY)):
+                    reached_state = self._dynamics.told
+                    return OnClosures(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
+            elif status in (control.LOOK_CLOSER, control.TOO_SHORT):
+                self.is_clear = None
+                return None
+            else:
+                self._explain(status, clock.item(control.TIME), self.states[: method.used])
+
+    def _prepare_try(self) -> int:
+        """Write the motions of the next try, or all of its stages, so that only its error is left to find; return a status."""
+        clock, method = self._clock, self.method
+        begun, t, h = int(clock[control.BEGUN]), clock.item(control.TIME), clock.item(control.LENGTH)
+        if self._in_time:
+            self._write(begun, method.end + 1, t, h)
+        if not self._by_functions or h <= 0.0:
+            return layout.OK
+        self.states[0] = self._y
+        clock[control.EVALUATIONS] += method.used - begun
+        status = self._fill_by_functions(begun, method.used, t, h)
+        if status == layout.OK:
+            clock[control.BEGUN] = method.used
+        else:
+            judge(False, method.end, clock, method.estimators, self.states, self.rates)
+        return status
+
+    def fill(self, first: int, last: int, t: float, h: float) -> bool:
+        if self.is_near():
+            return super().fill(first, last, t, h)
+        self._clock[control.EVALUATIONS] += last - first
+        self._dynamics.hold_rank()
+        if self._in_time:
+            self._write(first, last, t, h)
+        if self._by_functions:
+            status = self._fill_by_functions(first, last, t, h)
+        else:
+            self._part_clock[control.LENGTH] = h
+            status = self._kernel(0, first, last, *self._part)
+        if status != layout.OK:
+            self._explain(status, t, self.states[first:last])
+        return status == layout.OK
+
+    def _fill_by_functions(self, first: int, last: int, t: float, h: float) -> int:
+        """Fill in stages, asking at each what acts; return a status."""
+        plant, tau, status = self.plant, self._tau, layout.OK
+        is_plain = plant.has_plain_states and plant.loop is None  # or else `split` tells what a controller did
+        self._part_clock[control.LENGTH] = h
+        if first:
+            self._kernel(0, first, first, *self._part)  # the state there
+        for node, state, q, v, kernel in self._stages[first:last]:
+            now = t + node * h
+            if not is_plain:
+                q, v = plant.split(now, state)
+            plant.act_at(now, q, v, tau)
+            status = kernel()
+            if status != layout.OK:
+                plant.check_acting()
+                break
+        return status
+
+    def _write(self, first: int, last: int, t: float, h: float) -> None:
+        """Write what functions of time say at stages of a step."""
+        if first < last:
+            times = [t + c * h for c in self.method.nodes[first:last]]
+            self.plant.motion.write(times, self._motions[first:last])
+            if self._feedback is not None:
+                self._feedback.write(times, self._offsets[first:last])
+
+    def _explain(self, status: int, t: float, states: Array) -> None:
+        """Raise what is wrong, unless a shorter step may go better."""
+        raise_pending()
+        if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
+            self._dynamics.model.engine.raise_for(status)
+        if self.plant.loop is not None:
+            self.plant.command = self.plant.loop.command_at(self.plant, t, states[0])
+            for state in states:
+                self.plant.split(t, state)  # tells what a controller did

@@ -41,7 +41,7 @@ def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array)
     q, v, tau, u : (n, ...) arrays
         As in `Trajectory`.
     """
-    inputs, units = model.inputs, model.assembly.coordinate_units
+    inputs, units = model.mechanism.inputs, model.mechanism.assembly.coordinate_units
     efforts = tau + u @ inputs.motors.T
     for limits, in_q, in_v in _limits(model):
         name, unit = model.coordinate_names[in_v], units[in_v]
@@ -55,7 +55,7 @@ def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array)
 
 def _limits(model: Model) -> Iterator[tuple[Limits, int | None, int]]:
     """Yield all limits of coordinates, and where these stand in q (None for quaternions) and in v."""
-    assembly = model.assembly
+    assembly = model.mechanism.assembly
     for block in assembly.blocks_with_coordinates:
         if isinstance(block, Joint):
             in_q, in_v = assembly.q_slices[block.name].start, assembly.v_slices[block.name].start
@@ -75,9 +75,9 @@ def _beyond(t: Array, values: Array, lower: float, upper: float, what: str, unit
 
 def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     """Yield contacts that start with a sphere's centre in the material, or a point as deep as nobody presses it."""
-    for name, loop in contacts_of(model).items():
-        gaps, radii = loop.closure.gaps(target_motion(model, loop, q, v)), loop.closure.touching.radii
-        deep = _DEEP * model.scale.reach
+    for name, loop in contacts_of(model.mechanism).items():
+        gaps, radii = loop.closure.gaps(target_motion(model.mechanism, loop, q, v)), loop.closure.touching.radii
+        deep = _DEEP * model.mechanism.scale.reach
         beyond = -gaps - np.where(radii > 0, radii, deep)
         if len(gaps) and beyond.max() > 0:
             k = int(beyond.argmax())
@@ -88,7 +88,7 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
 
 def brief_impacts(model: Model, q: Array, v: Array, x: Array, step: float) -> Iterator[Finding]:
     """Yield contacts that take up an impact of a few fixed steps (s) only, in states q, v and x (n, ...): the shortest."""
-    for name, loop in contacts_of(model).items():
+    for name, loop in contacts_of(model.mechanism).items():
         gaps = model.contacts(q, v, name, x).gap
         hits = np.argwhere((gaps[:-1] > 0) & (gaps[1:] <= 0))
         if (
@@ -109,9 +109,9 @@ def _impact_time(model: Model, loop: Loop, q: Array, v: Array, point: int) -> fl
     from scipy.special import beta
 
     contact: Any = loop.closure
-    motion = target_motion(model, loop, q, v)
+    motion = target_motion(model.mechanism, loop, q, v)
     slopes = motion_derivatives(lambda moved: contact.gaps(moved)[point : point + 1], motion, complex_step)
-    along = (slopes @ target_derivatives(model, loop, q, v, motion))[0, : model.nv]
+    along = (slopes @ target_derivatives(model.mechanism, loop, q, v, motion))[0, : model.nv]
     speed = -float(along @ v)
     if speed <= 0:
         return np.inf
@@ -164,16 +164,16 @@ class HalfTurns:
 
 def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
     """Yield each spring that stores the energy of a rotation, and the rotation as a function of q."""
-    for loop in model.assembly.loops:
+    for loop in model.mechanism.assembly.loops:
         if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
             yield loop.closure.name, _of_loop(model, loop)
-    for block in model.assembly.blocks_with_coordinates:
+    for block in model.mechanism.assembly.blocks_with_coordinates:
         if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
-            yield block.name, _of_joint(block, model.assembly.q_slices[block.name])
+            yield block.name, _of_joint(block, model.mechanism.assembly.q_slices[block.name])
 
 
 def _of_loop(model: Model, loop: Loop) -> Callable[[Array], Array]:
-    return lambda q: relative_pose(model, loop, q)[0]
+    return lambda q: relative_pose(model.mechanism, loop, q)[0]
 
 
 def _of_joint(joint: Joint, where: slice) -> Callable[[Array], Array]:

@@ -55,7 +55,7 @@ class Gaps:
         self.owners, self._parts = list[str](), list[_Part]()
         self._stages: list[tuple[int, Interaction, int]] = []
         self.guards = self._add_all(q, v)
-        self.rounding = COINCIDENT * model.scale.reach
+        self.rounding = COINCIDENT * model.mechanism.scale.reach
         self.follow_rates = bool(self.owners) and self._are_of_rates(q, v)
 
     @property
@@ -79,7 +79,7 @@ class Gaps:
 
     def _are_of_rates(self, q: Array, v: Array) -> bool:
         """Tell whether gaps change with rates, at a configuration or in no special position."""
-        states, change = (q, self._model.probes[1]), np.random.default_rng(0).normal(size=len(v))
+        states, change = (q, self._model.mechanism.probes[1]), np.random.default_rng(0).normal(size=len(v))
         return any(not np.array_equal(self.at(q, v), self.at(q, v + change)) for q in states)
 
     def at(self, q: Array, v: Array) -> Array:
@@ -94,7 +94,7 @@ class Gaps:
         """
         if not self._parts:
             return self._known(q, v)
-        ahead = [self._model.moved(*state) for state in zip(q, step * v, strict=True)]
+        ahead = [self._model.mechanism.moved(*state) for state in zip(q, step * v, strict=True)]
         now, then = (np.array([self._in_python(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
         known = self._known(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
         return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])
@@ -120,7 +120,7 @@ class Gaps:
         of_interactions = self._of_interactions(q, v)
         self._stages = [entry for entry in of_interactions if self._compiled and gap_stage(entry[1])]
         self.owners += [closure.name for _, closure, count in self._stages for _ in range(count)]
-        for block in filter(_says_own, self._model.assembly.blocks.values()):
+        for block in filter(_says_own, self._model.mechanism.assembly.blocks.values()):
             if count := len(self._of_block(block)(q, v)):
                 self._parts.append(self._of_block(block, count))
                 self.owners += [block.name] * count
@@ -133,7 +133,7 @@ class Gaps:
 
     def _stops(self) -> Array:
         """Take the gaps of all stops, those of joints and limits with gaps of their own apart; return rows for guards."""
-        assembly, numbers, places = self._model.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
+        assembly, numbers, places = self._model.mechanism.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
                 numbers.append(block.limit_numbers)
@@ -153,7 +153,7 @@ class Gaps:
 
     def _of_interactions(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
         """Return the interactions that have gaps at a state: which among all, and how many."""
-        closures = [(k, loop.closure) for k, loop in enumerate(self._model.interactions)]
+        closures = [(k, loop.closure) for k, loop in enumerate(self._model.mechanism.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
         if not switching:
             return []
@@ -170,7 +170,7 @@ class Gaps:
 
     def _of_block(self, block: Block, count: int | None = None) -> _Part:
         """Return the gaps of a block or joint that says them itself, as many as `count` where that is known."""
-        model, assembly = self._model, self._model.assembly
+        model, assembly = self._model, self._model.mechanism.assembly
         nowhere, still = slice(0, 0), np.zeros(model.nv)
         in_q, in_v = assembly.q_slices.get(block.name, nowhere), assembly.v_slices.get(block.name, nowhere)
         if isinstance(block, CoordinateLimits):
@@ -181,7 +181,7 @@ class Gaps:
         def gaps(q: Array, v: Array) -> Array:
             poses, twists = [], []
             if not isinstance(block, _WITH_STOPS):
-                at = model.engine.observations.port_motion(block.name, q, v, still)
+                at = model.mechanism.engine.observations.port_motion(block.name, q, v, still)
                 poses, twists = [at_world, (at.rotation, at.position)], [world, at.twist]
             return _read(block, motion_among(poses, twists, q[in_q], v[in_v], u), count)
 

@@ -2,7 +2,7 @@
 
 ``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3). States of the
 first order follow by the trapezoidal rule, ``x1 = x0 + h (f0 + f1) / 2``, solved by Newton's method for every state (q, v) that
-a step tries, interaction by interaction.
+a step tries.
 """
 
 from __future__ import annotations
@@ -13,17 +13,10 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrf
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, rates_by_states
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
-from titop.solvers.constraints.interaction_loads import read_rates, stated_motions
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.rate_jacobian import feedback_derivatives
-
-#: Iterations for states of the first order, and after how many of them derivatives are found anew.
-_ITERATIONS, _RENEWED = 30, 3
 
 
 class ImplicitDerivatives(NamedTuple):
@@ -57,12 +50,12 @@ class ImplicitDynamics:
     def residual(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Residual:
         """Return what is left of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
         efforts, pushes = self.plant.loads(t, q, v)
-        dynamics = self.model.engine.dynamics
+        dynamics = self.model.mechanism.engine.dynamics
         if not self.model.is_constrained:
             missing = dynamics.tree_inverse(q, v, a, pushes) - efforts
             return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
         needed, error, jacobian = dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-        weights = self.model.scale.weights
+        weights = self.model.mechanism.scale.weights
         jacobian = weights[:, None] * jacobian
         return Residual(needed - efforts - jacobian.T @ multipliers, weights * error, jacobian)
 
@@ -84,7 +77,9 @@ class ImplicitDynamics:
         """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
-        stiffness, damping, _ = inverse_derivatives(model, q, v, a, pushes, model.scale.weights * multipliers, forces)
+        stiffness, damping, _ = inverse_derivatives(
+            model.mechanism, q, v, a, pushes, model.mechanism.scale.weights * multipliers, forces
+        )
         if self.plant.feedback or self.plant.answer is not None:
             by_q, by_v = feedback_derivatives(self.plant, t, q, v)
             stiffness, damping = stiffness - by_q, damping - by_v
@@ -99,11 +94,11 @@ class ImplicitDynamics:
         Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
         once chosen, are kept while what is left of the last of them is at least half of what it was then.
         """
-        comparable = (jacobian * self.model.scale.coordinates)[:, ~self.plant.motion.mask]
+        comparable = (jacobian * self.model.mechanism.scale.coordinates)[:, ~self.plant.motion.mask]
         rank, chosen = self.plant.prepared.rank, self._chosen
         if chosen is not None and len(chosen) == rank and 2.0 * _least_left(comparable[chosen]) >= self._left:
             return chosen
-        rows = independent_rows(comparable, rank, self.model.gear_count)
+        rows = independent_rows(comparable, rank, self.model.mechanism.gear_count)
         self._chosen, self._left = (rows, _least_left(comparable[rows])) if len(rows) == rank else (None, 0.0)
         return rows
 
@@ -139,35 +134,20 @@ class FirstOrderStep:
     """
 
     def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
-        self._plant, self._half, self._places = plant, 0.5 * h, dict(plant.model.inputs.states)
+        self._plant, self._half = plant, 0.5 * h
         self._begun, self._guess = begin.x + self._half * begin.rate, begin.x + h * begin.rate
         self._inverse = np.eye(len(begin.x))
 
     def at(self, t: float, q: Array, v: Array) -> FirstOrderStates:
         """Return the states where the step ends in a state, which act from now on; not numbers where none are found."""
-        plant, x = self._plant, np.empty(len(self._begun))
-        for loop, motion in stated_motions(plant.model, q, v, plant.inputs(t, q, v)):
-            where = self._places[loop.closure.name]
-            x[where] = self._of_interaction(loop.closure, motion, where)
+        plant, u = self._plant, self._plant.inputs(t, q, v)
+        assert u is not None
+        states = plant.model.mechanism.engine.states
+        x, self._inverse = states.following(q, v, u, self._begun, self._guess, self._half)
         if np.isfinite(x).all():
             self._guess = x
         plant.x = x
         return FirstOrderStates(x, (x - self._begun) / self._half)
-
-    def _of_interaction(self, interaction: Interaction, motion: TargetMotion, where: slice) -> Array:
-        """Return the states of one interaction."""
-        x, begun = self._guess[where], self._begun[where]
-        inverse: Array = np.zeros(0)
-        for iteration in range(_ITERATIONS):
-            at = motion._replace(x=x)
-            if iteration % _RENEWED == 0:
-                inverse = np.linalg.inv(np.eye(len(x)) - self._half * rates_by_states(interaction, at))
-            change = inverse @ (x - begun - self._half * read_rates(interaction, at))
-            x = x - change
-            if (np.abs(change) <= EXACT * np.maximum(np.abs(x), np.abs(begun))).all():
-                self._inverse[where, where] = inverse
-                return x
-        return np.full(len(x), np.nan)
 
     def filtered(self, x: Array) -> Array:
         """Return small differences of states as far as the step does not damp them."""
@@ -177,6 +157,7 @@ class FirstOrderStep:
 def _by_following_states(plant: DrivenModel, t: float, q: Array, v: Array, half: float) -> tuple[Array, Array]:
     """Return what states that follow over `half` a step (s) change of the efforts (nv, nv each), by coordinates and rates."""
     u = plant.inputs(t, q, v)
-    rates = plant.model.state_rates_derivatives(q, v, u=u)
-    efforts = half * plant.model.state_efforts(q, v, u=u) @ np.linalg.inv(np.eye(plant.model.nx) - half * rates.by_x)
+    assert u is not None
+    rates, efforts = plant.model.mechanism.engine.states.slopes(q, v, u)
+    efforts = half * efforts @ np.linalg.inv(np.eye(plant.model.nx) - half * rates.by_x)
     return efforts @ rates.by_q, efforts @ rates.by_v

@@ -78,11 +78,11 @@ class RateJacobian:
         rates = self._rates(t, q, v, y)
         free = ~plant.motion.mask
         jacobian = np.zeros((len(y), len(y)))
-        for block in model.assembly.blocks_with_coordinates:
-            in_q, in_v = model.assembly.q_slices[block.name], model.assembly.v_slices[block.name]
+        for block in model.mechanism.assembly.blocks_with_coordinates:
+            in_q, in_v = model.mechanism.assembly.q_slices[block.name], model.mechanism.assembly.v_slices[block.name]
             tangents = _coordinate_tangents(block, q[in_q], v[in_v])
             tangents.by_numbers[~free[in_v]] = 0.0
-            for start in model.quaternions:
+            for start in model.mechanism.quaternions:
                 if in_q.start <= start < in_q.stop:
                     tangents.by_numbers[:, start - in_q.start : start - in_q.start + 4] /= np.linalg.norm(y[start : start + 4])
             jacobian[in_q, in_q] = tangents.rates @ tangents.by_numbers
@@ -95,9 +95,14 @@ class RateJacobian:
     def _projection(self, t: float, y: Array) -> Array:
         """Return the derivative of the state on the closures (ny, ny) by y."""
         model = self.plant.model
-        lengths = np.array([unit == "m" for unit in (*model.assembly.configuration_units, *model.assembly.coordinate_units)])
+        lengths = np.array(
+            [
+                unit == "m"
+                for unit in (*model.mechanism.assembly.configuration_units, *model.mechanism.assembly.coordinate_units)
+            ]
+        )
         steps = np.full(len(y), _STEP)
-        steps[: len(lengths)][lengths] *= model.scale.length
+        steps[: len(lengths)][lengths] *= model.mechanism.scale.length
         ends = [[project(self.plant, t, y + way, UTMOST).y for way in (step, -step)] for step in np.diag(steps)]
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 
@@ -106,10 +111,10 @@ class RateJacobian:
         plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
         efforts, pushes = plant.loads(t, q, v)
         if mask.any():
-            derivatives = model.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
+            derivatives = model.mechanism.engine.derivatives.hybrid(q, v, efforts, plant.motion.acceleration(t), mask, pushes)
             by_q, by_v, by_tau = derivatives.da_dq, derivatives.da_dv, derivatives.da_dtau
         else:
-            by_q, by_v, by_tau = model.engine.derivatives.forward(q, v, efforts, pushes)
+            by_q, by_v, by_tau = model.mechanism.engine.derivatives.forward(q, v, efforts, pushes)
         by_state = np.hstack([by_q, by_v])
         if plant.feedback:
             by_state = by_state + by_tau @ np.hstack(feedback_derivatives(plant, t, q, v))
@@ -148,21 +153,21 @@ def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents
     if block.configuration_names == block.coordinates:
         return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if isinstance(block, Free):
-        rotation, turn = quaternion_matrix(q[3:]), _turning(q[3:], v[3:])
+        rotation, turn = quaternion_matrix(q[3:]), _quaternion_tangents(q[3:], v[3:])
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
         return CoordinateTangents(derivatives, by_numbers, rates)
     if isinstance(block, Spherical):
-        return _turning(q, v)
+        return _quaternion_tangents(q, v)
     derivatives = block.slopes(lambda x: x, q)
     return CoordinateTangents(
         derivatives, np.linalg.pinv(derivatives), block.slopes(lambda x: block.along(lambda y: y, x, v), q)
     )
 
 
-def _turning(quaternion: Array, w: Array) -> CoordinateTangents:
+def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
     """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
     vector, scalar = quaternion[:3], quaternion[3]
     derivatives = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
@@ -178,21 +183,21 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
     """
     model, nothing = plant.model, np.zeros(plant.model.nv)
 
-    def applied(q_seen: Array, v_seen: Array) -> Array:
+    def efforts_seen(q_seen: Array, v_seen: Array) -> Array:
         efforts, pushes = plant.loads(t, q_seen, v_seen)
-        return efforts - model.engine.dynamics.tree_inverse(q, v, nothing, pushes)
+        return efforts - model.mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes)
 
     efforts, pushes = plant.loads(t, q, v)
-    held, inertia = model.engine.dynamics.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
-    sizes = model.scale.coordinates_of(inertia)
+    held, inertia = model.mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes), np.diag(model.mass_matrix(q))
+    sizes = model.mechanism.scale.coordinates_of(inertia)
     steps = _DIFFERENCE * sizes
     steps_v = steps * _typical_rate(sizes, inertia, v, np.abs(efforts) + np.abs(held))
     unlike = 1.0 + np.sqrt(2.0) * np.arange(model.nv) % 1.0
     everywhere = model.integrate(q, unlike * steps), v + unlike[::-1] * steps_v
     if _same(plant.loads(t, *everywhere), (efforts, pushes)):
         return np.zeros((model.nv, model.nv)), np.zeros((model.nv, model.nv))
-    by_q = [applied(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]
-    by_v = [applied(q, v + step) - (efforts - held) for step in np.diag(steps_v)]
+    by_q = [efforts_seen(model.integrate(q, step), v) - (efforts - held) for step in np.diag(steps)]
+    by_v = [efforts_seen(q, v + step) - (efforts - held) for step in np.diag(steps_v)]
     return np.array(by_q).T / steps, np.array(by_v).T / steps_v
 
 

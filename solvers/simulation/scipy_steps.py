@@ -133,7 +133,7 @@ class NewtonFactors:
 
     def __init__(self, model: Model) -> None:
         self.nq = model.nq
-        places = model.assembly
+        places = model.mechanism.assembly
         blocks = places.blocks_with_coordinates
         plain = [block.name for block in blocks if block.configuration_names == block.coordinates]
         none = [np.zeros(0, dtype=int)]

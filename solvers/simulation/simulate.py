@@ -176,7 +176,7 @@ def simulate(
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # as they are now
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     check_switch("saturate", saturate)
-    x = model.inputs.read_states(x0)
+    x = model.mechanism.inputs.read_states(x0)
     loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, loop_arguments)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
@@ -184,10 +184,10 @@ def simulate(
         if isinstance(scheme, str):
             require_projecting(scheme)
         q, v = closed_start(model, q, v, motion.names)
-        plant.prepared.rank = closed_dynamics.rank_of_free(model, q, motion.mask)
+        plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
-    refuse_pushing(model, plant.inputs(times[0], q, v), times[:1])
+    refuse_pushing(model.mechanism, plant.inputs(times[0], q, v), times[:1])
     y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
@@ -208,7 +208,7 @@ def simulate(
         solution.statistics["seconds"] = time.perf_counter() - begin
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
-        refuse_pushing(model, trajectory.u, trajectory.t)
+        refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
         if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
             warn(brief_impacts(model, trajectory.q, trajectory.v, trajectory.x, scheme.step))
@@ -230,7 +230,7 @@ def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, W
         t, y = np.append(t[before], end), np.vstack([y[before], state])
     q, v = plant.split_rows(t, y)
     (tau, u, wrenches), x = plant.acting_rows(t, y, q, v), y[:, plant.in_x]
-    a, tau = plant.dynamics_rows(t, q, v, tau, model.inputs.joined(u, x) if model.nx else u, wrenches)
+    a, tau = plant.dynamics_rows(t, q, v, tau, model.mechanism.inputs.joined(u, x) if model.nx else u, wrenches)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
     times = {name: np.array(event.times) for name, event in events.items()}
     return Trajectory(model, t, q, v, a, tau, u, wrenches, times, history, statistics, x)

@@ -19,7 +19,7 @@ from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import OnClosures, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import EventValue, Watched, find_events
-from titop.solvers.simulation.explicit_steps import RungeKutta
+from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Chatter, Monitor, StiffnessWatch
 from titop.solvers.simulation.scipy_steps import ScipySteps
@@ -93,7 +93,8 @@ def _stepper(
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
         return AlphaSolver(plant, method, *span, y0, **tolerances)
-    return (RungeKutta if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
+    explicit = CompiledRungeKutta if plant.has_stages else RungeKutta
+    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
 
 
 class OutputStates:
@@ -101,23 +102,21 @@ class OutputStates:
 
     Attributes
     ----------
+    next : float, s
+        The next output time, endless behind the last.
     is_over : bool
         Whether a terminal event ended the simulation.
     """
 
     def __init__(self, times: Array, y0: Array) -> None:
-        self.times, self.is_over, self._states = times, False, [y0]
-
-    @property
-    def next(self) -> float:
-        """The next output time (s), endless behind the last."""
-        reached = len(self._states)
-        return float(self.times[reached]) if reached < len(self.times) else math.inf
+        self.times, self.next, self.is_over, self._states = times, float(times[1]), False, [y0]
 
     def add(self, step: LastStep, end: float) -> None:
         """Add those within a step, up to a time `end` (s)."""
         due = self.times[len(self._states) : np.searchsorted(self.times, end, "right")]
         self._states += step.states(due.tolist())
+        reached = len(self._states)
+        self.next = float(self.times[reached]) if reached < len(self.times) else math.inf
 
     def solution(self, statistics: dict[str, float]) -> ReachedStates:
         """Return what is reached."""
@@ -140,17 +139,20 @@ def _step_to_end(
     while stepper.is_running:
         watch = outputs.next
         closed = follow_branch(plant, stepper.t, stepper.step(-math.inf if every else watch))
-        step, has_switched = LastStep(plant, stepper, closed.y), False
-        if switching is not None:
-            step, closed, has_switched = _end_where_it_switches(plant, stepper, step, closed, switching)
-        if events or watch <= stepper.t:
-            end = find_events(events, step, outputs.times) if events else None
-            outputs.add(step, stepper.t if end is None else end)
-            outputs.is_over = end is not None
-            if outputs.is_over:
-                break
+        t, has_switched = stepper.t, False
+        if switching is not None or events or watch <= t:
+            step = LastStep(plant, stepper, closed.y)
+            if switching is not None:
+                step, closed, has_switched = _end_where_it_switches(plant, stepper, step, closed, switching)
+                t = step.end
+            if events or watch <= t:
+                end = find_events(events, step, outputs.times) if events else None
+                outputs.add(step, t if end is None else end)
+                outputs.is_over = end is not None
+                if outputs.is_over:
+                    break
         stepper.go_on(closed)
-        look(stepper.t, closed.y)
+        look(t, closed.y)
         if has_switched:
             return True
     return False

@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.mechanism.euler_angles import continuous_angles
+from titop.solvers.mechanism.port_motion import continuous_angles
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
 from titop.solvers.simulation.findings import violations
@@ -87,7 +87,7 @@ class Trajectory:
 
     def _loads(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
         """Return wrenches, inputs with states of the first order, and efforts over time, as functions of stacked states do."""
-        u = self.model.inputs.joined(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
+        u = self.model.mechanism.inputs.joined(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
         return self.wrenches or None, u, self.tau
 
     def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
@@ -168,7 +168,13 @@ class Trajectory:
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
         known = *self.model.configuration_names, *self.model.state_names
-        units = dict(zip(known, (*self.model.assembly.configuration_units, *self.model.inputs.state_units), strict=True))
+        units = dict(
+            zip(
+                known,
+                (*self.model.mechanism.assembly.configuration_units, *self.model.mechanism.inputs.state_units),
+                strict=True,
+            )
+        )
         shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else list(names)
         if not shown:
             expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
@@ -313,15 +319,15 @@ def _dataset(trajectory: Trajectory) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return variables and coordinates of a Dataset; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
     model = trajectory.model
     coordinates: dict[str, Any] = {"t": ("t", trajectory.t, {"units": "s"})}
-    coordinates |= _axis("configuration", model.configuration_names, model.assembly.configuration_units)
-    coordinates |= _axis("coordinate", model.coordinate_names, model.assembly.coordinate_units)
+    coordinates |= _axis("configuration", model.configuration_names, model.mechanism.assembly.configuration_units)
+    coordinates |= _axis("coordinate", model.coordinate_names, model.mechanism.assembly.coordinate_units)
     variables: dict[str, Any] = {"q": (("t", "configuration"), trajectory.q)}
     variables |= {name: (("t", "coordinate"), getattr(trajectory, name)) for name in ("v", "a", "tau")}
     if model.nu:
-        coordinates |= _axis("input", model.input_names, model.inputs.units)
+        coordinates |= _axis("input", model.input_names, model.mechanism.inputs.units)
         variables["u"] = (("t", "input"), trajectory.u)
     if model.nx:
-        coordinates |= _axis("state", model.state_names, model.inputs.state_units)
+        coordinates |= _axis("state", model.state_names, model.mechanism.inputs.state_units)
         variables["x"] = (("t", "state"), trajectory.x)
     if model.output_names:
         coordinates |= _axis("output", model.output_names, model.output_units)

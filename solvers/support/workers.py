@@ -2,6 +2,10 @@
 
 Threads would not do: the integrator calls back into Python at every step, so that two threads take as long as one.
 Each process answers its tasks one by one, so that the task at which a process died is known; its linear algebra has one thread.
+
+BLAS splits products and factorisations of a few hundred rows among as many threads as there are processors. Where these are
+busy, with processes that titop has started or with others, each waits for the slowest: two processes with eigenvalues, singular
+values and solutions of up to 120 rows took nine times as long on two processors as with one thread each, beside others longer.
 """
 
 from __future__ import annotations
@@ -11,12 +15,32 @@ import pickle
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import cache
 from multiprocessing import connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.support.threads import one_thread
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS work in the thread that calls it; also a decorator."""
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of this process that have threads: those of NumPy and SciPy, once both are loaded."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
 
 #: Batches that each process gets, so that none waits long for the last.
 _BATCHES = 8

@@ -101,11 +101,11 @@ def at_time(v_series: Array, t: float) -> Array:
 def _rate(model: tt.Model, q: Array, v: Array) -> Array:
     """Return how fast the configuration changes, written down anew."""
     rate, plain_q, plain_v = np.zeros(model.nq), np.ones(model.nq, bool), np.ones(model.nv, bool)
-    for connection in model.assembly.connections:
+    for connection in model.mechanism.assembly.connections:
         joint = connection.joint
         if not isinstance(joint, tt.Free | tt.Spherical):
             continue
-        in_q, in_v = model.assembly.q_slices[joint.name], model.assembly.v_slices[joint.name]
+        in_q, in_v = model.mechanism.assembly.q_slices[joint.name], model.mechanism.assembly.v_slices[joint.name]
         plain_q[in_q], plain_v[in_v] = False, False
         x, y, z, w = q[in_q][-4:]
         a, b, c = v[in_v][-3:]

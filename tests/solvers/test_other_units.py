@@ -22,7 +22,8 @@ def test_gravity_is_no_part_of_mass_matrices_and_responses(engine: str) -> None:
     assert (light.mass_matrix(q) == heavy.mass_matrix(q)).all()
     free = np.zeros(3, dtype=bool)
     assert (
-        light.engine.dynamics.tree_response(q, efforts, free) == heavy.engine.dynamics.tree_response(q, efforts, free)
+        light.mechanism.engine.dynamics.tree_response(q, efforts, free)
+        == heavy.mechanism.engine.dynamics.tree_response(q, efforts, free)
     ).all()
 
 
@@ -40,7 +41,7 @@ def cantilever(units: Units) -> tt.Model:
 def sizes_in(units: Units, m: tt.Model) -> Array:
     """Return what a metre, a radian, or a metre of a kilogram's root, is of each coordinate in these units."""
     of = {"m": units.length, "rad": 1.0, "m sqrt(kg)": units.length * np.sqrt(units.mass)}
-    return np.array([of[unit] for unit in m.assembly.coordinate_units])
+    return np.array([of[unit] for unit in m.mechanism.assembly.coordinate_units])
 
 
 @pytest.mark.parametrize("units", UNITS, ids=str)
@@ -53,7 +54,7 @@ class TestFlexibleSystems:
         moved = []
         for each in (SI, units):
             m = cantilever(each)
-            assert "m sqrt(kg)" in m.assembly.coordinate_units
+            assert "m sqrt(kg)" in m.mechanism.assembly.coordinate_units
             (near,) = nearby([tt.OperatingPoint(m, np.zeros(m.nq))], np.random.default_rng(0))
             moved.append(near.q / sizes_in(each, m))
         np.testing.assert_allclose(moved[1], moved[0], rtol=1e-9)

@@ -15,8 +15,8 @@ from titop.solvers.resolve import resolve
 
 @pytest.mark.parametrize(("engine", "kind"), [("compiled", CompiledEngine), ("reference", ReferenceEngine)])
 def test_the_engine_is_the_one_that_is_named(engine: str, kind: type) -> None:
-    assert isinstance(resolve(hinged(), engine).engine, kind)
-    assert isinstance(resolve(hinged()).engine, CompiledEngine)
+    assert isinstance(resolve(hinged(), engine).mechanism.engine, kind)
+    assert isinstance(resolve(hinged()).mechanism.engine, CompiledEngine)
 
 
 def test_other_engines_are_refused_before_anything_else() -> None:

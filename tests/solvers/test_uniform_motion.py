@@ -109,7 +109,7 @@ def told(m: tt.Model, speed: float) -> dict[str, Array]:
         "inverse by v": dv + M @ by_v,
         "forward by v": free_v - by_v,
     }
-    if isinstance(m.assembly.blocks["block"], tt.Rod):
+    if isinstance(m.mechanism.assembly.blocks["block"], tt.Rod):
         found["section"] = m.section_wrenches("block", [0.1, 0.3], q, v, given)
     return found
 

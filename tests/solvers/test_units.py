@@ -67,11 +67,11 @@ class Scaled(NamedTuple):
 
     @property
     def positions(self) -> Array:
-        return self.of(*self.m.assembly.configuration_units)
+        return self.of(*self.m.mechanism.assembly.configuration_units)
 
     @property
     def coordinates(self) -> Array:
-        return self.of(*self.m.assembly.coordinate_units)
+        return self.of(*self.m.mechanism.assembly.coordinate_units)
 
     @property
     def rates(self) -> Array:
@@ -99,7 +99,7 @@ def scaled(name: str, units: Units) -> Scaled:
         m = built.system.resolve()
     rng = np.random.default_rng(7)
     q, v = plain.configuration(built.q), plain.velocity(built.v)
-    q = plain.integrate(q, 0.01 * rng.normal(size=plain.nv) * (np.array(plain.assembly.coordinate_units) == "rad"))
+    q = plain.integrate(q, 0.01 * rng.normal(size=plain.nv) * (np.array(plain.mechanism.assembly.coordinate_units) == "rad"))
     v = v + 0.1 * rng.normal(size=plain.nv)
     a, tau = rng.normal(size=(2, plain.nv))
     if plain.is_constrained:
@@ -111,7 +111,8 @@ def scaled(name: str, units: Units) -> Scaled:
     push = rng.normal(size=6) * one.of(*["N"] * 3, *["N m"] * 3)
     return one._replace(
         q=q * one.positions, v=v * one.rates, a=a * one.accelerations, tau=tau * one.efforts,
-        u=rng.uniform(0.1, 0.3, m.nu) * one.of(*m.inputs.units), x=rng.normal(size=m.nx) * one.of(*m.inputs.state_units),
+        u=rng.uniform(0.1, 0.3, m.nu) * one.of(*m.mechanism.inputs.units),
+        x=rng.normal(size=m.nx) * one.of(*m.mechanism.inputs.state_units),
         wrenches={port: push},
     )  # fmt: skip
 
@@ -155,7 +156,7 @@ def dynamics(s: Scaled) -> Answers:
             row, column = field.split("_")
             answers[f"hybrid {field}"] = value, over(b if row == "da" else e, columns[column])
     if m.nx:
-        states = s.of(*m.inputs.state_units)
+        states = s.of(*m.mechanism.inputs.state_units)
         answers["state_rates"] = m.state_rates(q, v, s.x, s.u), states / s.units.time
     return answers
 
@@ -181,7 +182,7 @@ def motions(s: Scaled) -> Answers:
     for joint in m.joint_names:
         answers[f"{joint} reaction"] = m.reaction(joint, q, v, b, tau=s.tau, **acting), force
     answers["outputs"] = m.outputs(q, v, b, tau=s.tau, **acting), s.of(*m.output_units)
-    if any(isinstance(loop.closure, tt.Contact) for loop in m.interactions):
+    if any(isinstance(loop.closure, tt.Contact) for loop in m.mechanism.interactions):
         found = m.contacts(q, v)
         answers |= {"gap": (found.gap, s.units.length), "force": (found.force, s.of("N")), "slip": (found.slip, s.of("m/s"))}
     return answers
@@ -190,7 +191,7 @@ def motions(s: Scaled) -> Answers:
 def series(s: Scaled) -> Answers:
     """Time derivatives of efforts and accelerations."""
     m, orders = s.m, 3
-    if m.nx or {"lever", "rod", "boom"} & {*m.body_names}:  # Python's functions; minutes of object arithmetic
+    if m.nx or s.built.system.name in ("lever", "rod", "cantilever"):  # Python's functions; minutes of object arithmetic
         return {}
     rng = np.random.default_rng(3)
     further = rng.normal(size=(orders - 2, m.nv)) * s.accelerations / s.units.time ** np.arange(1, orders - 1)[:, None]
@@ -209,7 +210,9 @@ def closures(s: Scaled) -> Answers:
     if not m.is_constrained:
         return {}
     fixed = s.built.options["fixed"]
-    open_q = m.integrate(q, 0.05 * np.cos(np.arange(m.nv)) * np.where(m.angular_coordinates, 1.0, 0.3) * s.coordinates)
+    open_q = m.integrate(
+        q, 0.05 * np.cos(np.arange(m.nv)) * np.where(m.mechanism.angular_coordinates, 1.0, 0.3) * s.coordinates
+    )
     k = s.constraints
     first = [name for name in m.coordinate_names if name not in fixed][:1]
     return {
@@ -267,7 +270,7 @@ def trimmed(s: Scaled) -> Answers:
         "q": (point.q, s.positions),
         "v": (point.v, s.rates),
         "tau": (point.tau, s.efforts),
-        "x": (point.x, s.of(*s.m.inputs.state_units)),
+        "x": (point.x, s.of(*s.m.mechanism.inputs.state_units)),
         "eigenvalues": (values, 1.0),
         "stable": (len(point.growing), 1.0),
     }
@@ -349,7 +352,7 @@ def uncertain(s: Scaled) -> Answers:
 def sections(s: Scaled) -> Answers:
     """Sections of a rod: where they stand, how they are strained, what they transmit."""
     m, q = s.m, s.q
-    if "rod" not in m.body_names:
+    if s.built.system.name != "rod":
         return {}
     places = np.array([0.1, 0.4]) * s.units.length
     acting = {"u": s.u, "tau": np.zeros(m.nv)}

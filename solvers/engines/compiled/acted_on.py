@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import is_ready, made_ready, read_wrenches
-from titop.solvers.arguments.stacked_loads import Stack
+from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
@@ -24,6 +24,8 @@ _Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
 
 #: How many kernels are kept bound to a set of tables.
 _MOST_CALLS = 8
+#: What wrenches are given as.
+_WRENCHES = dict, type(None), Mapping
 _NO_NUMBERS, _FLOAT = np.zeros((1, 0)), np.dtype(float)
 
 
@@ -50,7 +52,7 @@ class Bound:
         shares: bool = False,
         imposed: Array | None = None,
     ) -> None:
-        self._parts, self.shares, self.imposed = (function, before, behind), shares, imposed
+        self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
         self.call = partial(function, *before, *tables, *behind)
 
     @classmethod
@@ -63,10 +65,10 @@ class Bound:
         function, before, behind = self._parts
         return partial(function, *before, *tables, *behind)
 
-    def beside(self, driven: Array, tables: tuple[Array, ...]) -> Bound:
-        """Return the function for the efforts that are left to do beside `driven` ones (nv), on tables of the same system."""
+    def beside(self, driven: Array) -> Bound:
+        """Return the function for the efforts that are left to do beside `driven` ones (nv)."""
         function, before, behind = self._parts
-        return Bound(function, (*before[:-1], driven), tables, behind)
+        return Bound(function, (*before[:-1], driven), self._tables, behind)
 
 
 class Acting:
@@ -269,7 +271,7 @@ class ActedOn:
         TypeError
             Where arguments have to be read with more care.
         """
-        if (closing and u is not None and self._inputs.own) or not isinstance(wrenches, Mapping | None):
+        if (closing and u is not None and self._inputs.own) or not isinstance(wrenches, _WRENCHES):
             raise TypeError
         acting = self._acting[() if wrenches is None else tuple(wrenches), u is not None, closing]
         if u is None:

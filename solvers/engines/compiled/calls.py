@@ -17,7 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
-from titop.solvers.arguments.stacked_loads import Stack
+from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.constrained import (
@@ -44,7 +44,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.kernel_calls import DONE, driven_by
+from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.native.callbacks import raise_pending
 
 
@@ -59,14 +59,14 @@ class Row(NamedTuple):
         itself.
     behind : tuple of str
         Which of the system's `Tables` it takes behind these.
-    serves : callable
-        Tells whether it serves a system.
+    serves : callable, optional
+        Tells whether it serves a system; every one by default.
     """
 
     entry: Pair
     variant: str = ""
     behind: tuple[str, ...] = ()
-    serves: Callable[[PackedSystem], bool] = lambda system: True
+    serves: Callable[[PackedSystem], bool] | None = None
 
 
 def _is_tree(system: PackedSystem) -> bool:
@@ -134,67 +134,43 @@ class CompiledCalls:
 
     def __getattr__(self, name: str) -> Any:
         """Bind the kernel of a name, or what gives it by the names of the chosen coordinates (``..._on``)."""
-        if name in _MOVING:
+        row = ROWS.get(name) or (None if self._model.is_constrained else _TREE_ROWS.get(name))
+        value: Any = None
+        if row is not None:
+            if row.serves is None or row.serves(self._system):
+                system, behind = self._tables_of(row)
+                value = partial(system.kernel(row.entry).compiled, *system.arrays, *behind)
+        elif name in _MOVING:
             value = self._moving(_MOVING[name])
         elif name.endswith("_on") and name[:-3] in _CHOOSING:
-            value = Variants(lambda names: self.kernel(name[:-3], names).call)
-        elif name in ROWS or name in _CHOOSING:
-            bound = self.kernel(name)
-            value = None if bound is None else bound.call
+            value = Variants(lambda names: self.kernels[name[:-3], names].call)
+        elif name in _CHOOSING:
+            value = self.kernels[name, None].call
         else:
             raise AttributeError(name)
         setattr(self, name, value)
         return value
 
-    def kernel(self, name: str, chosen: tuple[str, ...] | None = None) -> Any:
-        """Return the bound kernel of a function for some chosen coordinates, None without.
-
-        Raises
-        ------
-        TypeError
-            Where these names have to be read with more care.
-        """
-        return self._kernels[name, chosen]
-
     @cached_property
-    def _kernels(self) -> Variants:
+    def kernels(self) -> Variants:
+        """The bound kernels by name, and names of chosen coordinates (None without); None where there is none.
+
+        Names that have to be read with more care give a `TypeError`.
+        """
         return Variants(lambda key: _CHOOSING[key[0]](self, key[1]) if key[0] in _CHOOSING else self._of_row(ROWS[key[0]]))
 
     def _of_row(self, row: Row) -> Bound | None:
-        system = self._system
-        if not row.serves(system):
+        if row.serves is not None and not row.serves(self._system):
             return None
-        behind = tuple(getattr(system.tables, name) for name in row.behind)
-        return Bound.of(getattr(system, row.variant) if row.variant else system, row.entry, behind=behind)
+        system, behind = self._tables_of(row)
+        return Bound.of(system, row.entry, behind=behind)
+
+    def _tables_of(self, row: Row) -> tuple[PackedSystem, tuple[Any, ...]]:
+        """Return on whose tables a kernel works, and what it takes behind these."""
+        system = getattr(self._system, row.variant) if row.variant else self._system
+        return system, tuple([getattr(system.tables, name) for name in row.behind])
 
     # -- under loads -----------------------------------------------------------------------------------------------------
-
-    def loaded(
-        self,
-        kernel: Bound,
-        wrenches: Mapping[str, Any] | None,
-        u: Any,
-        state: tuple[Any, ...],
-        results: tuple[Any, ...],
-        joining: bool,
-        closing: bool,
-    ) -> tuple[int, Array | None]:
-        """Let a kernel write results where wrenches and inputs act; return its status, and efforts that it does not know of.
-
-        Those of inputs along the coordinates join the third argument of the state if `joining`, or what constraints share.
-
-        Raises
-        ------
-        TypeError
-            Where arguments have to be read with more care.
-        """
-        acting, given, driven = self.acted_on(wrenches, u, state[0], closing)
-        often = True
-        if driven is not None and kernel.shares:  # what is shared is what is left to do beside the inputs
-            kernel, driven, often = kernel.beside(driven, self._system.arrays), None, False
-        if joining:
-            state = (*state[:2], driven_by(state[2], driven), *state[3:])
-        return acting.run(kernel, wrenches, given, *state, *results, often=often), driven
 
     def runs_all(self, name: str, kernel: Bound, arrays: tuple[Array, ...], stack: Stack) -> bool:
         """Let a kernel write into the last of some arrays with a row for each state of a stack; tell whether it did.

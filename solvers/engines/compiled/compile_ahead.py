@@ -25,6 +25,7 @@ from titop.solvers.kernels.entries import (
     observation_entries,
     reading_entries,
     series_entries,
+    state_entries,
     stepping_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
@@ -60,7 +61,7 @@ def _groups() -> list[list[Unit]]:
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
         *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
-        *(series_entries, stepping_entries, closed_stepping_entries, gap_entries),
+        *(series_entries, state_entries, stepping_entries, closed_stepping_entries, gap_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
@@ -69,11 +70,9 @@ def _groups() -> list[list[Unit]]:
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [term_stages.OUTWARD, term_stages.INWARD]
     acting = [
-        stage
-        for kind in all_interactions()
-        for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.rates, kind.touches)
-        if stage
+        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
     ]
+    acting += [stage for kind in all_interactions() for stage in (kind.rates, kind.rates_driven, kind.rates_slopes) if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[part for some in passes for part in some], [*rigid], [*laws], [*acting], [*features], [*derivatives]]

@@ -24,6 +24,7 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
 from titop.solvers.engines.compiled.series import CompiledSeries, reference_series
+from titop.solvers.engines.compiled.states import CompiledStates
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
@@ -70,6 +71,10 @@ class CompiledEngine:
     @cached_property
     def derivatives(self) -> CompiledDerivatives:
         return CompiledDerivatives(self._model, self.system, self.calls)
+
+    @cached_property
+    def states(self) -> CompiledStates:
+        return CompiledStates(self._model, self.system)
 
     @cached_property
     def series(self) -> CompiledSeries:

@@ -83,7 +83,11 @@ class Stages:
             if (gap := gap_stage(block)) is not None:
                 stages[layout.GAP] = gap
             if block.state_names:
-                stages[layout.RATES] = rates_stage(block) or python.rates
+                changes = compiled_rates(block) or python
+                derived = changes if block.complex_safe else python
+                stages |= {layout.RATES: changes.rates or python.rates}
+                stages |= {layout.RATES_DRIVEN: derived.rates_driven or python.rates_driven}
+                stages |= {layout.RATES_SLOPES: derived.rates_slopes or python.rates_slopes}
             self._put(row, block, stages)
             self._put_table(row, acting.block)
 
@@ -181,12 +185,12 @@ def gap_stage(interaction: Interaction) -> Stage | None:
     return None if kind is None or in_python else kind.gap
 
 
-def rates_stage(interaction: Interaction) -> Stage | None:
-    """Return what writes the rates of an interaction's states compiled, None if it says them in Python, or has none."""
+def compiled_rates(interaction: Interaction) -> CompiledInteraction | InteractionStages | None:
+    """Return the kind that says compiled how an interaction's states change, None if it says so in Python."""
     kind = compiled_interaction(interaction)
     if kind is None or (interaction.compiled_law is not None and _says_anew(interaction, ("state_rates",))):
         return None
-    return None if redefines(interaction, "state_rates", built_in(type(interaction))) else kind.rates
+    return None if redefines(interaction, "state_rates", built_in(type(interaction))) else kind
 
 
 def touches_stage(interaction: Interaction) -> Stage | None:

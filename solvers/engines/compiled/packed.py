@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.overrides import built_in, overrides
 from titop.graph.checking.tree import massless_joint
@@ -22,7 +23,6 @@ from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constrai
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
-from titop.solvers.mechanism.conditioning import NO_INERTIA
 from titop.solvers.mechanism.inputs import Place, PortPush, Push, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
@@ -99,7 +99,7 @@ class PackedSystem:
         place_rooms(tables.general, self.ints, self.numbers)
         self.floats = np.zeros((len(self.ints), layout.FLOAT_COLUMNS))
         self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
-        self.floats[1 : len(tables.constants), layout.ROUNDING] = NO_INERTIA
+        self.floats[1 : len(tables.constants), layout.ROUNDING] = CANCELLED
         if mechanism.is_constrained:
             self.floats[0, layout.EXTENT] = mechanism.scale.length
         if assembly.loops:

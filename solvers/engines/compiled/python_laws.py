@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,7 +13,15 @@ from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, load_derivatives, stepping
+from titop.blocks.interactions.interaction import (
+    Interaction,
+    load_derivatives,
+    loads_by_states,
+    rates_by_driving,
+    rates_by_motion,
+    stepping,
+)
+from titop.solvers.constraints.interaction_loads import read_rates
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
 from titop.solvers.kernels.laws import term_stages
@@ -100,8 +109,8 @@ class PythonInteraction:
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        stages = self._act, self._slopes, self._stored, self._rates
-        self.act, self.slopes, self.stored, self.rates = (Callback(stage, INTERACTION_ARGUMENTS) for stage in stages)
+        self.act, self.slopes, self.stored = map(_callback, (self._act, self._slopes, self._stored))
+        self.rates, self.rates_driven, self.rates_slopes = map(_callback, (self._rates, self._rates_driven, self._rates_slopes))
 
     def _act(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, loads: int) -> None:
         wrenches, efforts = self.interaction.act(self._told(p, n, m, count, numbers, motion))
@@ -116,8 +125,17 @@ class PythonInteraction:
         _array(energy, 1)[0] = self.interaction.stored(self._told(p, n, m, count, numbers, motion))
 
     def _rates(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, rates: int) -> None:
-        found = self.interaction.state_rates(self._told(p, n, m, count, numbers, motion))
+        found = read_rates(self.interaction, self._told(p, n, m, count, numbers, motion))
         _array(rates, len(self.interaction.state_names))[:] = found
+
+    def _rates_driven(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
+        found = rates_by_driving(self.interaction, self._told(p, n, m, count, numbers, motion))
+        _array(slopes, found.size)[:] = found.ravel()
+
+    def _rates_slopes(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
+        told = self._told(p, n, m, count, numbers, motion)
+        by_motion, by_states = rates_by_motion(self.interaction, told), loads_by_states(self.interaction, told)
+        _array(slopes, by_motion.size + by_states.size)[:] = np.concatenate([by_motion.ravel(), by_states.T.ravel()])
 
     def _told(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
         """Return the motion of the interaction's targets from where it stands."""
@@ -125,6 +143,11 @@ class PythonInteraction:
         ports, own = given[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), given[layout.MOTION_SIZE * p :]
         u, x = self.interaction.inputs_and_states(_array(numbers, count)[count - m :].copy())
         return TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u, x)
+
+
+def _callback(stage: Callable[..., None]) -> Callback:
+    """Return the callback of a stage of interactions."""
+    return Callback(stage, INTERACTION_ARGUMENTS)
 
 
 def _array(address: int, count: int) -> Array:

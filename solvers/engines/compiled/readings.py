@@ -12,17 +12,16 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, sequence_findings
 from titop.solvers.arguments.reading import all_finite, made_ready
-from titop.solvers.arguments.rowwise import at_rows
-from titop.solvers.arguments.stacked_loads import are_stacked, read_stack, read_states
+from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
 from titop.solvers.kernels.entries import reading_entries
 from titop.solvers.kernels.ports import sensor_readings
-from titop.solvers.mechanism.euler_angles import warn_of_gimbal_lock
 from titop.solvers.mechanism.inputs import Push, own_efforts
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
+from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
 

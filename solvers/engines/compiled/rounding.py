@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross, twist_transport
+from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import PortRef
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.conditioning import NO_INERTIA, Part, Pivots, find_pivots
+from titop.solvers.mechanism.conditioning import Part, Pivots, find_pivots
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
@@ -103,7 +104,7 @@ def _rounded(body: RigidBody, port: str | None) -> Array:
 #: Coordinates of the elementary joints.
 _SIZES: dict[Any, int] = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
 #: Coordinates that keep this part of what they carry lose at most some ten digits to rounding.
-_PLAINLY_SOUND = 1e-6
+_PLAINLY_SOUND = LOOSE_RANK
 #: How much further below what was seen a pivot may come elsewhere.
 _MARGIN = 0.1
 
@@ -125,12 +126,12 @@ def pivots_at(system: PackedSystem, q: Array) -> Pivots:
 def doubtful_pivots(system: PackedSystem, places: Sequence[Array]) -> list[Pivots]:
     """Return the pivots at those of some configurations where elimination may lose much, and allow for these in the tables."""
     rounding = system.floats[1 : len(system.tables.constants), layout.ROUNDING]
-    rounding[:] = NO_INERTIA  # whatever other parameters have left there
+    rounding[:] = CANCELLED  # whatever other parameters have left there
     if keeps(system, plainly_sound(system), places):
         return []
     rounding[:] = plainly_sound(system)
     doubtful = [q for q in places if _is_refused(system, q, system.floats)]
-    rounding[:] = NO_INERTIA
+    rounding[:] = CANCELLED
     found = [pivots_at(system, q) for q in doubtful]
     for pivots in found:
         _allow_for(system, pivots)
@@ -160,8 +161,8 @@ def _is_refused(system: PackedSystem, q: Array, floats: Array) -> bool:
 
 def _allow_for(system: PackedSystem, pivots: Pivots) -> None:
     """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""
-    small = (pivots.ratios > NO_INERTIA) & (pivots.shares < plainly_sound(system))
-    rounding = np.full(system.mechanism.nv, NO_INERTIA)
+    small = (pivots.ratios > CANCELLED) & (pivots.shares < plainly_sound(system))
+    rounding = np.full(system.mechanism.nv, CANCELLED)
     rounding[small] *= np.minimum(1.0, _MARGIN * pivots.shares[small] / pivots.ratios[small])
     for row in range(1, len(system.tables.constants)):
         entries = system.ints[row]

@@ -1,5 +1,6 @@
 """The executable specification of the dynamics, in plain NumPy: complex-safe, and short enough to read in one sitting.
 
 - `passes`: one elimination over the blocks; `dynamics`, `observations`, `complex_steps`: dynamics, what is read of a state, and
-  derivatives by it; `series`, of `moving_tree`: derivatives by time; `engine`: all of these.
+  derivatives by it; `states`: those of the first order; `series`: derivatives by time, of a tree along a motion;
+- `engine`: all of these.
 """

@@ -15,6 +15,7 @@ from titop.solvers.engines.reference.dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.observations import ReferenceObservations
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.engines.reference.series import ReferenceSeries
+from titop.solvers.engines.reference.states import ReferenceStates
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
@@ -39,7 +40,7 @@ class ReferenceEngine:
         self.assembly = assembly
         self.passes = Passes(mechanism, assembly, dtype)
         self.dynamics, self.observations = ReferenceDynamics(self.passes), ReferenceObservations(self.passes)
-        self.series = ReferenceSeries(self.passes)
+        self.series, self.states = ReferenceSeries(self.passes), ReferenceStates(mechanism)
         self.derivatives = ReferenceDerivatives(mechanism, self.dynamics, self.observations)
 
     @property

@@ -116,7 +116,9 @@ def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, su
     for _ in range(table[0, INTERACTIONS]):
         _subtract_own(table, changes, row, by_q, by_v)
         if table[row, ACT_PORTS] > 0:
-            _write_changes(table, bodies, record, changes, ways, bases, moved, row, n, room)
+            of_rows = table[row, SLOPES], 6 if table[row + 1, LAST] < 0 else 0, rows_of(table, row), 6 * table[row, ACT_PORTS]
+            frames = frames_at(table, row)  # what acts on the world nobody asks for
+            write_changes(table, bodies, record, changes, of_rows, frames, ways, bases, moved, row, n, room)
             _subtract_changes(table, changes, ways, moved, row, room, by_q, by_v)
         row = next_interaction(table, row)
     return OK
@@ -168,15 +170,16 @@ def _subtract_own(ints, slopes, row, dq, dv):
 
 
 @helper
-def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv, room):
-    """Write how all that an interaction does changes with each coordinate and rate, and its ports' poses.
+def write_changes(ints, floats, law, slopes, of_rows, frames, paths, sums, columns, row, nv, room):
+    """Write how what an interaction says changes with each coordinate and rate, and its ports' poses, into `slopes`.
 
-    Not what `_subtract_own` has taken.
+    `of_rows` are: where the derivatives of that stand there, the first row that is asked for, how many there are, and how many
+    change with the interaction's coordinates. `frames` says where there is room for the poses.
     """
-    ports, coordinates, rows = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], rows_of(ints, row)
-    width, by_twists, frames, by_v = width_of(ints, row), 6 * (ports - 1), frames_at(ints, row), rows * nv
+    at, first, rows, by_own = of_rows
+    ports, coordinates, width = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], width_of(ints, row)
+    by_twists, by_v = 6 * max(ports - 1, 0), rows * nv
     by_coordinates = by_twists + 6 * ports
-    first = 6 if ints[row + 1, LAST] < 0 else 0  # what acts on the world nobody asks for
     for o in range(2 * rows * nv):
         room[0, o] = 0.0
     for k in range(ports):
@@ -188,21 +191,21 @@ def _write_changes(ints, floats, law, slopes, paths, sums, columns, row, nv, roo
             x = transport(slopes, 0, frame, six(columns, j, COLUMN_X))
             i = paths[0, j]
             for r in range(first, rows):
-                answer = six(slopes, 0, ints[row, SLOPES] + r * width + by_twists + 6 * k)
+                answer = six(slopes, 0, at + r * width + by_twists + 6 * k)
                 room[0, r * nv + i] += dot(answer, x)
                 room[0, by_v + r * nv + i] += dot(answer, s)
             for m in range(max(k, 1), k + 1 if k > 0 else ports):  # displacements against the first port
                 moved = s if k > 0 else scaled(-1.0, transport(law, 0, ints[row, LAW] + MOTION_SIZE * m, s))
                 for r in range(first, rows):
-                    by_displacement = six(slopes, 0, ints[row, SLOPES] + r * width + 6 * (m - 1))
+                    by_displacement = six(slopes, 0, at + r * width + 6 * (m - 1))
                     room[0, r * nv + i] += dot(by_displacement, moved)
             j = paths[1, j]
     for k in range(coordinates):
         c = ints[row + 1 + ports + k, V]
-        for r in range(6 * ports):
-            at = ints[row, SLOPES] + r * width + by_coordinates + k
-            room[0, r * nv + c] += slopes[0, at]
-            room[0, by_v + r * nv + c] += slopes[0, at + coordinates]
+        for r in range(by_own):
+            o = at + r * width + by_coordinates + k
+            room[0, r * nv + c] += slopes[0, o]
+            room[0, by_v + r * nv + c] += slopes[0, o + coordinates]
 
 
 @helper

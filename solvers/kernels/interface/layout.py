@@ -229,6 +229,8 @@ ACT_SLOPES = 1  # its derivatives
 STORED = 2  # their energy
 GAP = 3  # and what is zero where they switch
 RATES = 4  # how their states change
+RATES_DRIVEN = 5  # the derivatives of that by inputs and states
+RATES_SLOPES = 6  # and by the motion, beside those of what they do by states
 PROGRAMS = 7  # a block's own programs, in an order that its kind knows; of interactions, the address of a table of them
 STAGE_COLUMNS = 16
 

@@ -42,7 +42,12 @@ the motion of their targets (see `layout`):
     writes the numbers that are zero where the interaction switches, of kinds that do: pairs of one and its rate, as many as
     `gaps` of the block has. The first number of `gap` says before for how many pairs there is room.
 ``rates(ports, coordinates, inputs, count, stages, numbers, motion, rates)``
-    writes the rates of the states; of kinds that have some.
+    writes the rates of the k states; of kinds that have some, as the two that follow.
+``rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes)``
+    writes the derivatives (k x inputs) of the rates by inputs and states.
+``rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes)``
+    writes the derivatives of the rates by the motion, a row for each state, in the columns of ``slopes``; then what a unit of
+    each state changes of wrenches and efforts, a row for each state as ``act`` has it.
 """
 
 from __future__ import annotations

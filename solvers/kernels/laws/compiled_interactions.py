@@ -28,6 +28,8 @@ class InteractionStages(NamedTuple):
     stored: Stage | None
     gap: Stage | None = None
     rates: Stage | None = None
+    rates_driven: Stage | None = None
+    rates_slopes: Stage | None = None
     touches: Stage | None = None
 
 
@@ -52,6 +54,9 @@ class CompiledInteraction:
     write_rates : helper, optional
         ``write_rates(ports, coordinates, inputs, numbers, motion, rates)`` with the rates of the states in a row of `inputs`
         numbers, of which it writes the first; never complex.
+    write_rates_driven, write_rates_slopes : helper, optional
+        Likewise, the derivatives of the rates in place of these, see `stages`; never complex. All states are bristles or the
+        like then: there are no inputs beside them. Given with `write_rates`.
     write_touches : helper, optional
         Likewise, what is read of everything that touches, in place of the loads; never complex.
     """
@@ -64,6 +69,8 @@ class CompiledInteraction:
         write_slopes: Any = None,
         write_gap: Any = None,
         write_rates: Any = None,
+        write_rates_driven: Any = None,
+        write_rates_slopes: Any = None,
         write_touches: Any = None,
     ) -> None:
         def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
@@ -78,22 +85,11 @@ class CompiledInteraction:
             moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
             for j in range(size):
                 moved[0, j] = given[0, j]
-            column = 0
-            for k in range(1, ports):
-                for j in range(6):
-                    displace(given, moved, MOTION_SIZE * k, j, 1.0)
-                    write(ports, coordinates, inputs, own, moved, loads)
-                    for r in range(12):
-                        moved[0, MOTION_SIZE * k + r] = given[0, MOTION_SIZE * k + r]
-                    put_slope(loads, rows, result, width, column)
-                    column += 1
-            for j in range(6 * ports + 2 * coordinates):
-                place = MOTION_SIZE * (j // 6) + MOVING + j % 6 if j < 6 * ports else MOTION_SIZE * ports + j - 6 * ports
-                moved[0, place] += 1j * STEP
+            for column in range(width):
+                move_along(given, moved, ports, column, 1.0)
                 write(ports, coordinates, inputs, own, moved, loads)
-                moved[0, place] = given[0, place]
+                move_along(given, moved, ports, column, 0.0)
                 put_slope(loads, rows, result, width, column)
-                column += 1
             return OK
 
         def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
@@ -118,6 +114,18 @@ class CompiledInteraction:
             write_rates(ports, coordinates, inputs, row_at(numbers, count), told, row_at(rates, inputs))
             return OK
 
+        def rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
+            told, result = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), row_at(slopes, inputs * inputs)
+            write_rates_driven(ports, coordinates, inputs, row_at(numbers, count), told, result)
+            return OK
+
+        def rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
+            told, rows = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
+            width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
+            result = row_at(slopes, inputs * (width + rows))
+            write_rates_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result)
+            return OK
+
         def touches(ports, coordinates, inputs, count, stages, numbers, motion, result):
             told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
             write_touches(ports, coordinates, inputs, row_at(numbers, count), told, row_at(result, TOUCH_SIZE * count))
@@ -126,7 +134,9 @@ class CompiledInteraction:
         self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
         self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
         self.gap = None if write_gap is None else Stage(f"{name}_gap", gap, INTERACTION_ARGUMENTS)
-        self.rates = None if write_rates is None else Stage(f"{name}_rates", rates, INTERACTION_ARGUMENTS)
+        parts = {"rates": rates, "rates_driven": rates_driven, "rates_slopes": rates_slopes} if write_rates else {}
+        stages = {part: Stage(f"{name}_{part}", function, INTERACTION_ARGUMENTS) for part, function in parts.items()}
+        self.rates, self.rates_driven, self.rates_slopes = (stages.get(f"rates{of}") for of in ("", "_driven", "_slopes"))
         self.touches = None if write_touches is None else Stage(f"{name}_touches", touches, INTERACTION_ARGUMENTS)
         self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
 
@@ -146,6 +156,20 @@ def advance(given, moved, ports, coordinates):
             displace(given, moved, o, j, twist[j])
     for k in range(MOTION_SIZE * ports, MOTION_SIZE * ports + coordinates):
         moved[0, k] += 1j * STEP * given[0, k + coordinates]
+
+
+@helper
+def move_along(given, moved, ports, column, size):
+    """Move along a column of the derivatives (see `stages`) by imaginary steps, as many as `size`; by none goes back."""
+    k = 1 + column // 6
+    if k < ports:
+        for r in range(12):
+            moved[0, MOTION_SIZE * k + r] = given[0, MOTION_SIZE * k + r]
+        displace(given, moved, MOTION_SIZE * k, column % 6, size)
+        return
+    j = column - 6 * max(ports - 1, 0)
+    place = MOTION_SIZE * (j // 6) + MOVING + j % 6 if j < 6 * ports else MOTION_SIZE * ports + j - 6 * ports
+    moved[0, place] = given[0, place] + 1j * STEP * size
 
 
 @helper

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.interactions.shape import HALVINGS, LEVEL, PLANE, ROUNDED, WALL
-from titop.solvers.kernels.interface.layout import TOUCH_SIZE
-from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
+from titop.solvers.kernels.interface.layout import MOTION_SIZE, TOUCH_SIZE
+from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, move_along
 from titop.solvers.kernels.laws.interaction_kinds import SECOND, position_of, put_wrenches, rates_of
 from titop.solvers.kernels.spatial.algebra import matrix_of
 from titop.solvers.kernels.spatial.matrices import times
@@ -25,8 +25,8 @@ from titop.solvers.native.kernel import helper, shared
 STIFFNESS, EXPONENT, DISSIPATION, FRICTION, SLIP, ROLLING, TURNS, BRISTLES, TOUCHING = range(5, 14)
 _SPHERE = 5
 #: What is read of spheres: the energy of all; of each the gap and its rate, the rate of its bristle, or `TOUCH_SIZE` numbers:
-#: the gap, the force on it and its slip.
-ENERGY, GAP, BENDING, TOUCH = range(4)
+#: the gap, the force on it and its slip; and what bristles change of their rates (k x k).
+ENERGY, GAP, BENDING, TOUCH, STRAIGHTENING = range(5)
 
 
 # -- distances ---------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def bristle_rate(numbers, r, rate, spin, radius, bristle):
     n = a, b, c
     _, slip = _slip(numbers, apart, n, rate, spin)
     bending, _, away = _bent(numbers, n, slip, bristle)
-    touches, straightening = apart < radius, numbers[0, SLIP] * numbers[0, BRISTLES] / numbers[0, FRICTION]
+    touches, straightening = apart.real < radius, numbers[0, SLIP] * numbers[0, BRISTLES] / numbers[0, FRICTION]
     x = bending[0] - straightening * away[0] if touches else -straightening * bristle[0]
     y = bending[1] - straightening * away[1] if touches else -straightening * bristle[1]
     z = bending[2] - straightening * away[2] if touches else -straightening * bristle[2]
@@ -180,6 +180,51 @@ def touch(numbers, r, rate, spin, radius, bristle):
     return gap, force, (torque[0] + brake * spin[0], torque[1] + brake * spin[1], torque[2] + brake * spin[2])
 
 
+#: The derivatives at a sphere: of force and torque on it (3 each) and of its bristle's rate (3), by its place, the rate of
+#: that, the relative angular velocity and the bristle (3 each).
+BENT, BY_BRISTLE, SPHERE_SLOPES = 6, 9, 108
+
+
+@helper
+def write_bending(numbers, r, rate, spin, radius, bristle, t):
+    """Write the derivatives (9 x 12, above) at a sphere that has a bristle, by complex steps."""
+    for c in range(12):
+        at, by, turn, own = _stepped(r, c), _stepped(rate, c - 3), _stepped(spin, c - 6), _stepped(bristle, c - BY_BRISTLE)
+        _, f, torque = touch(numbers, at, by, turn, radius, own)
+        b = bristle_rate(numbers, at, by, turn, radius, own)
+        for k in range(3):
+            t[0, 12 * k + c] = f[k].imag / STEP
+            t[0, 12 * (3 + k) + c] = torque[k].imag / STEP
+            t[0, 12 * (BENT + k) + c] = b[k].imag / STEP
+
+
+@helper
+def _write_straightening(inputs, numbers, k, r, rate, spin, radius, slopes):
+    """Write what bristles change of the rate of that of sphere k, by complex steps: nothing but its own does."""
+    for j in range(3 * inputs):
+        slopes[0, 3 * k * inputs + j] = 0.0
+    for c in range(3):
+        b = bristle_rate(numbers, r, rate, spin, radius, _stepped(bristle_of(inputs, numbers, k), c))
+        for i in range(3):
+            slopes[0, (3 * k + i) * inputs + 3 * k + c] = b[i].imag / STEP
+
+
+@helper
+def _stepped(x, c):
+    h, no = 1j * STEP, 0.0j
+    return x[0] + (h if c == 0 else no), x[1] + (h if c == 1 else no), x[2] + (h if c == 2 else no)
+
+
+@helper
+def bends_by(t, row, column, x):
+    """Return what a change x (3) of the three in a `column` of the derivatives at a sphere changes of the three in a `row`."""
+    return (
+        t[0, 12 * row + column] * x[0] + t[0, 12 * row + column + 1] * x[1] + t[0, 12 * row + column + 2] * x[2],
+        t[0, 12 * row + column + 12] * x[0] + t[0, 12 * row + column + 13] * x[1] + t[0, 12 * row + column + 14] * x[2],
+        t[0, 12 * row + column + 24] * x[0] + t[0, 12 * row + column + 25] * x[1] + t[0, 12 * row + column + 26] * x[2],
+    )
+
+
 @helper
 def _pressed_energy(numbers, r, radius):
     """Return the energy stored at a sphere at a place."""
@@ -198,6 +243,8 @@ def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
     elif what == BENDING:
         bending = bristle_rate(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
         result[0, 3 * k], result[0, 3 * k + 1], result[0, 3 * k + 2] = bending
+    elif what == STRAIGHTENING:
+        _write_straightening(inputs, numbers, k, r, rate, spin, radius, result)
     else:
         o = TOUCH_SIZE * k
         gap, force, _ = touch(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
@@ -259,11 +306,55 @@ def _reading(what):
     return read
 
 
+@shared
+def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
+    """What the motion changes of how all bristles bend, and each of these of the loads."""
+    turn, r, (rate, w), t = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion), np.empty((1, SPHERE_SLOPES))
+    spin, width, moved = times(turn, w), 18, np.empty((1, 2 * MOTION_SIZE), np.complex128)
+    for j in range(2 * MOTION_SIZE):
+        moved[0, j] = motion[0, j]
+    loads = np.empty((1, 12))
+    for k in range(np.int64(numbers[0, TOUCHING])):
+        o = TOUCHING + 1 + _SPHERE * k
+        arm = _arm(turn, r, numbers, o)
+        place, moving = _moved(r, rate, spin, arm)
+        write_bending(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), t)
+        for c in range(width):
+            move_along(motion, moved, 2, c, 1.0)
+            _put_bending(numbers, o, moved, t, 3 * k * width + c, width, slopes)
+            move_along(motion, moved, 2, c, 0.0)
+        for c in range(3):
+            at = BY_BRISTLE + c
+            f, torque = (t[0, at], t[0, 12 + at], t[0, 24 + at]), (t[0, 36 + at], t[0, 48 + at], t[0, 60 + at])
+            lever = cross3(arm, f)
+            put_wrenches(motion, r, f, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]), loads)
+            for j in range(12):
+                slopes[0, inputs * width + 12 * (3 * k + c) + j] = loads[0, j]
+
+
+@helper
+def _put_bending(numbers, o, moved, t, to, width, slopes):
+    """Write the column of what an imaginary step of the motion changes of how a bristle bends."""
+    turn, (rate, w) = matrix_of(moved, 0, SECOND), rates_of(moved)
+    spin, at = times(turn, w), position_of(moved)
+    place, moving = _moved(at, rate, spin, _arm(turn, at, numbers, o))
+    a, b, c = bends_by(t, BENT, 0, _part(place)), bends_by(t, BENT, 3, _part(moving)), bends_by(t, BENT, 6, _part(spin))
+    for k in range(3):
+        slopes[0, to + k * width] = a[k] + b[k] + c[k]
+
+
+@helper
+def _part(x):
+    return x[0].imag / STEP, x[1].imag / STEP, x[2].imag / STEP
+
+
 CONTACT = CompiledInteraction(
     "contact",
     contact_loads,
     _reading(ENERGY),
     write_gap=_reading(GAP),
     write_rates=_reading(BENDING),
+    write_rates_driven=_reading(STRAIGHTENING),
+    write_rates_slopes=contact_rates_slopes,
     write_touches=_reading(TOUCH),
 )

@@ -17,7 +17,23 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
-from titop.solvers.kernels.laws.contact import BENDING, ENERGY, GAP, TOUCH, TOUCHING, bristle_of, read_sphere, touch
+from titop.solvers.kernels.laws.contact import (
+    BENDING,
+    BENT,
+    BY_BRISTLE,
+    ENERGY,
+    GAP,
+    SPHERE_SLOPES,
+    STRAIGHTENING,
+    TOUCH,
+    TOUCHING,
+    bends_by,
+    bristle_of,
+    distance,
+    read_sphere,
+    touch,
+    write_bending,
+)
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
 from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
@@ -27,6 +43,7 @@ from titop.solvers.kernels.laws.rod_tables import TABLE
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_twist,
+    dot,
     entry_of,
     matrix_of,
     minus,
@@ -207,6 +224,13 @@ def rod_contact_rates(ports, coordinates, inputs, numbers, motion, result):
 
 
 @shared
+def rod_contact_straightening(ports, coordinates, inputs, numbers, motion, result):
+    """What all bristles change of how they bend."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(STRAIGHTENING, coordinates, inputs, numbers, motion, still, kept, result)
+
+
+@shared
 def rod_contact_touches(ports, coordinates, inputs, numbers, motion, result):
     """What happens at all spheres, one by one."""
     still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
@@ -325,6 +349,81 @@ def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work
     _write_result(n, motion, work, by_q, by_v, sums, slopes)
 
 
+# -- derivatives of bristles -------------------------------------------------------------------------------------------
+
+
+@shared
+def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
+    """What the motion changes of how all bristles bend, and each of these of the loads.
+
+    How a bristle bends changes by ``K s + D x`` as the wrench does (above), but that it is told in the axes of the shape.
+    """
+    n, (address, count), (spheres, steps, _) = coordinates, _rod_at(numbers), _counts(numbers)
+    rod, width = row_at(address, count), 18 + 2 * coordinates
+    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
+    places, t, small = intervals_of(rod) + 1 + steps, np.empty((1, SPHERE_SLOPES)), np.empty((1, 72))
+    columns, tables = np.empty((1, ROWS * n * places)), np.empty((1, (places + 3) * TABLE))
+    _bend(n, numbers, motion, np.zeros(n), kept)
+    clear(slopes, 0, inputs * (width + 12 + n))
+    move_columns(n, steps, ALL_STEPS, rod, kept, tables, columns)
+    for k in range(spheres):
+        here, s = _place(numbers, k), ROWS * n * np.int64(numbers[0, _SPHERES + _SPHERE * k])
+        p, V = _centre(kept, here), _twist(kept, here)
+        place, rate, spin = _seen(back, r, p, minus(V, speed))
+        if distance(numbers, place)[0] < _radius(numbers, k):  # the others only straighten
+            write_bending(numbers, place, rate, spin, _radius(numbers, k), bristle_of(inputs, numbers, k), t)
+            _write_bent(back, p, V, minus(V, speed), t, small)
+            for i in range(3):
+                _add_bent(n, motion, small, 6 * i, columns, s, (3 * k + i) * width, slopes)
+                _add_held_by(n, motion, back, p, i, t, columns, s, inputs * width + (3 * k + i) * (12 + n), slopes)
+
+
+@helper
+def _write_bent(back, p, V, moving, t, small):
+    """Write ``K - D ad(V)`` and D (6 x 6 each, of which three rows count) of a sphere with the twist V, `moving` so."""
+    for c in range(6):
+        e = unit(c)
+        w = e[3], e[4], e[5]
+        x, y, z = cross3(w, p)
+        along = e[0] + x, e[1] + y, e[2] + z
+        turned = times(back, cross3((moving[3], moving[4], moving[5]), along))
+        along, w = times(back, along), times(back, w)
+        a, b, d = bends_by(t, BENT, 0, along), bends_by(t, BENT, 3, turned), bends_by(t, BENT, 3, along)
+        f = bends_by(t, BENT, 6, w)
+        for i in range(3):
+            small[0, 6 * i + c], small[0, 36 + 6 * i + c] = a[i] + b[i], d[i] + f[i]
+    for c in range(6):
+        swept = twist_cross(V, unit(c))
+        for i in range(3):
+            small[0, 6 * i + c] -= dot(six(small, 0, 36 + 6 * i), swept)
+
+
+@helper
+def _add_bent(n, motion, small, row, columns, s, to, slopes):
+    """Add the row of what the motion changes of how a bristle bends along one axis."""
+    by_place, by_twist = six(small, 0, row), six(small, 0, 36 + row)
+    for c in range(6):
+        along = carry_twist(motion, 0, SHAPE, unit(c))
+        slopes[0, to + c] = -dot(by_place, along)
+        slopes[0, to + 6 + c] = entry_of(by_twist, c)
+        slopes[0, to + 12 + c] = -dot(by_twist, along)
+    add_rows(slopes, to + 18, by_place, columns, s, n, n)
+    add_rows(slopes, to + 18, by_twist, columns, s + 6 * n, n, n)
+    add_rows(slopes, to + 18 + n, by_twist, columns, s, n, n)
+
+
+@helper
+def _add_held_by(n, motion, back, p, i, t, columns, s, to, slopes):
+    """Write what a unit of the bristle of a sphere, along axis i of the shape, changes of wrenches and efforts."""
+    turn, at = transposed(back), BY_BRISTLE + i
+    f, m = times(turn, (t[0, at], t[0, 12 + at], t[0, 24 + at])), times(turn, (t[0, 36 + at], t[0, 48 + at], t[0, 60 + at]))
+    w = _about_base(p, (f[0], f[1], f[2], m[0], m[1], m[2]))
+    put_six(slopes, 0, to, w)
+    put_six(slopes, 0, to + 6, on_shape(motion, w))
+    for j in range(n):
+        slopes[0, to + 12 + j] = dot(column_of(columns, s, n, j), w)
+
+
 CONTACT = CompiledInteraction(
     "rod_contact",
     rod_contact_loads,
@@ -332,5 +431,7 @@ CONTACT = CompiledInteraction(
     rod_contact_slopes,
     write_gap=rod_contact_gap,
     write_rates=rod_contact_rates,
+    write_rates_driven=rod_contact_straightening,
+    write_rates_slopes=rod_contact_rates_slopes,
     write_touches=rod_contact_touches,
 )

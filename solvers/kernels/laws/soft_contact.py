@@ -15,19 +15,25 @@ from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, addres
 from titop.solvers.kernels.laws.compiled_interactions import STEP, InteractionStages
 from titop.solvers.kernels.laws.contact import (
     BENDING,
+    BENT,
+    BY_BRISTLE,
     ENERGY,
     GAP,
+    SPHERE_SLOPES,
+    STRAIGHTENING,
     TOUCH,
     TOUCHING,
+    bends_by,
     bristle_of,
     read_sphere,
     touch,
+    write_bending,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
 from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
 from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, write_shared
 from titop.solvers.kernels.laws.soft_points import crossed, place_at
-from titop.solvers.kernels.spatial.algebra import carry_twist, minus, scaled, six, unit, wrench_cross
+from titop.solvers.kernels.spatial.algebra import carry_twist, minus, put_six, scaled, six, unit, wrench_cross
 from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.native.kernel import Stage, helper
 
@@ -112,7 +118,7 @@ def _reading(what):
         n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
         shared = np.empty((1, 3 * n + 12 + count))
         points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
-        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, TOUCH_SIZE * points)
+        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, TOUCH_SIZE * points + inputs * inputs)
         status = _run(n, stages, COLUMNS, own, told, found, found, shared)
         V = minus(six(told, 0, np.int64(MOVING)), speed)
         for k in range(points):
@@ -231,6 +237,65 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     return status
 
 
+# -- derivatives of bristles -------------------------------------------------------------------------------------------
+
+
+def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    width, shared, t = 18 + 2 * n, np.empty((1, 3 * n + 12 + count)), np.empty((1, SPHERE_SLOPES))
+    result = row_at(slopes, inputs * (width + 12 + n))
+    points, (back, r, speed), still = np.int64(own[0, TOUCHING]), shape_of(told), (0.0, 0.0, 0.0)
+    forces, bends = np.zeros((1, 3 * points)), np.empty((1, n * n + (_BENDS + 9 * n) * points))
+    status = _run(n, stages, BENDS, own, told, forces, bends, shared)
+    for k in range(points):
+        o = n * n + (_BENDS + 9 * n) * k
+        p = place_at(bends, o)
+        rate = times(back, _velocity(minus(six(told, 0, np.int64(MOVING)), speed), p, place_at(bends, o + 3)))
+        place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
+        write_bending(own, place, rate, still, _radius(own, k), bristle_of(inputs, own, k), t)
+        _write_bent(n, told, speed, back, bends, o, t, 3 * k * width, width, result)
+        for i in range(3):
+            to, at = inputs * width + (3 * k + i) * (12 + n), BY_BRISTLE + i
+            f = times(transposed(back), (t[0, at], t[0, 12 + at], t[0, 24 + at]))
+            m = crossed(p, f)
+            put_six(result, 0, to, (f[0], f[1], f[2], m[0], m[1], m[2]))
+            put_six(result, 0, to + 6, on_shape(told, six(result, 0, to)))
+            for j in range(n):
+                J = o + _BENDS + j
+                result[0, to + 12 + j] = bends[0, J] * f[0] + bends[0, J + n] * f[1] + bends[0, J + 2 * n] * f[2]
+    return status
+
+
+@helper
+def _write_bent(n, motion, speed, back, bends, o, t, to, width, slopes):
+    """Write the rows of what the motion changes of how the bristle of a point bends, as `_add_point` of the force."""
+    own, p, u, J, none = six(motion, 0, np.int64(MOVING)), place_at(bends, o), place_at(bends, o + 3), o + _BENDS, (0.0,) * 3
+    w, turning = minus(own, speed), (speed[3], speed[4], speed[5])
+    whole = _velocity(own, p, u)
+    for j in range(n):
+        moved, at = (bends[0, J + j], bends[0, J + n + j], bends[0, J + 2 * n + j]), J + 3 * n + j
+        swept = crossed((w[3], w[4], w[5]), moved)
+        dc = bends[0, at] + swept[0], bends[0, at + n] + swept[1], bends[0, at + 2 * n] + swept[2]
+        _put_bent(back, t, moved, dc, to + 18 + j, width, slopes)
+        _put_bent(back, t, none, moved, to + 18 + n + j, width, slopes)
+    for c in range(6):
+        along = carry_twist(motion, 0, SHAPE, unit(c))
+        dp = _velocity(along, p, none)
+        a, b = crossed((along[3], along[4], along[5]), whole), crossed(turning, dp)
+        away = -dp[0], -dp[1], -dp[2]
+        _put_bent(back, t, away, (b[0] - a[0], b[1] - a[1], b[2] - a[2]), to + c, width, slopes)
+        _put_bent(back, t, none, _velocity(unit(c), p, none), to + 6 + c, width, slopes)
+        _put_bent(back, t, none, away, to + 12 + c, width, slopes)
+
+
+@helper
+def _put_bent(back, t, dp, dc, to, width, slopes):
+    """Write in a column what a displacement of a point and a change of its velocity change, both in the axes of the body."""
+    a, b = bends_by(t, BENT, 0, times(back, dp)), bends_by(t, BENT, 3, times(back, dc))
+    for k in range(3):
+        slopes[0, to + k * width] = a[k] + b[k]
+
+
 def _stage(name, function):
     return Stage(f"soft_contact_{name}", function, INTERACTION_ARGUMENTS)
 
@@ -241,5 +306,7 @@ CONTACT = InteractionStages(
     _stage("stored", _reading(ENERGY)),
     _stage("gap", _reading(GAP)),
     _stage("rates", _reading(BENDING)),
+    _stage("rates_driven", _reading(STRAIGHTENING)),
+    _stage("rates_slopes", _rates_slopes),
     _stage("touches", _reading(TOUCH)),
 )

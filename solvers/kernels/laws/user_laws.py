@@ -16,7 +16,7 @@ from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAM
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
-from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, advance
+from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, advance, move_along, put_slope
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.kernel import UserHelper
 
@@ -43,9 +43,13 @@ def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
     """Return the stages of an interaction's law, for so many states of its own; kept likewise."""
     parts = [part for part in (law.function, law.rates if states else None, law.gaps) if part is not None]
     name = _unique_name(*parts) + (f"_{states}" if states else "")
-    rates = UserHelper(_changing(UserHelper(law.rates), states)) if states and law.rates is not None else None
     gaps = None if law.gaps is None else UserHelper(_switching(UserHelper(law.gaps), states))
-    return CompiledInteraction(name, UserHelper(_acting(UserHelper(law.function), states)), write_gap=gaps, write_rates=rates)
+    acts, rates = UserHelper(law.function), None if law.rates is None else UserHelper(law.rates)
+    changes: tuple[Any, ...] = (None, None, None)
+    if states and rates is not None:
+        writing = _changing(rates, states), _changing_driven(rates, states), _changing_slopes(rates, acts, states)
+        changes = tuple(map(UserHelper, writing))
+    return CompiledInteraction(name, UserHelper(_acting(acts, states)), None, None, gaps, *changes)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -169,6 +173,58 @@ def _changing(function: Any, states: int) -> Any:
     return write_rates
 
 
+def _changing_driven(function: Any, states: int) -> Any:
+    """Return the ``write_rates_driven`` likewise."""
+    tell = UserHelper(_telling(states))
+
+    def write_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
+        size = MOTION_SIZE * ports + 2 * coordinates
+        moved = np.empty((1, size), np.complex128)
+        for j in range(size):
+            moved[0, j] = motion[0, j]
+        for column in range(inputs):
+            told, own = tell(ports, coordinates, inputs, numbers, moved), np.zeros(states, np.complex128)
+            if column < inputs - states:
+                told.u[column] += 1j * STEP
+            else:
+                told.x[column - inputs + states] += 1j * STEP
+            function(numbers[0, : numbers.shape[1] - inputs], told, own)
+            for k in range(states):
+                slopes[0, k * inputs + column] = own[k].imag / STEP
+
+    return write_rates_driven
+
+
+def _changing_slopes(rates: Any, acts: Any, states: int) -> Any:
+    """Return the ``write_rates_slopes`` likewise, from the functions that say how states change and what they do."""
+    tell = UserHelper(_telling(states))
+
+    def write_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
+        size, rows = MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
+        width, given = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates, numbers[0, : numbers.shape[1] - inputs]
+        moved, own = np.empty((1, size), np.complex128), np.zeros((1, states), np.complex128)
+        for j in range(size):
+            moved[0, j] = motion[0, j]
+        for column in range(width):
+            move_along(motion, moved, ports, column, 1.0)
+            own[:] = 0.0
+            rates(given, tell(ports, coordinates, inputs, numbers, moved), own[0])
+            move_along(motion, moved, ports, column, 0.0)
+            put_slope(own, states, slopes, width, column)
+        for k in range(states):
+            told = tell(ports, coordinates, inputs, numbers, moved)
+            answer = TargetLoads(np.zeros((ports, 6), np.complex128), np.zeros(coordinates, np.complex128))
+            told.x[k] += 1j * STEP
+            acts(given, told, answer)
+            o = states * width + k * rows
+            for r in range(6 * ports):
+                slopes[0, o + r] = answer.wrenches[r // 6, r % 6].imag / STEP
+            for r in range(coordinates):
+                slopes[0, o + 6 * ports + r] = answer.efforts[r].imag / STEP
+
+    return write_rates_slopes
+
+
 def _telling(states: int) -> Any:
     """Return the function that makes a `TargetMotion` of what stages are told, the last `states` of the inputs among it."""
 
@@ -180,8 +236,8 @@ def _telling(states: int) -> Any:
             np.zeros((ports, 6), kind),
             np.zeros(coordinates, kind),
             np.zeros(coordinates, kind),
-            np.zeros(inputs - states),
-            np.zeros(states),
+            np.zeros(inputs - states, kind),
+            np.zeros(states, kind),
         )
         for k in range(ports):
             o = MOTION_SIZE * k

@@ -17,17 +17,12 @@ TABLE = Path("blocks/basics/tolerances.py")
 MOST = 25
 
 #: Folders whose small numbers are not in the table yet; the list may only become shorter.
-NOT_YET = (
-    "solvers/engines/compiled",
-    "solvers/kernels",
-    "solvers/model",
-)
+NOT_YET = ("solvers/kernels",)
 
 #: Small numbers that are no thresholds, by file: how many there are, and what they are.
 NO_THRESHOLDS: dict[str, tuple[int, str]] = {
     "graph/checking/doubtful_units.py": (2, "a density in kg/m^3, and a part of the least inertia that matter has"),
     "solvers/lft/fractions.py": (10, "a schedule: how many directions count, tried one after the other"),
-    "solvers/robust/matrix_inequalities.py": (4, "a schedule: how exactly a program is solved, roughly and again"),
     "graph/files/block_types.py": (2, "what files leave out: defaults of arguments"),
 }
 

@@ -92,7 +92,7 @@ def bending_frequencies(model: tt.Model, held: list[int]) -> Array:
 
     Everything comes from the model, at rest without deformation; other deformations are left out.
     """
-    beam = model.assembly.blocks["beam"]
+    beam = model.mechanism.assembly.blocks["beam"]
     assert isinstance(beam, tt.FlexibleBody)
     other = {f"beam.{name}" for k, name in enumerate(beam.coordinates) if not beam.participation[k, [1, 5]].any()}
     keep = [k for k, name in enumerate(model.coordinate_names) if name not in other]

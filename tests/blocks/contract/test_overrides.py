@@ -106,8 +106,8 @@ def unchanged(block: tt.Block) -> tt.Block:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_general_road_agrees_with_the_fast_one(kind: str) -> None:
     fast, general = (system(kind, overriding).resolve() for overriding in (lambda block: block, unchanged))
-    assert fast.engine.is_compiled
-    assert not general.engine.is_compiled
+    assert fast.mechanism.engine.is_compiled
+    assert not general.mechanism.engine.is_compiled
     # nested differences take a while: one joint with a constant subspace, one with another, one on a group
     assert not differences(general, fast, derivatives=kind in ("Revolute", "Universal", "Spherical"))
     assert not differences(system(kind, unchanged).resolve("reference"), fast)
@@ -196,7 +196,7 @@ def test_constructors_and_checks_change_nothing() -> None:
     s = tt.System("ball")
     s.connect("world", Ball("ball", 0.1, 1000.0), tt.Revolute("hinge"))
     assert not overrides(s["ball"])
-    assert s.resolve().engine.is_compiled
+    assert s.resolve().mechanism.engine.is_compiled
 
 
 def test_parameters_of_ones_own_change_the_law() -> None:

@@ -34,7 +34,9 @@ def wheeled(inertia: float = 0.1) -> tt.System:
 def test_the_momentum_that_is_read_follows_the_rotors_inertia(engine: str) -> None:
     """As read of a wheel that was built so, also in linear models."""
     model, built = wheeled().resolve(engine), wheeled(0.3).resolve(engine)
-    tripled = model.with_parameters({f"rw/rotor.{p}": v[0] for p, v in built.assembly.blocks["rw/rotor"].parameters().items()})
+    tripled = model.with_parameters(
+        {f"rw/rotor.{p}": v[0] for p, v in built.mechanism.assembly.blocks["rw/rotor"].parameters().items()}
+    )
     q, v, a = model.neutral(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 2.0], np.zeros(7)
     assert model.outputs(q, v, a) == pytest.approx([0.1 * 2.0], rel=1e-14)
     assert tripled.outputs(q, v, a) == pytest.approx([0.3 * 2.0], rel=1e-14)

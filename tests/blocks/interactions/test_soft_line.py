@@ -111,7 +111,7 @@ def test_readings_run_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     models = [s.resolve(), s.resolve(engine="reference")]
     q, v = np.array([[0.7, 0.01, -0.4, 0.02], [0.1, 0.0, 0.3, -0.01]]), np.array([[1.0, 0.1, -2.0, 0.2], [0.0, 1.0, 0.0, 0.0]])
     expected = models[1].outputs(q, v, 0 * v)
-    tendon: Any = models[0].assembly.loops[0].closure
+    tendon: Any = models[0].mechanism.assembly.loops[0].closure
     hessian = tendon.path.hessian(q[0])
 
     def refuse(*_: Any) -> None:
@@ -119,7 +119,7 @@ def test_readings_run_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Program, "evaluate", refuse)
     np.testing.assert_allclose(models[0].outputs(q, v, 0 * v), expected, **ROUNDING)
-    found = models[0].engine.observations.line_curvature(tendon, q[0])
+    found = models[0].mechanism.engine.observations.line_curvature(tendon, q[0])
     np.testing.assert_allclose(found, hessian, **ROUNDING)
     with pytest.raises(AssertionError):
         models[1].outputs(q, v, 0 * v)
@@ -128,7 +128,7 @@ def test_readings_run_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_power() -> None:
     """What inputs do is minus tension times the rate of the length, and pressure times that of the volume."""
     m = pulled().resolve()
-    tendon, chamber = (loop.closure for loop in m.assembly.loops)
+    tendon, chamber = (loop.closure for loop in m.mechanism.assembly.loops)
     assert isinstance(tendon, tt.SoftTendon)
     assert isinstance(chamber, tt.SoftChamber)
     q, v, u = np.array([0.7, 0.01, -0.4, 0.02]), np.array([1.0, 0.1, -2.0, 0.2]), np.array([3.0, 2e4])

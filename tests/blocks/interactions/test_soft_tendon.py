@@ -93,7 +93,7 @@ def test_the_energy_balance_closes() -> None:
     """Of a simulation in which the tendon goes slack and is stretched again; without its energy it does not close."""
     m, times = wound(displacement=0.0).resolve(), np.linspace(0, 0.2, 801)
     run = tt.simulate(m, times, [0.5, 0.0, -0.3, 0.0, 0.5], np.zeros(5), method="Radau", rtol=1e-8, atol=1e-10)
-    stretches = np.array([m.assembly.loops[-1].closure.stretch(q) for q in run.q])  # type: ignore[attr-defined]
+    stretches = np.array([m.mechanism.assembly.loops[-1].closure.stretch(q) for q in run.q])  # type: ignore[attr-defined]
     assert stretches.min() < -1e-3 < 1e-3 < stretches.max()
     energy, lost = run.energy().sum(axis=1), m.dissipated_power(run.q, run.v)
     fallen = energy[0] - energy[-1]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import titop as tt
 from tests.blocks.joints.joint_kinds import FIELDS, ROUNDING, make
 from titop.blocks.joints.joint import CHILD_PORT, Joint
 
@@ -70,7 +71,7 @@ class TestKinematics:
         q = joint.neutral()
         there_and_back = joint.integrate(joint.integrate(joint.integrate(joint.integrate(q, a), b), -a), -b)
         # the commutator is of second order in the steps (1e-6), what else the loop leaves of third (a few times 1e-9)
-        np.testing.assert_allclose(joint.difference(q, there_and_back), joint.bracket(a) @ b, atol=1e-8)
+        np.testing.assert_allclose(joint.difference(q, there_and_back), joint.mechanism.bracket(a) @ b, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", MOVING)
@@ -116,3 +117,19 @@ def test_subspaces_that_turn_have_a_rate(kind: str, rng: np.random.Generator) ->
     joint = make(kind, rng)
     rate = joint.subspace_rate(CHILD_PORT, joint.random_configuration(rng), rng.normal(size=joint.nv))
     assert np.abs(rate).max() > 0.1
+
+
+@pytest.mark.parametrize("limits", [None, (-0.5, 0.5)])
+@pytest.mark.parametrize("kind", MOVING)
+def test_slopes_of_the_law_are_its_derivatives(kind: str, limits: tuple[float, float] | None, rng: np.random.Generator) -> None:
+    """Whether they are written down, as of springs and dampers on plain coordinates, or found by complex steps, as of stops."""
+    joint = make(kind, rng)
+    if limits is not None:
+        if joint.configuration_names != joint.coordinates:
+            pytest.skip("limits are of plain coordinates")
+        joint.limits = [tt.Limits(*limits, stiffness=50.0)] * joint.nv
+    q, v, twist, x = joint.random_configuration(rng), *(rng.normal(size=n) for n in (joint.nv, 6, 6 + joint.nv))
+    found = joint.law_slopes(q, v, twist, x)
+    for slope, right in zip(found, tt.Block.law_slopes(joint, q, v, twist, x), strict=True):
+        np.testing.assert_allclose(slope, right, atol=1e2 * ROUNDING)
+    assert any(slope.any() for slope in found)

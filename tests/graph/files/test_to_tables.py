@@ -188,7 +188,7 @@ def test_what_acts_keeps_its_order(tmp_path: Path) -> None:
     s.close_loop("world", arm.port("p"), tt.CompliantClosure("mount", stiffness=rng.uniform(1, 9, 6), damping=[0.2] * 6))
     s.save(tmp_path / "mount.toml")
     made, read = s.resolve(), tt.load(tmp_path / "mount.toml").resolve()
-    assert [loop.closure.name for loop in read.interactions] == ["first", "cable", "spring", "mount"]
+    assert [loop.closure.name for loop in read.mechanism.interactions] == ["first", "cable", "spring", "mount"]
     for _ in range(20):
         q, v = made.random_configuration(rng), rng.normal(size=made.nv)
         given, found = (m.forward_dynamics(q, v, u=[0.3]) for m in (made, read))

@@ -84,7 +84,7 @@ def test_linkages_move_alike_wherever_they_stand(away: float) -> None:
     ],
 )
 def test_the_longest_of_what_moves_counts(model: tt.Model, length: float) -> None:
-    assert model.scale.length == pytest.approx(length)
+    assert model.mechanism.scale.length == pytest.approx(length)
 
 
 def test_bodies_without_any_have_the_lengths_of_their_ports() -> None:

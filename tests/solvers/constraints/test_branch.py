@@ -97,7 +97,7 @@ def test_a_constraint_less_is_seen() -> None:
     """The negative control: what the tests above compare differs by far if one independent constraint is left out."""
     model = windows(5).resolve()
     q, v, tau = state(model, windows_at(5, 1.2))
-    without = model.engine.dynamics.held(q, v, tau, model.closure_rank(q) - 1, [])
+    without = model.mechanism.engine.dynamics.held(q, v, tau, model.closure_rank(q) - 1, [])
     assert opening(model, q, v, without) > 1e-3
     assert np.abs(full_solution(model, q, v, tau, slice(1, None)) - full_solution(model, q, v, tau)).max() > 1e-2
 
@@ -106,7 +106,7 @@ def test_a_model_meets_branches_of_other_rank() -> None:
     """Wheels on one rod have rank 3 where they turn; a model that is built where they have another still sees that."""
     model, other = coupled_wheels(3).resolve(), coupled_wheels(3).resolve()
     q, v, tau = state(model, coupled_wheels_at(3, 1.0))
-    assert model.generic_rank == 3
+    assert model.mechanism.generic_rank == 3
     vars(other).update(generic_rank=4, regular_configuration=None)
     for name, answer in answers(model, q, v, tau).items():
         assert_same(answers(other, q, v, tau)[name], answer, name)
@@ -127,7 +127,7 @@ def answers(model: tt.Model, q: Array, v: Array, tau: Array) -> dict[str, Array 
         "acceleration": lambda: model.assemble_acceleration(q, v, tau),
         "independent": lambda: ", ".join(model.independent_coordinates(q)),
     }
-    if isinstance(model.engine, ReferenceEngine):  # its derivatives take many complex steps
+    if isinstance(model.mechanism.engine, ReferenceEngine):  # its derivatives take many complex steps
         calls = {name: call for name, call in calls.items() if "slopes" not in name}
     found: dict[str, Array | str] = {}
     for name, call in calls.items():
@@ -268,7 +268,7 @@ def test_open_configurations_count_as_the_closed_ones_next_to_them() -> None:
     assert model.closure_rank(off) == 4
     a, near = model.forward_dynamics(q, v, tau), model.forward_dynamics(off, v, tau)
     assert np.abs(near - a).max() < 1e-4 * 1e3 * max(1.0, np.abs(a).max())  # 1e-4 times slopes of the order of a hundred
-    assert near == pytest.approx(model.engine.dynamics.held(off, v, tau, 4, []), rel=1e-12)
+    assert near == pytest.approx(model.mechanism.engine.dynamics.held(off, v, tau, 4, []), rel=1e-12)
     assert np.linalg.matrix_rank(model.closure_jacobian(off), tol=1e-8) == 5, "the control"
 
 

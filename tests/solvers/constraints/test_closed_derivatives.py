@@ -154,19 +154,19 @@ def test_dead_centres_of_what_is_prescribed_have_no_derivatives(engine: str) -> 
 
 def with_closures(case: Case) -> tuple[list[Array], list[Array]]:
     """Return compiled and Python's derivatives of efforts and constraints, the multipliers given."""
-    model, pushes = case.model, case.model.external_pushes(case.wrenches)
+    model, pushes = case.model, case.model.mechanism.external_pushes(case.wrenches)
     state = case.q, case.v, case.a, pushes, np.random.default_rng(4).normal(size=len(model.constraint_names))
     found, expected = (
-        model.engine.derivatives.with_closures(*state),
-        closed_derivatives.with_closures(model, *state),
+        model.mechanism.engine.derivatives.with_closures(*state),
+        closed_derivatives.with_closures(model.mechanism, *state),
     )
     return [*found[0], *found[1]], [*expected[0], *expected[1]]
 
 
 def test_compiled_closures_against_the_motion_of_their_ports(case: Case) -> None:
     assert error(*with_closures(case)) < TOLERANCE
-    rates = case.reference.engine.derivatives.closure_rate(case.q, case.v)
-    assert error([case.model.engine.derivatives.closure_rate(case.q, case.v)], [rates]) < TOLERANCE
+    rates = case.reference.mechanism.engine.derivatives.closure_rate(case.q, case.v)
+    assert error([case.model.mechanism.engine.derivatives.closure_rate(case.q, case.v)], [rates]) < TOLERANCE
 
 
 def test_leaving_out_how_the_closures_turn_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,9 +239,9 @@ def test_sensitivities_against_differences_of_the_reference(name: str) -> None:
 
     def accelerations(parameter: str, change: float) -> Array:
         values = {parameter: model.parameters()[parameter][0] + change}
-        changed = reference_model(perturbed_assembly(model.assembly, values))
-        pushes, rows = changed.external_pushes(case.wrenches), changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.accelerations(changed, q, v, nothing, tau, free, pushes, rows, model.closure_rank(q))
+        changed = reference_model(perturbed_assembly(model.mechanism.assembly, values))
+        pushes, rows = changed.mechanism.external_pushes(case.wrenches), changed.mechanism.engine.dynamics.constraints(q, v)
+        return closed_dynamics.accelerations(changed.mechanism, q, v, nothing, tau, free, pushes, rows, model.closure_rank(q))
 
     for parameter in names:
         step = 5e-3 * max(abs(model.parameters()[parameter][0]), 1.0)

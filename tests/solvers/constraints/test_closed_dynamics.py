@@ -98,7 +98,9 @@ def test_efforts_that_balance_but_for_rounding_need_no_actuator(engine: str, uni
     q = m.assemble(m.configuration({"A": 0.6, "B": -0.8, "P": units.length, "L": 0.3}), fixed=["A"])
     for name in ("A", "P"):
         tau = m.inverse_dynamics(q, rest, rest, actuated=[name])
-        assert np.abs(tau * m.scale.coordinates).max() < 1e-12 * units.effort  # rounding of weights near 10 N a metre away
+        assert (
+            np.abs(tau * m.mechanism.scale.coordinates).max() < 1e-12 * units.effort
+        )  # rounding of weights near 10 N a metre away
         derivatives = m.inverse_dynamics_derivatives(q, rest, rest, actuated=[name])
         assert all(np.isfinite(part).all() for part in derivatives)
     swinging = np.array([0, 0, 0, 1e-6 / units.time**2])

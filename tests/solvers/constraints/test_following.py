@@ -151,7 +151,7 @@ def test_many_gears_leave_one_wheel_to_solve_for(pattern: str) -> None:
     drivers = {"star": [0] * (count - 1), "chain": list(range(count - 1)), "tree": [k // 3 for k in range(count - 1)]}
     s, inertias, moves = flywheels(count, drivers[pattern], rng)
     m = s.resolve()
-    loops, tree = m.engine.system.constraint_tables
+    loops, tree = m.mechanism.engine.system.constraint_tables
     assert loops[0, layout.FOLLOWERS] == count - 1  # no constraint is left for multipliers
     assert (tree[1] < 0).all()
     tau = rng.normal(size=count)

@@ -94,7 +94,7 @@ def test_with_closures_both_resolvers_agree(seed: int) -> None:
     q = plain.assemble(guess)
     plain_joints = {c.joint.name for c in s.connections if c.joint.nv == c.joint.nq}
     pair = [name for name in plain.coordinate_names if name.partition(".")[0] in plain_joints][:2]
-    values = [q[plain.assembly.place(name)[0]] for name in pair]
+    values = [q[plain.mechanism.assembly.place(name)[0]] for name in pair]
     s.add_gear(tt.Gear("pair", *pair, ratio=0.7, offset=values[1] - 0.7 * values[0]))
     compiled, reference = s.resolve(), s.resolve("reference")
     for model in (compiled, reference):
@@ -220,8 +220,8 @@ class TestFlywheels:
         assert system.C[0] == pytest.approx([self.RATIO, 0.0])
 
     def test_angular_errors_are_not_scaled(self) -> None:
-        assert self.model().angular_constraints.tolist() == [True]
-        assert geared_hand().resolve().angular_constraints.tolist() == [True, False]
+        assert self.model().mechanism.angular_constraints.tolist() == [True]
+        assert geared_hand().resolve().mechanism.angular_constraints.tolist() == [True, False]
 
 
 def test_a_circle_of_gears_is_redundant_but_moves_rightly() -> None:

@@ -29,8 +29,8 @@ def test_efforts_are_the_slope_of_the_energy(engine: str) -> None:
     """Differences of sixth order along each coordinate, which leave some 1e-10."""
     model = elastic().resolve(engine)
     q, nv = model.random_configuration(np.random.default_rng(0)), model.nv
-    loops = model.interactions
-    found = sum(interaction_loads.interaction_efforts(model, loop, q, np.zeros(nv)) for loop in loops)
+    loops = model.mechanism.interactions
+    found = sum(interaction_loads.interaction_efforts(model.mechanism, loop, q, np.zeros(nv)) for loop in loops)
     for k, axis in enumerate(np.eye(nv)):
 
         def stored(t: float, axis: Array = axis) -> Array:
@@ -45,7 +45,7 @@ def test_both_ports_are_pushed_alike() -> None:
     """In inertial axes, forces and moments about one point add up to nothing, for every interaction between two ports."""
     model = elastic().resolve()
     q = model.random_configuration(np.random.default_rng(1))
-    pushes = interaction_loads.interaction_pushes(model, q, np.zeros(model.nv), {})
+    pushes = interaction_loads.interaction_pushes(model.mechanism, q, np.zeros(model.nv), {})
     total = np.zeros(6)
     for push in pushes[:4]:
         rotation, position = model.pose(push.port, q)
@@ -57,8 +57,8 @@ def test_both_ports_are_pushed_alike() -> None:
 
 def test_the_relative_pose_is_that_of_the_ports() -> None:
     model = elastic().resolve()
-    q, loop = model.random_configuration(np.random.default_rng(2)), model.interactions[0]
-    rotation, position = interaction_loads.relative_pose(model, loop, q)
+    q, loop = model.random_configuration(np.random.default_rng(2)), model.mechanism.interactions[0]
+    rotation, position = interaction_loads.relative_pose(model.mechanism, loop, q)
     (first, p), (second, r) = (model.pose(str(port), q) for port in loop.ports)
     np.testing.assert_allclose(rotation, first.T @ second, **ROUNDING)
     np.testing.assert_allclose(position, first.T @ (r - p), **ROUNDING)

@@ -122,7 +122,7 @@ def test_against_pinocchio(kind, seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     found = model.forward_dynamics(q, v, tau)
     # two engines at accelerations of 1e2; its constraints are solved by iteration, to 1e-12
     assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
-    free = model.engine.dynamics.tree_hybrid(q, v, tau, np.zeros(model.nv), np.zeros(model.nv, dtype=bool), [])[0]
+    free = model.mechanism.engine.dynamics.tree_hybrid(q, v, tau, np.zeros(model.nv), np.zeros(model.nv, dtype=bool), [])[0]
     assert np.abs(free - expected).max() > 1e-3 * np.abs(expected).max(), "the negative control"
 
 

@@ -47,7 +47,7 @@ def answers(
     m: tt.Model, units: Units, state: list[Array], prescribed: list[list[str]], actuated: list[list[str]]
 ) -> list[Array]:
     """Return hybrid and inverse dynamics and their derivatives at a state in SI, over the units of each."""
-    lengths = np.where(np.array(m.assembly.coordinate_units) == "m", units.length, 1.0)
+    lengths = np.where(np.array(m.mechanism.assembly.coordinate_units) == "m", units.length, 1.0)
     rate, second, effort = lengths / units.time, lengths / units.time**2, units.effort / lengths
     scales = lengths, rate, effort, second
     q, v, tau, a = (x * scale for x, scale in zip(state, scales, strict=True))

@@ -86,7 +86,9 @@ def loop(reference: float, trim: float, unit: str = "m", size: float = 1.0) -> A
         reference_units=(unit,),
         r_trim=np.array([trim]),
         measurements=SimpleNamespace(
-            model=SimpleNamespace(scale=SimpleNamespace(length=size)), names=("rail.q",), units=(unit,)
+            model=SimpleNamespace(mechanism=SimpleNamespace(scale=SimpleNamespace(length=size))),
+            names=("rail.q",),
+            units=(unit,),
         ),
     )
 

@@ -392,7 +392,7 @@ def test_block_that_is_complex_safe_gives_no_warning() -> None:
 def test_complex_steps_would_be_wrong_there(segment: type[tt.Block]) -> None:
     with pytest.warns(tt.ModelWarning, match="not-complex-safe"):
         model = arm(segment).resolve("reference")
-    model.assembly.blocks["segment"].complex_safe = True
+    model.mechanism.assembly.blocks["segment"].complex_safe = True
     with pytest.raises((AssertionError, TypeError)):
         assert_agrees(model, *STATES[0], accuracy=1e-8)
 

@@ -65,7 +65,7 @@ def test_it_is_the_least_of_squares() -> None:
 def test_some_coordinates_alone() -> None:
     model = feeler()
     q = model.neutral()
-    q[model.assembly.q_slices["rod"]] = 0.2
+    q[model.mechanism.assembly.q_slices["rod"]] = 0.2
     fit = tt.fit_shape(
         model, {"rod.tip": tt.Pose(*model.pose("rod.tip", q)[::-1])}, coordinates=["rod.bending_y0", "rod.bending_z0"]
     )

@@ -27,7 +27,7 @@ class Packed:
         rng = np.random.default_rng(seed)
         self.tree = random_tree(rng, bodies, kinds, **options)
         self.model, self.reference = self.tree.resolve(), self.tree.resolve("reference")
-        self.system: Any = self.model.engine.system  # type: ignore[attr-defined]
+        self.system: Any = self.model.mechanism.engine.system  # type: ignore[attr-defined]
         self.ints, self.floats = self.system.ints, self.system.floats
         self.q, self.v, self.a, self.tau = random_state(self.model, rng)
 

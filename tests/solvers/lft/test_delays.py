@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from math import factorial
+
 import numpy as np
 import pytest
 
-from titop.solvers.lft.closing import add_delays, pade, pade_error, read_delays, split_delay, tap_outputs
+from titop.solvers.lft.feedback import add_delays, pade, read_delays, split_delay, tap_outputs
 
 #: Products of a few numbers of size one to a thousand.
 ROUNDING = 1e-12
+
+
+def pade_error(order: int, phase: float) -> float:
+    """Return a bound of the error where the delay times the frequency is a phase (rad).
+
+    The remainder of Pade's fraction of the exponential is an integral with the factor ``n!^2 / ((2 n)! (2 n + 1)!)``, divided
+    by a denominator that is not less than one on the imaginary axis.
+    """
+    factor = factorial(order) ** 2 / (factorial(2 * order) * factorial(2 * order + 1))
+    return min(2.0, factor * phase ** (2 * order + 1))
 
 
 def response(matrices: tuple[np.ndarray, ...], point: complex) -> np.ndarray:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from titop.solvers.lft.fractions import Fractional, reduce_fraction, response_at, trim_zeros
+from titop.solvers.lft.fractions import Fractional, reduce_fraction, response_at, separate_parts, trim_zeros
 
 pytestmark = pytest.mark.portable
 
@@ -73,3 +75,16 @@ def test_what_zeros_keep_apart_is_left_out_first() -> None:
     assert np.array_equal(trim_zeros(both).A, first.A)
     A[2, 0] = 1e-30
     assert trim_zeros(both).sizes == both.sizes
+
+
+@pytest.mark.parametrize("density", [0.02, 0.1, 0.5])
+def test_parts_are_those_of_a_graph(density: float) -> None:
+    """Rows and columns are joined where an entry is not zero; another library finds the same parts."""
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(size=(12, 17)) * (rng.uniform(size=(12, 17)) < density)
+    whole = np.block([[np.zeros((12, 12)), matrix], [matrix.T, np.zeros((17, 17))]])
+    count, label = connected_components(coo_array(whole), directed=False)
+    right = {(*np.flatnonzero(label[:12] == k), *(12 + np.flatnonzero(label[12:] == k))) for k in range(count)}
+    parts = [(*rows, *(12 + columns)) for rows, columns in separate_parts(matrix)]
+    assert parts == sorted(parts)
+    assert set(parts) == {part for part in right if len(part) > 1}

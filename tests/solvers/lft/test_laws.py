@@ -11,7 +11,7 @@ import pytest
 import titop as tt
 from titop.blocks.basics.spatial import gyroscopic_wrench
 from titop.solvers.lft.factored_laws import RigidLaw
-from titop.solvers.lft.loops import LinearLoop, Rows
+from titop.solvers.lft.loops import LinearLoop, Signals
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
 
@@ -66,9 +66,9 @@ def test_a_rigid_body_s_wrench_and_its_change() -> None:
     law = RigidLaw(Polynomial.affine(np.array([[body.mass]])), Polynomial.affine(body.com), Polynomial.affine(body.inertia))
     twist, acceleration, by_twist, by_acceleration = rng.normal(size=(4, 6))
     products, change = np.outer(twist, twist).ravel(), np.outer(twist, by_twist) + np.outer(by_twist, twist)
-    loop, nothing = LinearLoop(), Rows(np.zeros((0, 0)))
-    rest = Rest(*(Rows(part[:, None]) for part in (twist, acceleration, products)))
-    moved = (Rows(part[:, None]) for part in (np.zeros(6), by_twist, by_acceleration, change.ravel()))
+    loop, nothing = LinearLoop(), Signals(np.zeros((0, 0)))
+    rest = Rest(*(Signals(part[:, None]) for part in (twist, acceleration, products)))
+    moved = (Signals(part[:, None]) for part in (np.zeros(6), by_twist, by_acceleration, change.ravel()))
     found = law.change(loop, loop, rest, Change(*moved, nothing, nothing, nothing)).rows[:, 0]
     expected = M @ acceleration + gyroscopic_wrench(M, twist)
     np.testing.assert_allclose(law.at_rest(loop, rest).rows[:, 0], expected, rtol=1e-13)  # sums of ten products

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.lft.legs import PortMotion
+from titop.solvers.lft.legs import PortGeometry
 
 #: What a coordinate moves of a port in metres, and one that moves little of it.
 SUBSPACE = np.array([[0, 0, 1, 0, -2, 0], [1e-3, 0, 0, 0, 0, 2e-3]], dtype=float).T
 
 
-def port(size: float, unit: float = 1.0, moved: float = 0.0, bent: float = 0.0) -> PortMotion:
+def port(size: float, unit: float = 1.0, moved: float = 0.0, bent: float = 0.0) -> PortGeometry:
     """Return a port in a unit of length of which there are `size` a metre, its first coordinate in a unit of its own."""
     lengths = np.repeat([size, 1.0], 3)[:, None]
     subspace = SUBSPACE + bent * np.eye(6)[:, [2, 0]] * [1.0, 1e-3]
-    return PortMotion(np.eye(3), size * np.array([1.0, 0, moved]), lengths * subspace * [unit, 1.0])
+    return PortGeometry(np.eye(3), size * np.array([1.0, 0, moved]), lengths * subspace * [unit, 1.0])
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])

@@ -51,7 +51,7 @@ def test_participation_under_gravity() -> None:
     """A panel that its mass pulls out of shape: its centre of mass moves with the modes, by their participation."""
     m = satellite((0.3, 0.0, -1.0))
     q = still(m)[0]
-    q[m.assembly.place("panel_right.mode1")[0]] = 0.2
+    q[m.mechanism.assembly.place("panel_right.mode1")[0]] = 0.2
     point = q, np.zeros(m.nv), m.inverse_dynamics(q, np.zeros(m.nv), np.zeros(m.nv))
     parameters = {"panel_right.mode1.participation.z": (3.3, 3.6), "panel_right.mode2.participation.rz": tt.percent(3)}
     assert tt.lft(m, point, parameters, INPUTS, OUTPUTS).check(6) < EXACT

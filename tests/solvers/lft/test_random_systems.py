@@ -34,7 +34,7 @@ class Draw:
         self.model = self._tree().resolve()
         self.point = self._point()
         self.parameters = self._parameters()
-        ports = [port for port in self.model.ports if port.count(".") == 1 and not port.startswith("world")]
+        ports = [port for port in self.model.mechanism.ports if port.count(".") == 1 and not port.startswith("world")]
         names = self.model.coordinate_names
         self.inputs = list(dict.fromkeys([*self.model.input_names, self._of(names), f"{self._of(ports)}.F"]))
         ends = [".q", ".v", ".a"]
@@ -104,8 +104,8 @@ class Draw:
         for k, name in enumerate(model.coordinate_names):
             if name == "wheel":
                 v[k] = 60.0
-            elif name.startswith("j") and model.has_plain_coordinates(k):
-                q[model.assembly.place(name)[0]] = self.rng.uniform(-0.6, 0.6)
+            elif name.startswith("j") and model.mechanism.has_plain_coordinates(k):
+                q[model.mechanism.assembly.place(name)[0]] = self.rng.uniform(-0.6, 0.6)
         return tt.OperatingPoint(model, q, v, model.inverse_dynamics(q, v, 0 * v))
 
     def _parameters(self) -> Parameters:
@@ -113,8 +113,8 @@ class Draw:
         left_out = ("axis", "friction", "rest", "direction", "gravity")
         names = [name for name in known if not any(part in name for part in left_out)]
         for k, name in enumerate(self.model.coordinate_names):
-            if self.model.has_plain_coordinates(k):
-                at_q, at_v = self.model.assembly.place(name)
+            if self.model.mechanism.has_plain_coordinates(k):
+                at_q, at_v = self.model.mechanism.assembly.place(name)
                 known |= {f"{name}.q": self.point.q[at_q], f"{name}.v": self.point.v[at_v]}
         known["mast/motor.gain"] = 1.0
         moving = [name for name in known if name.endswith((".q", ".v", ".gain"))]

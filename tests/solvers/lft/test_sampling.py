@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 from titop.solvers.lft.fractions import close_deltas
-from titop.solvers.lft.sampling import Channels, Window, sample_fraction
+from titop.solvers.lft.sampled_models import Channels, Window, sample_fraction
 
 #: Sums of products of exponentials, beside matrices of size one.
 ROUNDING = 1e-12

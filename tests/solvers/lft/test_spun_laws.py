@@ -11,7 +11,7 @@ import pytest
 import titop as tt
 from tests.solvers.lft.satellites import panel
 from titop.solvers.lft.block_laws import spun_law
-from titop.solvers.lft.factored_laws import BlockLaw
+from titop.solvers.lft.factored_laws import UncertainLaw
 
 #: Sums of products of numbers of order a thousand.
 EXACT = 1e-10
@@ -67,7 +67,7 @@ def law_at(twist: np.ndarray, values: Mapping[str, float]) -> np.ndarray:
 
 
 def test_laws_that_are_none_are_refused_by_name() -> None:
-    law: BlockLaw = None  # type: ignore[assignment]
+    law: UncertainLaw = None  # type: ignore[assignment]
     middle = np.array([0.0, 0.1, 0.3, 0.0, 0.0, 0.2])
     found = spun_law(law, law_at, middle, [], ["spin.v"], "blade")
     np.testing.assert_allclose(found.linear[2, 0, 1], 2 * middle[2], rtol=1e-9, err_msg="the derivative of a square")

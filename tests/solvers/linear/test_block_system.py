@@ -43,7 +43,7 @@ def connected(model: tt.Model, point: tt.OperatingPoint, s: complex) -> Array:
 
     From the tip inwards: what hangs on a port answers its acceleration with a wrench, and the joints' accelerations likewise.
     """
-    assembly = model.assembly
+    assembly = model.mechanism.assembly
     order = [(c.joint.name, c.parent, c.child.block.name) for c in assembly.connections]
     parents = {}
     for joint, parent, child in order:
@@ -212,7 +212,7 @@ def soft_loop(closed: bool) -> tt.Model:
 def test_closures_are_what_they_carry(loop: Any) -> None:
     """The blocks of a closed loop are those of its tree under the closure's forces, taken from the balance of its reaction."""
     model, tree = loop(True), loop(False)
-    closure = model.assembly.loops[0]
+    closure = model.mechanism.assembly.loops[0]
     q = model.assemble([0.5, 0.5, -1.5]) if model.is_constrained else np.random.default_rng(0).uniform(-0.05, 0.05, model.nv)
     v = model.assemble_velocity(q, np.random.default_rng(1).normal(size=model.nv)) if model.is_constrained else 0.1 + 0.0 * q
     tau = np.linspace(-1.0, 1.0, model.nv)

@@ -10,6 +10,7 @@ import pytest
 import titop as tt
 from tests.solvers.linear.nonlinear_systems import cart
 from tests.systems import random_state, random_tree
+from titop.solvers.model.derivatives import raw_linear_matrices
 
 
 def test_accelerations_beside_stiff_springs_are_told() -> None:
@@ -44,9 +45,9 @@ def test_raw_matrices_in_one_kernel(seed: int) -> None:
     model = random_tree(rng, 6, passive=seed % 2 == 1, loads=seed % 3 == 1).resolve()
     q, v, _, tau = random_state(model, rng)
     by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, v, tau)
-    A = np.block([[-model.bracket(v), np.eye(model.nv)], [by_q, by_v]])
+    A = np.block([[-model.mechanism.bracket(v), np.eye(model.nv)], [by_q, by_v]])
     expected = model.forward_dynamics(q, v, tau), A, np.vstack([np.zeros((model.nv, model.nv)), by_tau])
-    found = model.raw_linear_matrices(q, v, tau)
+    found = raw_linear_matrices(model, q, v, tau)
     for ours, theirs in zip(found, expected, strict=True):
         assert np.array_equal(ours, theirs)
     with warnings.catch_warnings():
@@ -54,4 +55,4 @@ def test_raw_matrices_in_one_kernel(seed: int) -> None:
         listed = tt.linear_matrices(model, (q.tolist(), v.tolist(), tau.tolist()))
     assert np.abs(listed[0] - found[1]).max() < 1e-9 * np.abs(found[1]).max()  # quaternions divided by their norm
     with_brackets = np.abs(found[1][: model.nv, : model.nv]).max() > 0
-    assert with_brackets == any(not model.has_plain_coordinates(k) for k in range(model.nv))
+    assert with_brackets == any(not model.mechanism.has_plain_coordinates(k) for k in range(model.nv))

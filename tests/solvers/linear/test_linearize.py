@@ -312,3 +312,45 @@ def test_subclasses_of_spherical_joints_turn_along_as_they_do() -> None:
         np.testing.assert_allclose(A[:3, :3], expected, atol=1e-15)
         found.append(A)
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
+
+
+def wheel_on_a_cart() -> tt.System:
+    """Return a cart with a wheel on it, whose momentum a sensor reads: by the wheel's inertia, which is a parameter."""
+    s = tt.System("cart", gravity=[0, 0, -9.81])
+    cart, wheel = tt.RigidBody("cart", 2.0), tt.RigidBody("wheel", 1.0, inertia=0.3)
+    s.connect("world", cart, tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.connect(cart, wheel, tt.Revolute("hinge", axis=[0, 1, 0], damping=0.1))
+    s.add_sensor(tt.WheelMomentum("h", "hinge"))
+    return s
+
+
+def test_names_that_were_read_before_stand_for_the_same() -> None:
+    """Asked twice in turn, with other names, omitted states, held joints and functions between: as models that never were.
+
+    More askings than are kept; of a model with another inertia the sensor reads another number.
+    """
+    first = wheel_on_a_cart().resolve()
+    models = {0.3: first, 0.6: first.with_parameters({"wheel.inertia.yy": 0.6})}
+    kinematic = ("rail.q", "rail.v", "rail.a", "rail.tau", "hinge.v", "hinge.a")
+    asked: list[dict[str, Any]] = [
+        {"inputs": ["rail"], "outputs": ["hinge.q", "h"]},
+        {"inputs": "rail", "outputs": "h"},
+        {"inputs": ["hinge", "rail"], "outputs": ["hinge.q"]},
+        {"inputs": ["hinge"], "outputs": ["h"], "hold": ["rail"]},
+        {"inputs": ["rail"], "outputs": ["hinge.q", "h"], "omit": ["rail.q"]},
+        *({"inputs": ["rail"], "outputs": [("power", lambda q, v, a, u, k=k: k * v[1])]} for k in (1.0, 2.0)),
+        *({"inputs": [name], "outputs": [read]} for name in ("rail", "hinge") for read in kinematic),
+    ]
+    assert len(asked) > 16
+    cases = [(inertia, arguments) for arguments in asked for inertia in models]
+    right = []
+    for inertia, arguments in cases:
+        fresh = first.with_parameters({"wheel.inertia.yy": inertia})
+        right.append(tt.linearize(fresh, fresh.neutral(), **arguments))
+    for (inertia, arguments), expected in zip(2 * cases, 2 * right, strict=True):
+        found = tt.linearize(models[inertia], first.neutral(), **arguments)
+        for name in ("state_labels", "input_labels", "output_labels"):
+            assert getattr(found, name) == getattr(expected, name)
+        assert all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in "ABCD")
+        if arguments["outputs"] == "h":
+            assert found.C[0, 3] == pytest.approx(inertia, rel=1e-12)  # the wheel's momentum by its rate

@@ -51,7 +51,7 @@ class Exact:
             nothing = mpmath.matrix(3, 1)
             places: dict[str, Any] = {"world": (mpmath.eye(3), nothing, {})}
             self.M, efforts = mpmath.matrix(m.nv, m.nv), mpmath.matrix(list(tau))
-            for k, c in enumerate(m.assembly.connections):
+            for k, c in enumerate(m.mechanism.assembly.connections):
                 rotation, position, axes = places[c.parent.block.name]
                 port: Any = c.parent.block
                 for turn, moved in (port.pose(c.parent.name), (c.placement.rotation, c.placement.position)):
@@ -122,7 +122,7 @@ class TestMassesThatGrowOutwards:
     def test_a_warning_names_the_joint(self, engine: str, axes: str) -> None:
         m, said = resolved(growing_chain(AXES[axes]), engine)
         (warning,) = said
-        worst = min((m.conditioning(q) for q in m.probes), key=lambda each: each.ratios.min())
+        worst = min((m.conditioning(q) for q in m.mechanism.probes), key=lambda each: each.ratios.min())
         assert warning.startswith(f"{worst.coordinate}: got an inertia whose relative error may be ")
         assert worst.ratios[m.coordinate_names.index(worst.coordinate)] == worst.ratios.min()
 
@@ -136,7 +136,11 @@ class TestMassesThatGrowOutwards:
         rng = np.random.default_rng(1)
         parts = []
         for q in rng.uniform(-3, 3, (8, 12)):
-            error, found, pivots = max(measured(m, q, rng.normal(size=12))), m.conditioning(q), m.engine.dynamics.pivots(q)
+            error, found, pivots = (
+                max(measured(m, q, rng.normal(size=12))),
+                m.conditioning(q),
+                m.mechanism.engine.dynamics.pivots(q),
+            )
             assert 10 * error <= found.error
             of_pivots, of_motion = (1 / pivots.ratios).sum(), pivots.spreads.sum()
             parts.append(error / found.error * (of_pivots + of_motion) / of_pivots)
@@ -146,7 +150,7 @@ class TestMassesThatGrowOutwards:
         """Nothing is refused: the lightest link keeps inertia although it carries 1e19 times as much."""
         m, _ = resolved(growing_chain(AXES[axes]), engine)
         q = np.random.default_rng(1).uniform(-3, 3, 12)
-        assert Exact(m, q, np.ones(12)).M[0, 0] > 1e17 * m.assembly.connections[0].child.block.mass
+        assert Exact(m, q, np.ones(12)).M[0, 0] > 1e17 * m.mechanism.assembly.connections[0].child.block.mass
         assert max(measured(m, q, np.ones(12))) < 1e-6  # ten digits are lost where axes stand anywhere
 
 
@@ -183,7 +187,7 @@ def test_what_accelerations_are_rounded_by_follows_from_the_mass_matrix(engine: 
         rng = np.random.default_rng(seed)
         m = random_tree(rng, 6).resolve(engine)
         q = random_state(m, rng)[0]
-        pivots, matrix = m.engine.dynamics.pivots(q), m.mass_matrix(q)
+        pivots, matrix = m.mechanism.engine.dynamics.pivots(q), m.mass_matrix(q)
         parts = pivots.spreads / np.sqrt(matrix.diagonal() * np.linalg.inv(matrix).diagonal())
         assert parts.min() > 1 - 1e-10  # conditions up to 1e4 of rounding
         assert parts.max() < 6
@@ -254,8 +258,10 @@ def test_dynamics_do_not_depend_on_the_units(engine: str, units: tuple[float, fl
         m = random_tree(rng, 5, passive=True, loads=True).resolve(engine)
         q, v, _, tau = random_state(m, rng)
         scaled = m.with_parameters({name: value * size(unit) for name, (value, unit) in m.parameters().items()})
-        lengths = np.array([size(unit) for unit in m.assembly.coordinate_units])
-        places = np.array([size(unit) for block in m.assembly.blocks_with_coordinates for unit in block.configuration_units])
+        lengths = np.array([size(unit) for unit in m.mechanism.assembly.coordinate_units])
+        places = np.array(
+            [size(unit) for block in m.mechanism.assembly.blocks_with_coordinates for unit in block.configuration_units]
+        )
         effort = size("N m") / lengths
         rates, speedings = lengths / size("s"), lengths / size("s^2")
         found = scaled.forward_dynamics(q * places, v * rates, tau * effort)

@@ -10,9 +10,9 @@ from tests.flexible import random_body
 from tests.mixed_trees import mixed_tree
 from tests.refusals import ENGINES
 from tests.solvers.mechanism.soft_arms import BEND, OFFSET, SWAY, driven_arm, geared_arm, soft_arm
-from tests.systems import random_tree
+from tests.systems import KINDS, Array, random_tree
 from tests.tolerances import ROUNDING
-from titop.blocks.basics.spatial import Array
+from titop.solvers.mechanism.coordinates import plain_coordinates
 
 
 def state(model: tt.Model, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -37,9 +37,9 @@ def test_sensors_read_own_coordinates_in_their_units(engine: str) -> None:
     q, v, a = state(model)
     place = model.coordinate_names.index
     assert model.outputs(q, v, a).tolist() == [q[place("segment.bend")], v[place("panel.mode3")]]
-    own = model.assembly.coordinate_units[place("panel.mode2")]
+    own = model.mechanism.assembly.coordinate_units[place("panel.mode2")]
     assert (own, model.output_units) == ("1", ("rad", "1/s"))
-    assert model.inputs.units == ("N m", "J", "N m")
+    assert model.mechanism.inputs.units == ("N m", "J", "N m")
 
 
 def test_linear_models_of_own_coordinates() -> None:
@@ -133,14 +133,14 @@ def test_unchecked_moves_are_the_blocks_own() -> None:
     model, reference = tree.resolve(), tree.resolve("reference")
     q = np.array([model.random_configuration(rng) for _ in range(3)])
     dq = rng.normal(size=(3, model.nv))
-    np.testing.assert_allclose(model.moved(q, dq), reference.moved(q, dq), **ROUNDING)
-    np.testing.assert_allclose(model.moved(q[1], dq[1]), reference.moved(q[1], dq[1]), **ROUNDING)
-    assert not np.allclose(model.moved(q, dq), reference.moved(q, 0.9 * dq))
-    assert np.iscomplexobj(model.moved(q, 1j * dq))
+    np.testing.assert_allclose(model.mechanism.moved(q, dq), reference.mechanism.moved(q, dq), **ROUNDING)
+    np.testing.assert_allclose(model.mechanism.moved(q[1], dq[1]), reference.mechanism.moved(q[1], dq[1]), **ROUNDING)
+    assert not np.allclose(model.mechanism.moved(q, dq), reference.mechanism.moved(q, 0.9 * dq))
+    assert np.iscomplexobj(model.mechanism.moved(q, 1j * dq))
     dq[1, -1] = np.nan
-    found = model.moved(q, dq)
+    found = model.mechanism.moved(q, dq)
     assert np.isnan(found[1]).any()
-    np.testing.assert_allclose(found[[0, 2]], reference.moved(q, dq)[[0, 2]], **ROUNDING)
+    np.testing.assert_allclose(found[[0, 2]], reference.mechanism.moved(q, dq)[[0, 2]], **ROUNDING)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -148,8 +148,8 @@ def test_numbers_of_configurations_move_as_steps_along_the_tangent(engine: str) 
     """By differences to both sides: plain coordinates as they are, quaternions and positions turned along."""
     rng = np.random.default_rng(4)
     model = random_tree(rng, 8, base="free").resolve(engine)
-    assert model.quaternions
-    assert len(model.plain_coordinates.in_q) > 0
+    assert model.mechanism.quaternions
+    assert len(model.mechanism.plain_coordinates.in_q) > 0
     q, step = model.random_configuration(rng), 1e-6
     ahead, behind = (np.array([model.integrate(q, side * row) for row in step * np.eye(model.nv)]).T for side in (1, -1))
     derivatives = model.configuration_derivatives(q)
@@ -176,6 +176,46 @@ def test_random_configurations_are_those_of_the_blocks() -> None:
     model = mixed_tree(np.random.default_rng(6), 8).resolve()
     ones, others = np.random.default_rng(7), np.random.default_rng(7)
     for _ in range(3):
-        blocks = model.assembly.blocks_with_coordinates
+        blocks = model.mechanism.assembly.blocks_with_coordinates
         expected = np.concatenate([block.random_configuration(others) for block in blocks])
         np.testing.assert_array_equal(model.random_configuration(ones), expected)
+
+
+class Winding(tt.Revolute):
+    """A hinge whose coordinate goes twice as far as its rate says."""
+
+    def integrate(self, q: Array, dq: Array) -> Array:
+        return q + 2.0 * dq
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        return (q1 - q0) / 2.0
+
+
+def check(s: tt.System) -> list[str]:
+    """Compare with what `Model.integrate` does; return the names of the blocks whose coordinates are not plain."""
+    model, rng = s.resolve("reference"), np.random.default_rng(0)
+    plain = plain_coordinates(model.mechanism.assembly)
+    q, dq = model.random_configuration(rng), rng.normal(size=model.nv)
+    np.testing.assert_allclose(model.integrate(q, dq)[plain.in_q], q[plain.in_q] + dq[plain.in_v], rtol=1e-14, atol=1e-14)
+    assert len(plain.in_q) + sum(in_q.stop - in_q.start for _, in_q, _ in plain.others) == model.nq
+    assert len(plain.in_v) + sum(in_v.stop - in_v.start for _, _, in_v in plain.others) == model.nv
+    return [block.name for block, *_ in plain.others]
+
+
+def test_quaternions_and_planes_are_not_plain() -> None:
+    s = random_tree(np.random.default_rng(5), 12, [kind for kind in KINDS if kind != "Weld"])
+    joints = [connection.joint for connection in s.connections]
+    found = check(s)
+    assert {type(joint) for joint in joints if joint.name in found} >= {tt.Spherical}
+    assert found == [joint.name for joint in joints if joint.nq != joint.nv]
+
+
+def test_own_coordinates_of_bodies_are_plain() -> None:
+    assert check(soft_arm()) == []
+
+
+@pytest.mark.filterwarnings("ignore:.*inconsistent-block:titop.ModelWarning")  # its poses do not follow
+def test_a_joint_that_says_how_it_moves_is_asked() -> None:
+    s = tt.System("winch")
+    s.connect("world", tt.RigidBody("drum", mass=1.0, inertia=1.0), Winding("spool"))
+    assert check(s) == ["spool"]

@@ -26,9 +26,9 @@ def state(model):
 def test_names_units_and_ranges(model) -> None:
     assert model.input_names == ("drive", "thruster", "wheel/motor", "push.x", "push.y", "push.z", "twist")
     assert model.nu == 7
-    assert model.inputs.units == ("N m", "N", "N m", "N", "N", "N", "N m")
-    assert model.inputs.lower[:3].tolist() == [-0.5, 0, -0.2]
-    assert model.inputs.upper[:3].tolist() == [0.5, 5, 0.2]
+    assert model.mechanism.inputs.units == ("N m", "N", "N m", "N", "N", "N", "N m")
+    assert model.mechanism.inputs.lower[:3].tolist() == [-0.5, 0, -0.2]
+    assert model.mechanism.inputs.upper[:3].tolist() == [0.5, 5, 0.2]
     assert len(model.output_names) == len(model.output_units) == 1 + 3 + 3 + 1 + 1 + 6 + 6
 
 

@@ -21,9 +21,9 @@ def test_efforts_that_hold_a_joints_child_are_the_reaction(seed: int) -> None:
     tau = model.inverse_dynamics(q, v, a)
     for joint in model.joint_names:
         place = Place(joint, CHILD_PORT)
-        wider = model.of(with_movable(model.assembly, [place]))
+        wider = model._on(model.mechanism.of(with_movable(model.mechanism.assembly, [place])))
         assert wider.nv == model.nv + 6
-        own, own_q = wider.assembly.v_slices[place.joint], wider.assembly.q_slices[place.joint]
+        own, own_q = wider.mechanism.assembly.v_slices[place.joint], wider.mechanism.assembly.q_slices[place.joint]
         rest = np.delete(np.arange(wider.nv), own)
         assert [wider.coordinate_names[k] for k in rest] == list(model.coordinate_names)
         wide_q, (wide_v, wide_a) = wider.neutral(), np.zeros((2, wider.nv))

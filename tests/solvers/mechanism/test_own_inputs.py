@@ -83,7 +83,7 @@ def test_parameters_of_a_joint_with_inputs_reach_them() -> None:
 
     model = arm(Levered).resolve().with_parameters({"shoulder.stiffness": 7.0})
     assert model.actuation_matrix(np.zeros(model.nv))[0, 2] == 7.0
-    assert arm(Levered).resolve().inputs.own[0][0].name == "shoulder"
+    assert arm(Levered).resolve().mechanism.inputs.own[0][0].name == "shoulder"
 
 
 def test_linear_models_have_the_inputs_columns_and_slopes() -> None:
@@ -119,7 +119,7 @@ def test_a_linear_block_tells_how_its_own_efforts_turn() -> None:
     model = arm().resolve()
     q, v, _ = state(model)
     own = {name: value for name, value in zip(NAMES, U, strict=True) if name in ("soft.front", "soft.back")}
-    efforts = model.actuation_matrix(q) @ model.inputs.read(own)
+    efforts = model.actuation_matrix(q) @ model.mechanism.inputs.read(own)
     driven, pushed = tt.OperatingPoint(model, q, v, 0 * v, u=own), tt.OperatingPoint(model, q, v, efforts)
     one, two = (tt.block_system(model, point, "soft") for point in (driven, pushed))
     turning = slope(lambda s: expected_efforts(model, q + s * np.eye(model.nv)[1])[1])
@@ -200,8 +200,8 @@ def test_ranges_bind_as_those_of_actuators_do() -> None:
 
     m, free = arm(segment=Pulling).resolve(), arm().resolve()
     where = m.input_names.index("soft.front")
-    assert (m.inputs.lower[where], m.inputs.upper[where]) == (0.0, 2.0)
-    assert np.isinf(free.inputs.upper[where])
+    assert (m.mechanism.inputs.lower[where], m.mechanism.inputs.upper[where]) == (0.0, 2.0)
+    assert np.isinf(free.mechanism.inputs.upper[where])
     still = {"q": m.neutral(), "unknowns": ["soft.front", "shoulder.tau", "elbow.tau", *(f"boom.mode{k}.tau" for k in (1, 2))]}
     assert tt.trim(free, **still).u[where] < 0.0
     with pytest.raises(tt.ConvergenceError, match=r"soft\.front at a bound"):

@@ -73,7 +73,7 @@ def constructed(system: tt.System, values: dict[str, float]) -> tt.System:
 def random_values(c: Case) -> dict[str, float]:
     """Return new values for about half of the blocks: inertias and springs remain positive, quaternions unit."""
     values: dict[str, float] = {}
-    factors = {block: c.rng.uniform(0.8, 1.2) if c.rng.random() < 0.5 else 1.0 for block in c.model.assembly.blocks}
+    factors = {block: c.rng.uniform(0.8, 1.2) if c.rng.random() < 0.5 else 1.0 for block in c.model.mechanism.assembly.blocks}
     for name, (value, _) in c.model.parameters().items():
         factor = factors.get(name.split(".")[0], 1.1)
         if factor != 1.0 and ".rest.q" not in name:

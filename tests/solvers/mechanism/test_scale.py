@@ -11,7 +11,7 @@ from titop.solvers.mechanism.scale import Scale, StateScale
 
 
 def test_angles_count_by_the_radian_and_positions_by_the_length() -> None:
-    assembly = random_tree(np.random.default_rng(0), 8).resolve().assembly
+    assembly = random_tree(np.random.default_rng(0), 8).resolve().mechanism.assembly
     sizes = Scale(assembly).coordinates_of(np.ones(len(assembly.coordinate_units)), 0.25)
     expected = {"rad": 1.0, "m": 0.25}
     assert sizes.tolist() == [expected[unit] for unit in assembly.coordinate_units]
@@ -21,7 +21,7 @@ def test_angles_count_by_the_radian_and_positions_by_the_length() -> None:
 def test_modes_count_by_what_moves_the_systems_mass_over_the_length() -> None:
     """A mode with four times the inertia moves as much at half the amplitude."""
     model = soft_arm().resolve()
-    assembly, inertia = model.assembly, np.diag(model.mass_matrix(model.neutral())).copy()
+    assembly, inertia = model.mechanism.assembly, np.diag(model.mass_matrix(model.neutral())).copy()
     modes = [k for k, unit in enumerate(assembly.coordinate_units) if unit not in ("m", "rad")]
     before = Scale(assembly).coordinates_of(inertia, 0.5)
     mass = sum(block.mass_matrix(block.neutral())[0, 0] for block in assembly.blocks.values())
@@ -36,10 +36,10 @@ def test_modes_count_by_what_moves_the_systems_mass_over_the_length() -> None:
 
 def test_modes_count_by_their_own_inertia_where_nothing_is_said() -> None:
     model = soft_arm().resolve()
-    place = model.assembly.v_slices["panel"]
-    own = np.diag(model.assembly.blocks["panel"].mass_matrix(np.zeros(place.stop - place.start)))[6:]
-    expected = model.scale.length * np.sqrt(model.scale.mass / own)
-    np.testing.assert_allclose(model.scale.coordinates[place], expected, rtol=1e-14)
+    place = model.mechanism.assembly.v_slices["panel"]
+    own = np.diag(model.mechanism.assembly.blocks["panel"].mass_matrix(np.zeros(place.stop - place.start)))[6:]
+    expected = model.mechanism.scale.length * np.sqrt(model.mechanism.scale.mass / own)
+    np.testing.assert_allclose(model.mechanism.scale.coordinates[place], expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_units_are_powers_of_length_rate_and_energy(unit: str, one: float) -> No
 
 def test_at_a_rate_energy_is_that_of_the_whole_mass() -> None:
     """Twice the energy of its motion by a length within the time."""
-    scale = soft_arm().resolve().scale
+    scale = soft_arm().resolve().mechanism.scale
     at = scale.at_rate(2.0)
     assert at.of_unit("kg") == pytest.approx(scale.mass, rel=1e-14)
     assert at.of_unit("m/s") == pytest.approx(2.0 * scale.length, rel=1e-14)

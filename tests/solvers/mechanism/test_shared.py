@@ -19,18 +19,18 @@ NEAR, FAR, MOVED = {"leg0.mass": 1.5}, {"leg0.com.y": 0.01}, {"leg0.end.position
 
 
 def kept(model: tt.Model, kind: type) -> dict[str, object]:
-    """Return the properties of a kind that a model keeps by now."""
-    attributes = {name: attribute for each in type(model).__mro__ for name, attribute in vars(each).items()}
-    return {name: found for name, found in vars(model).items() if type(attributes.get(name)) is kind}
+    """Return the properties of a kind that a model's mechanism keeps by now."""
+    attributes = {name: attribute for each in type(model.mechanism).__mro__ for name, attribute in vars(each).items()}
+    return {name: found for name, found in vars(model.mechanism).items() if type(attributes.get(name)) is kind}
 
 
 @pytest.fixture
 def asked() -> tt.Model:
     """A closed linkage that was asked for everything, with a wrong number of constraints, to be known by."""
     model = windows(1).resolve()
-    for name in dir(model):
-        getattr(model, name)
-    vars(model)["generic_rank"] = model._geometric["generic_rank"] = 99
+    for name in dir(model.mechanism):
+        getattr(model.mechanism, name)
+    vars(model.mechanism)["generic_rank"] = model.mechanism._geometric["generic_rank"] = 99
     return model
 
 
@@ -41,14 +41,14 @@ def test_what_holds_of_the_structure_is_shared_and_nothing_else(asked: tt.Model,
     assert len(kept(asked, structural)) > 20
     assert len(kept(asked, cached_property)) > 5
     for name, value in kept(asked, structural).items():
-        assert getattr(changed, name) is value, name
+        assert getattr(changed.mechanism, name) is value, name
     for name, value in kept(asked, cached_property).items():
-        assert vars(changed).get(name) is not value, name
+        assert vars(changed.mechanism).get(name) is not value, name
 
 
 @pytest.mark.parametrize(("change", "rank"), [(NEAR, 99), (FAR, 99), (MOVED, 2)])
 def test_constraints_are_counted_anew_where_ports_move(asked: tt.Model, change: dict[str, float], rank: int) -> None:
-    assert asked.with_parameters(change).generic_rank == rank
+    assert asked.with_parameters(change).mechanism.generic_rank == rank
 
 
 def test_what_one_finds_others_have() -> None:
@@ -56,7 +56,11 @@ def test_what_one_finds_others_have() -> None:
     model = windows(1).resolve()
     changed = model.with_parameters(NEAR)
     assert "parameter_names" not in vars(model)
-    assert changed.parameter_names is model.parameter_names is model.with_parameters(NEAR).parameter_names
+    assert (
+        changed.mechanism.parameter_names
+        is model.mechanism.parameter_names
+        is model.with_parameters(NEAR).mechanism.parameter_names
+    )
 
 
 @pytest.fixture
@@ -76,15 +80,15 @@ def test_a_changed_model_that_computed_nothing_is_freed_at_once(no_collection: N
     assert told() is None
     used = model.with_parameters(NEAR)
     used.mass_matrix(used.neutral())
-    told = weakref.ref(used)
+    told = weakref.ref(used.mechanism)
     del used
-    assert told() is not None  # a model and its engine know each other
+    assert told() is not None  # a mechanism and its engine know each other
 
 
 def test_a_changed_model_crosses_processes_before_and_after_it_is_used() -> None:
     model = windows(1).resolve()
     changed = model.with_parameters(NEAR)
-    q, zeros = model.regular_configuration, np.zeros(model.nv)
+    q, zeros = model.mechanism.regular_configuration, np.zeros(model.nv)
     sent = pickle.loads(pickle.dumps(changed))
     expected = changed.forward_dynamics(q, zeros, zeros)
     for other in (sent, pickle.loads(pickle.dumps(changed)), sent.with_parameters(NEAR)):

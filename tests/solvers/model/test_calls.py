@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -339,3 +341,21 @@ def test_biases_of_listed_stacks_and_derivatives_of_nothing() -> None:
     s.connect("world", tt.RigidBody("stone", 1.0), tt.Weld("glue"))
     none = np.zeros(0)
     assert [part.shape for part in s.resolve().hybrid_dynamics_derivatives(none, none, none, none, [])] == [(0, 0)] * 8
+
+
+def swallowing(source: str) -> list[str]:
+    """Return what is caught together, of several kinds, by handlers that pass over it."""
+    handlers = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ExceptHandler))
+    passing = (node for node in handlers if all(isinstance(each, ast.Pass) for each in node.body))
+    return [ast.unparse(node.type) for node in passing if isinstance(node.type, ast.Tuple)]
+
+
+def test_no_mistake_is_taken_for_a_refusal() -> None:
+    """What kernels refuse is a `TypeError` of the one call in the `try`; other errors of Python are mistakes, and seen."""
+    rooms = [
+        Path(tt.__file__).parent / "solvers" / room for room in ("model", "engines", "mechanism", "arguments", "constraints")
+    ]
+    sources = [path.read_text(encoding="utf8") for room in rooms for path in room.rglob("*.py")]
+    assert len(sources) > 50
+    assert [found for source in sources for found in swallowing(source)] == []
+    assert swallowing("try:\n    f()\nexcept (KeyError, TypeError):\n    pass") == ["(KeyError, TypeError)"]

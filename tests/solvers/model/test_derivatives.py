@@ -45,7 +45,9 @@ def test_weight_turns_with_the_port() -> None:
     case = Case(4)
     port, state = case.model.port_names[-1], (case.q, case.v, case.a)
     for model in (case.model, case.reference):
-        (heavy,), (free,) = (model.engine.derivatives.motion([port], *state, weightless) for weightless in (False, True))
+        (heavy,), (free,) = (
+            model.mechanism.engine.derivatives.motion([port], *state, weightless) for weightless in (False, True)
+        )
         field = model.pose(port, case.q)[0].T @ model.gravity
         turned = np.zeros((4, 6, model.nv))
         turned[2, :3] = np.cross(field, heavy[0, 3:], axisb=0).T

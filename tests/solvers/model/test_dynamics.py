@@ -37,7 +37,7 @@ from tests.systems import random_pose
 
 def turns_from_rest(c: Case) -> list[float]:
     """Return how far spherical and free joints are turned: at pi, where the logarithm is cut, a spring's energy has a kink."""
-    where = c.model.assembly.q_slices
+    where = c.model.mechanism.assembly.q_slices
     joints = [connection.joint for connection in c.system.connections]
     groups = (joint for joint in joints if isinstance(joint, tt.Spherical | tt.Free))
     return [float(np.linalg.norm(joint.difference(joint.rest, c.q[where[joint.name]])[-3:])) for joint in groups]

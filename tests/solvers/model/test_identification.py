@@ -200,9 +200,9 @@ def test_stacked_sensitivities_to_inertia(engine: str, count) -> None:
 
 def asked_for(model, monkeypatch):
     """Return a list that is going to hold the bodies of each call of the regressor's kernel."""
-    kernels, bodies = model.engine.calls.regressors, []
+    kernels, bodies = model.mechanism.engine.calls.regressors, []
     counted = Variants(lambda key: lambda *arguments: bodies.append(key) or kernels[key](*arguments))
-    monkeypatch.setitem(vars(model.engine.calls), "regressors", counted)
+    monkeypatch.setitem(vars(model.mechanism.engine.calls), "regressors", counted)
     return bodies
 
 
@@ -217,7 +217,7 @@ def test_sensitivities_to_one_body_ask_for_this_one(monkeypatch: pytest.MonkeyPa
         names, asked = inertial_names(model), asked_for(model, monkeypatch)
         for function, x in ((model.inverse_dynamics_sensitivities, a), (model.forward_dynamics_sensitivities, tau)):
             every = function(q, v, x, names)
-            for body in (model.inertial_bodies[0], model.inertial_bodies[-1]):
+            for body in (model.mechanism.inertial_bodies[0], model.mechanism.inertial_bodies[-1]):
                 asked.clear()
                 own = [f"{body}.com.y", f"{body}.mass"]
                 found = function(q, v, x, own)

@@ -31,7 +31,7 @@ def test_names_and_sizes() -> None:
     m = interacting().resolve(engine="reference")
     assert (m.nx, m.state_names) == (4, ("motor.effort", "drag.sx", "drag.sy", "drag.sz"))
     assert jointed().resolve(engine="reference").state_names == ("driven.effort", "rail.bristle", "soft.creep")
-    assert m.inputs.state_units == ("N m", "N", "N", "N")
+    assert m.mechanism.inputs.state_units == ("N m", "N", "N", "N")
 
 
 def test_a_state_acts_as_its_effort() -> None:

@@ -90,7 +90,7 @@ def test_the_material_answers_as_orders_rise() -> None:
         q = settled(model)
         rest, places = np.zeros(model.nv), [0.1, 0.25, 0.5, 0.7]
         needed = model.section_wrenches("rod", places, q, rest, rest)
-        given = model.assembly.blocks["rod"].elastic_wrench(q[model.assembly.q_slices["rod"]], places)
+        given = model.mechanism.assembly.blocks["rod"].elastic_wrench(q[model.mechanism.assembly.q_slices["rod"]], places)
         errors.append(np.abs(needed - given).max() / np.abs(needed).max())
     assert errors[0] > 1e-2
     assert errors[1] < 0.1 * errors[0]
@@ -118,7 +118,7 @@ def test_poses_strains_and_stresses_of_sections() -> None:
         R, r = model.pose(port, q)
         np.testing.assert_allclose(rotations[k], R, atol=ROUNDING)
         np.testing.assert_allclose(positions[k], r, atol=ROUNDING)
-    rod, own = model.assembly.blocks["rod"], q[model.assembly.q_slices["rod"]]
+    rod, own = model.mechanism.assembly.blocks["rod"], q[model.mechanism.assembly.q_slices["rod"]]
     np.testing.assert_array_equal(model.section_strains("rod", [0.33], q), rod.stressing_strain(own, [0.33]))
     np.testing.assert_array_equal(model.section_stresses("rod", [0.33], q), rod.stress(own, [0.33]))
     stacked = model.section_wrenches("rod", [0.1, 0.2, 0.3], *(np.array([x, 2 * x]) for x in (q, v, a)))
@@ -153,7 +153,7 @@ def test_changed_rods_are_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> Non
             np.testing.assert_allclose(
                 changed.section_poses("rod", end, q)[1][-1], changed.pose("rod.tip", q)[1], atol=ROUNDING
             )
-        assert len(changed.assembly.blocks["rod"]._reached) == 2  # type: ignore[attr-defined]
+        assert len(changed.mechanism.assembly.blocks["rod"]._reached) == 2  # type: ignore[attr-defined]
         assert np.allclose(changed.pose("rod.tip", q)[1], model.pose("rod.tip", q)[1]) == (length == 0.8)
 
 
@@ -206,7 +206,7 @@ def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
     assert model.mechanism.opened("rod.mid") is model.mechanism.opened("rod.mid")
     copied = pickle.loads(pickle.dumps(model)).mechanism
     assert not {"_openings", "_cuts"} & {*vars(copied), *copied._structural}
-    assert copied.opened("wrist").nv == opened.nv
+    assert copied.mechanism.opened("wrist").nv == opened.nv
 
 
 def test_refusals() -> None:

@@ -161,8 +161,8 @@ def disagreement(found: Array, expected: Array) -> float:
 
 
 def test_every_kind_of_block_has_its_parameters_here() -> None:
-    kinds = {type(block) for block in model().assembly.blocks.values() if block.parameters()}
-    assert {type(model().assembly.blocks[name.partition(".")[0]]) for name in NAMES[1:]} == kinds
+    kinds = {type(block) for block in model().mechanism.assembly.blocks.values() if block.parameters()}
+    assert {type(model().mechanism.assembly.blocks[name.partition(".")[0]]) for name in NAMES[1:]} == kinds
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -85,7 +85,7 @@ def test_a_signal_at_the_door_of_python_is_no_answer() -> None:
     s.close_loop("world", s["bob"], Spring("spring"))
     m = s.resolve()
     q, v, expected = np.array([0.3]), np.array([0.1]), m.forward_dynamics([0.3], [0.1])
-    system, found = m.engine.system, np.zeros(1)
+    system, found = m.mechanism.engine.system, np.zeros(1)
     kernel = partial(system.kernel(dynamics_entries.forward_dynamics).compiled, *system.arrays, q, v, np.zeros(1), found)
     assert kernel() == OK
     assert found == expected

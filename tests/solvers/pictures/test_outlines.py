@@ -147,7 +147,7 @@ def test_animations_carry_the_surface(tmp_path: Path) -> None:
     assert (surface["name"], data["frames"][surface["frame"]]) == ("body", "body")
     np.testing.assert_array_equal(np.reshape(surface["triangles"], (-1, 3)), outline.triangles)
     numbers = np.frombuffer(base64.b64decode(course["points"]), "<i2").reshape(3, -1, 3)
-    body = model.assembly.blocks["body"]
+    body = model.mechanism.assembly.blocks["body"]
     assert isinstance(body, tt.SoftBody)
     for found, q in zip(numbers, trajectory.q, strict=True):
         expected = body.positions(q[1:], outline.points)

@@ -88,9 +88,9 @@ def test_every_kind_of_body_is_drawn() -> None:
     for port in ("hub", "boom.C", "panel.A", "panel.B", "segment", "segment.C"):
         distance = np.linalg.norm(shown - model.pose(port, q)[1], axis=1)
         assert np.nanmin(distance) < 1e-12, port
-    body, (rotation, position) = model.assembly.blocks["sheet"], model.pose("sheet", q)
+    body, (rotation, position) = model.mechanism.assembly.blocks["sheet"], model.pose("sheet", q)
     assert isinstance(body, tt.FlexibleBody)
-    own = q[model.assembly.q_slices["sheet"]]
+    own = q[model.mechanism.assembly.q_slices["sheet"]]
     at = position + rotation @ (body.com + body.participation[:, :3].T @ own / body.mass)
     assert np.nanmin(np.linalg.norm(shown - at, axis=1)) < 1e-12
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.robust.matrix_inequalities import Inequality, Term, Unknown, greatest_decrease
+from titop.solvers.robust.matrix_inequalities import Inequality, Term, UnknownMatrix, greatest_decrease
 
 
-def problem(seed: int) -> tuple[list[Unknown], list[Inequality], list[np.ndarray]]:
+def problem(seed: int) -> tuple[list[UnknownMatrix], list[Inequality], list[np.ndarray]]:
     """Return two inequalities in a symmetric and a skew unknown and another symmetric one, which is positive."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(2, 4, 4)) - 3 * np.eye(4)
@@ -26,7 +26,11 @@ def problem(seed: int) -> tuple[list[Unknown], list[Inequality], list[np.ndarray
         for a in A
     ]
     inequalities.append(Inequality((Term(2, -np.eye(2) / 2, np.eye(2)),), np.zeros((2, 2))))
-    return [Unknown(4), Unknown(2, skew=True), Unknown(2)], inequalities, [np.eye(4), np.zeros((2, 2)), np.eye(2)]
+    return (
+        [UnknownMatrix(4), UnknownMatrix(2, skew=True), UnknownMatrix(2)],
+        inequalities,
+        [np.eye(4), np.zeros((2, 2)), np.eye(2)],
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -53,7 +57,7 @@ def test_what_cannot_be_met_has_a_negative_t(pole: float, holds: bool) -> None:
     one = np.eye(2)
     lyapunov = Inequality((Term(0, one, np.diag([-1.0, pole])),), one)
     positive = Inequality((Term(0, -one / 2, one),), np.zeros((2, 2)))
-    found = greatest_decrease([Unknown(2)], [lyapunov, positive], [one])
+    found = greatest_decrease([UnknownMatrix(2)], [lyapunov, positive], [one])
     assert (found.t > found.gap) == holds
     assert (found.t <= 0) == (not holds)
 

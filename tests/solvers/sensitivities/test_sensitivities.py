@@ -106,7 +106,7 @@ def one_of_each(m: tt.Model, most: int = 40) -> list[str]:
     kinds: dict[Any, str] = {}
     for name in m.parameters():
         block, _, entry = name.partition(".")
-        kinds.setdefault((type(m.assembly.blocks.get(block)), entry), name)
+        kinds.setdefault((type(m.mechanism.assembly.blocks.get(block)), entry), name)
     names = list(kinds.values())
     return [str(name) for name in rng(0).permutation(names)[:most]]
 

@@ -22,7 +22,7 @@ STEP = 1e-30
 
 def takes_complex(m: tt.Model, name: str) -> bool:
     """Tell whether a complex step of a parameter arrives."""
-    block = m.assembly.blocks.get(owner_of(name))
+    block = m.mechanism.assembly.blocks.get(owner_of(name))
     if block is None or entry_of(name) not in block.parameters():
         return True
     return block.complex_parameters and is_parameter_complex_safe(block, entry_of(name))
@@ -33,7 +33,7 @@ def by_parameter(m: tt.Model, name: str, function: Callable[[Any], Array]) -> Ar
     value = m.parameters()[name][0]
 
     def at(step: Any) -> Array:
-        assembly = perturbed_assembly(m.assembly, {name: value + step})
+        assembly = perturbed_assembly(m.mechanism.assembly, {name: value + step})
         return function(reference_model(assembly, complex if isinstance(step, complex) else float))
 
     if takes_complex(m, name):
@@ -44,14 +44,14 @@ def by_parameter(m: tt.Model, name: str, function: Callable[[Any], Array]) -> Ar
 def efforts(m: tt.Model, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> Callable[[Any], Array]:
     """Return what the efforts at accelerations `a` are, as a function of the model."""
     everywhere = np.ones(m.nv, dtype=bool)
-    rank = rank_near(m, q) if m.is_constrained else 0
+    rank = rank_near(m.mechanism, q) if m.is_constrained else 0
 
     def of(changed: Any) -> Array:
-        pushes, motors = changed.external_pushes(wrenches, u), changed.motor_efforts(u)
+        pushes, motors = changed.mechanism.external_pushes(wrenches, u), changed.mechanism.motor_efforts(u)
         if not m.is_constrained:
-            return np.asarray(changed.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
-        rows = changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.balanced(changed, q, v, a, pushes, motors, everywhere, rows, rank)[0]
+            return np.asarray(changed.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
+        rows = changed.mechanism.engine.dynamics.constraints(q, v)
+        return closed_dynamics.balanced(changed.mechanism, q, v, a, pushes, motors, everywhere, rows, rank)[0]
 
     return of
 
@@ -61,8 +61,8 @@ def accelerations(m: tt.Model, q: Array, v: Array, tau: Array, wrenches: Mapping
     free, nothing, rank = np.zeros(m.nv, dtype=bool), np.zeros(m.nv), m.closure_rank(q)
 
     def of(changed: Any) -> Array:
-        pushes, driven = changed.external_pushes(wrenches, u), tau + changed.motor_efforts(u)
-        rows = changed.engine.dynamics.constraints(q, v)
-        return closed_dynamics.accelerations(changed, q, v, nothing, driven, free, pushes, rows, rank)
+        pushes, driven = changed.mechanism.external_pushes(wrenches, u), tau + changed.mechanism.motor_efforts(u)
+        rows = changed.mechanism.engine.dynamics.constraints(q, v)
+        return closed_dynamics.accelerations(changed.mechanism, q, v, nothing, driven, free, pushes, rows, rank)
 
     return of

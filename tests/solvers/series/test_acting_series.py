@@ -16,7 +16,7 @@ from titop.solvers.series.acting_series import acting_series, at_start, read_num
 
 def read(wrenches: Any = None, u: Any = None, rows: int = 3) -> tuple[list[Push], Any]:
     m = satellite().resolve("reference")
-    return acting_series(m.inputs, m.ports, wrenches, u, rows)
+    return acting_series(m.mechanism.inputs, m.mechanism.ports, wrenches, u, rows)
 
 
 def test_constants_have_no_derivatives() -> None:

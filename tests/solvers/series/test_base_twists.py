@@ -41,7 +41,7 @@ def state() -> tuple[tt.Model, Array, Array]:
 
 def test_twists_are_those_of_the_pose(state: tuple[tt.Model, Array, Array]) -> None:
     m, q, stack = state
-    bases = BaseTwists(m, "spatial")
+    bases = BaseTwists(m.mechanism, "spatial")
 
     def spatial(h: float) -> Array:
         return bases.to_spatial(*moved(m, q, stack, h))[:, :6]
@@ -58,7 +58,7 @@ def test_twists_are_those_of_the_pose(state: tuple[tt.Model, Array, Array]) -> N
 
 def test_there_and_back(state: tuple[tt.Model, Array, Array]) -> None:
     m, q, stack = state
-    bases = BaseTwists(m, "spatial")
+    bases = BaseTwists(m.mechanism, "spatial")
     spatial = bases.to_spatial(q, stack)
     np.testing.assert_array_equal(spatial[:, 6:], stack[:, 6:])
     np.testing.assert_allclose(bases.to_body(q, spatial), stack, rtol=0, atol=ROUNDING)
@@ -72,7 +72,7 @@ def test_there_and_back(state: tuple[tt.Model, Array, Array]) -> None:
 
 def test_dynamics_in_any_causality(state: tuple[tt.Model, Array, Array]) -> None:
     m, q, stack = state
-    spatial = BaseTwists(m, "spatial").to_spatial(q, stack)
+    spatial = BaseTwists(m.mechanism, "spatial").to_spatial(q, stack)
     tau = m.inverse_dynamics_series(q, spatial, twists="spatial")
 
     def wrench(h: float) -> Array:
@@ -102,9 +102,9 @@ def test_other_joints_are_as_they_were() -> None:
     s.connect("world", body, tt.Spherical("ball"))
     s.connect(body, random_body(np.random.default_rng(1), "moon"), tt.Free("orbit"))
     m = s.resolve("reference")
-    assert not BaseTwists(m, "spatial")
-    assert not BaseTwists(flying(), "body")
-    assert BaseTwists(flying(), "spatial")
+    assert not BaseTwists(m.mechanism, "spatial")
+    assert not BaseTwists(flying().mechanism, "body")
+    assert BaseTwists(flying().mechanism, "spatial")
 
 
 def test_parts_of_a_base_and_other_words_are_refused(state: tuple[tt.Model, Array, Array]) -> None:

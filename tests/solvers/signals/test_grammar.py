@@ -90,6 +90,7 @@ ALLOWED = {
     "solvers/signals/forms.py",
     "solvers/signals/exported.py",
     "solvers/native/compilation.py",
+    "solvers/engines/compiled/law_kinds.py",
 }
 
 _AT_DOTS = {"partition", "rpartition", "split", "rsplit"}

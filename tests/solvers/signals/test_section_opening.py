@@ -23,7 +23,7 @@ MODEL = system().resolve("reference")
 
 
 def test_ports_of_rods_are_told_from_others() -> None:
-    assembly = MODEL.assembly
+    assembly = MODEL.mechanism.assembly
     assert is_rod(assembly.blocks["rod"])
     assert not is_rod(assembly.blocks["b"])
     assert not is_rod(None)
@@ -33,11 +33,11 @@ def test_ports_of_rods_are_told_from_others() -> None:
 
 def test_sections_are_parts_of_the_length() -> None:
     for port, part in (("rod", 0.0), ("rod.camera", 0.25), ("rod.tip", 1.0)):
-        assert section_of(MODEL.assembly, port)[1] == part
+        assert section_of(MODEL.mechanism.assembly, port)[1] == part
 
 
 def test_all_that_hangs_on_the_rod_hangs_on_the_cut_one() -> None:
-    assembly = MODEL.assembly
+    assembly = MODEL.mechanism.assembly
     rod, part = section_of(assembly, "rod.camera")
     opened = cut(assembly, rod, part)
     whole = opened.blocks["rod"]
@@ -51,8 +51,8 @@ def test_all_that_hangs_on_the_rod_hangs_on_the_cut_one() -> None:
 
 def test_a_cut_that_is_closed_moves_as_the_rod() -> None:
     """Six more coordinates, behind the rod's own; held at zero, they change neither poses nor energy."""
-    assembly = MODEL.assembly
-    opened = MODEL.of(cut(assembly, *section_of(assembly, "rod.camera")))
+    assembly = MODEL.mechanism.assembly
+    opened = MODEL.mechanism.of(cut(assembly, *section_of(assembly, "rod.camera")))
     assert opened.nv == MODEL.nv + 6
     q = np.array([0.3, 0.2, -0.1])
     more = np.concatenate([q, np.zeros(6)])

@@ -52,7 +52,7 @@ def test_a_sensor_is_what_its_entry_says(
     """In both engines, for stacked states too; kinds that the kernels do not know are read in Python."""
     monkeypatch.setitem(SENSORS, sensors.PoseSensor, lambda _, s: Quantity(kind, "tip.E", entries, s.output_names[:3]))
     m, reference = (tumbler().resolve(engine) for engine in ("compiled", "reference"))
-    assert (m.engine.calls.readings.sensors is not None) == compiled
+    assert (m.mechanism.engine.calls.readings.sensors is not None) == compiled
     rng = np.random.default_rng(1)
     q, (v, a) = m.random_configuration(rng), rng.normal(size=(2, m.nv))
     found = m.outputs(q, v, a)
@@ -80,14 +80,14 @@ def test_names_of_sensors_are_found_among_many(monkeypatch: pytest.MonkeyPatch) 
     heard = 0
     for name in sorted(names):
         expected = None
-        for sensor, of in zip(m.assembly.sensors, m.sensed, strict=True):
+        for sensor, of in zip(m.mechanism.assembly.sensors, m.mechanism.sensed, strict=True):
             own = [k for k, path in enumerate(of.paths) if name in (sensor.name, path) or path.startswith(f"{name}[")]
             if own:
                 expected = of.only(*own)
                 break
         assert Sensors().read(m, name) == expected
         heard += expected is not None
-    assert heard == len(m.assembly.sensors) + len(m.output_names) + len({"pose.theta", "array.rows[0].n"})
+    assert heard == len(m.mechanism.assembly.sensors) + len(m.output_names) + len({"pose.theta", "array.rows[0].n"})
 
 
 def test_a_changed_model_reads_with_its_own_numbers() -> None:

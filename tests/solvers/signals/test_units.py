@@ -47,7 +47,7 @@ def test_units_in_signal_tables(model) -> None:
         assert known == {path: units[path] for path in known}
         assert len(known) >= 4
     assert model.output_units[:2] == ("m", "rad/s")
-    assert dict(zip(model.input_names, model.inputs.units, strict=True)) == {"slide": "N", "bender": "N m"}
+    assert dict(zip(model.input_names, model.mechanism.inputs.units, strict=True)) == {"slide": "N", "bender": "N m"}
 
 
 def test_units_of_equilibria_and_families(model) -> None:

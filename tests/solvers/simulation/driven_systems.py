@@ -48,7 +48,7 @@ def spatial_loops() -> tuple[tt.System, list[str]]:
 
 def gears() -> tuple[tt.System, list[str]]:
     s = geared_hand()
-    return s, [s.resolve().gear_constraints[0].gear.driver]
+    return s, [s.resolve().mechanism.gear_constraints[0].gear.driver]
 
 
 def plant_at_a_state(system: tt.System, driven: list[str], engine: str, **given: Any) -> tuple[DrivenModel, Array]:
@@ -63,7 +63,7 @@ def plant_at_a_state(system: tt.System, driven: list[str], engine: str, **given:
     port = model.port_names[-1]
     plant = DrivenModel(model, np.array([0.0, 1.0]), tau, {port: np.linspace(-1, 1, 6)}, motion, given.get("u"), None)
     if model.is_constrained:
-        plant.prepared.rank = closed_dynamics.rank_of_free(model, q, motion.mask)
+        plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     return plant, np.concatenate([q, v])
 
 

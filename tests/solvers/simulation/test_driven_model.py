@@ -79,7 +79,7 @@ def test_accelerations_are_caused_by_what_acts(system: Any, driven: list[str], c
     model, t = system().resolve(engine), np.linspace(0, 0.1, count)
     acting, (q, v), ports = Acting(model), start(model), model.port_names[-2:]
     given = {"tau": acting.efforts, "u": acting.inputs, "wrenches": {ports[0]: np.arange(6.0), ports[1]: acting.wrench}}
-    motions = {name: moved(q[model.assembly.q_slices[name]]) for name in driven}
+    motions = {name: moved(q[model.mechanism.assembly.q_slices[name]]) for name in driven}
     trajectory = tt.simulate(model, t, q, 0.0 * v if driven else v, prescribed=motions, rtol=1e-4, atol=1e-6, **given)
     again = Acting(model)
     for k, state in enumerate(zip(t.tolist(), trajectory.q, trajectory.v, strict=True)):

@@ -65,9 +65,9 @@ def test_what_is_left_and_the_constraints_are_found_at_once(engine: str) -> None
     model, rng = four_bar().resolve(engine), np.random.default_rng(2)
     q, v, a = rng.normal(size=(3, 3))
     pushes = [PortPush("rocker.end", False, rng.normal(size=6))]
-    efforts, error, jacobian = model.engine.dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-    rows = model.engine.dynamics.constraints(q, v)
-    np.testing.assert_allclose(efforts, model.engine.dynamics.tree_inverse(q, v, a, pushes), **ROUNDING)
+    efforts, error, jacobian = model.mechanism.engine.dynamics.tree_inverse_and_constraints(q, v, a, pushes)
+    rows = model.mechanism.engine.dynamics.constraints(q, v)
+    np.testing.assert_allclose(efforts, model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), **ROUNDING)
     np.testing.assert_allclose(error, rows.error, **ROUNDING)
     np.testing.assert_allclose(jacobian, rows.jacobian, **ROUNDING)
-    assert np.abs(efforts - model.engine.dynamics.tree_inverse(q, v, a, [])).max() > 0.1, "a load that does nothing"
+    assert np.abs(efforts - model.mechanism.engine.dynamics.tree_inverse(q, v, a, [])).max() > 0.1, "a load that does nothing"

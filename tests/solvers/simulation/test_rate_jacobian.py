@@ -64,7 +64,7 @@ def tree(seed: int, engine: str = "compiled", bodies: int = 6) -> tuple[tt.Model
     add_random_loads(rng, s, [connection.child.block for connection in s.connections])
     model = s.resolve(engine)
     y = np.concatenate([model.random_configuration(rng), rng.normal(size=model.nv)])
-    for start in model.quaternions:
+    for start in model.mechanism.quaternions:
         y[start : start + 4] *= rng.uniform(0.99, 1.01)
     return model, y
 
@@ -116,8 +116,8 @@ def test_prescribed_motion() -> None:
     model, y = tree(3)
     names = [
         name
-        for name in model.assembly.v_slices
-        if model.assembly.v_slices[name].stop - model.assembly.v_slices[name].start == 1
+        for name in model.mechanism.assembly.v_slices
+        if model.mechanism.assembly.v_slices[name].stop - model.mechanism.assembly.v_slices[name].start == 1
     ]
     motions = {name: lambda t: (np.sin(t), np.cos(t), -np.sin(t)) for name in names[:2]}
     plant = driven(model, prescribed=motions)
@@ -136,7 +136,7 @@ def test_closed_systems_along_their_motions(system: Callable[[], tt.System]) -> 
     basis = reduction(model, q, v, np.zeros(model.nv, dtype=bool)).basis
     assert basis is not None
     directions = basis / np.abs(basis).max(axis=0)
-    assert all(model.has_plain_coordinates(k) for k in range(model.nv))
+    assert all(model.mechanism.has_plain_coordinates(k) for k in range(model.nv))
     plant = driven(model)
     plant.prepared.rank = model.closure_rank(q)
     assert error(plant, np.concatenate([q, v]), directions) < EXACT
@@ -284,7 +284,7 @@ class Timed:
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Any]]:
         self.asked += 1
-        pushes: list[Any] = [PortPush(next(iter(self.model.ports)), True, t * np.ones(6))]
+        pushes: list[Any] = [PortPush(next(iter(self.model.mechanism.ports)), True, t * np.ones(6))]
         return np.array([t + self.gain * (q[1] - v[0]), 0.0]), pushes
 
 

@@ -93,7 +93,9 @@ def equations(seed: int, own: int) -> tuple[tt.Model, Array]:
     rng = np.random.default_rng(seed)
     model = random_tree(rng, 6, KINDS, base="free").resolve()
     q, v = model.random_configuration(rng), rng.normal(size=model.nv)
-    plain = next(block for block in model.assembly.blocks_with_coordinates if block.configuration_names == block.coordinates)
+    plain = next(
+        block for block in model.mechanism.assembly.blocks_with_coordinates if block.configuration_names == block.coordinates
+    )
     motion = PrescribedMotion(model, {plain.name: lambda t: 3 * (np.full(plain.nv, 0.1),)})
     jacobian = RateJacobian(DrivenModel(model, np.array([0.0, 1.0]), None, {}, motion, None, None))(0.0, np.concatenate([q, v]))
     whole = rng.normal(size=2 * (len(jacobian) + own,))

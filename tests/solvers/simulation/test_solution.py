@@ -94,7 +94,7 @@ def test_without_ctrl_c_nothing_is_different() -> None:
     from CyRK import pysolve_ivp
 
     model, t = pendulum(), np.linspace(0, 5, 11)
-    derivative, arguments = model.engine.state_derivative([], np.zeros(1))
+    derivative, arguments = model.mechanism.engine.state_derivative([], np.zeros(1))
     tolerances = {"rtol": 1e-8, "atol": 1e-10, "pass_dy_as_arg": True}
     plain = pysolve_ivp(derivative, (0.0, 5.0), np.array([1.0, 0.0]), method="DOP853", args=arguments, t_eval=t, **tolerances)
     run = tt.simulate(model, t, [1.0], [0.0])
@@ -153,6 +153,7 @@ def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyP
     assert run.t[-1] == pytest.approx(99 * 0.05)  # the last sample was not taken
     assert 1 < len(run.t) < 11
     assert len(run.events["past"]) > 0
+    assert run.statistics["steps"] >= 99  # one a sample at least: what is counted until then is told
 
 
 def test_the_first_moment_of_all_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,11 +31,11 @@ def test_responses_are_those_of_the_mass_matrix(engine: str, make: Any, count: i
     model = system.resolve(engine)
     q = np.array([state(model, rng)[0] for _ in range(2)])
     efforts = rng.normal(size=(2, count, model.nv))
-    found = model.engine.dynamics.responses(q, efforts)
+    found = model.mechanism.engine.dynamics.responses(q, efforts)
     for at, own, caused in zip(q, efforts, found, strict=True):
         matrix = model.mass_matrix(at)
         np.testing.assert_allclose(caused @ matrix, own, rtol=0, atol=_rounding(matrix, caused))
-    assert model.engine.dynamics.responses(q[:0], efforts[:0]).shape == (0, count, model.nv)
+    assert model.mechanism.engine.dynamics.responses(q[:0], efforts[:0]).shape == (0, count, model.nv)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -45,7 +45,7 @@ def test_imposed_coordinates_rest(engine: str, make: Any) -> None:
     system, state = make(rng)
     model = system.resolve(engine)
     q, efforts, mask = state(model, rng)[0], rng.normal(size=(model.nv, 2)), rng.random(model.nv) < 0.3
-    found = model.engine.dynamics.tree_response(q, np.where(mask[:, None], 0.0, efforts), mask)
+    found = model.mechanism.engine.dynamics.tree_response(q, np.where(mask[:, None], 0.0, efforts), mask)
     assert mask.any()
     assert not found[mask].any()
     matrix = model.mass_matrix(q)

@@ -14,7 +14,7 @@ from tests.solvers.mechanism.driven_blocks import NAMES, ROUNDING, U, arm, bare,
 def test_own_inputs_are_efforts_in_all_dynamics(engine: str, loops: bool) -> None:
     model, plain = ((closed(s) if loops else s).resolve(engine) for s in (arm(), bare()))
     assert model.input_names == NAMES
-    assert model.inputs.units == ("N m", "N", "1", "N", "N", "V")
+    assert model.mechanism.inputs.units == ("N m", "N", "1", "N", "N", "V")
     q, v, tau = state(model)
     own, others = expected_efforts(model, q), {"drive": U[0], "push": U[1]}
     both = plain.actuation_matrix(q) @ U[:2] + own

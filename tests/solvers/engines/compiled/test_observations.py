@@ -116,7 +116,7 @@ def test_momentum_and_inertia(models, state) -> None:
         inverse = each.inverse_mass_matrix(q)
         np.testing.assert_allclose(inverse @ M, np.eye(model.nv), atol=1e-13 * np.linalg.cond(M))
     mass = sum(value for name, (value, _) in model.parameters().items() if name.endswith(".mass"))
-    if not models[0].engine.system.tables.general:
+    if not models[0].mechanism.engine.system.tables.general:
         linear = model.momentum_matrix(q)[:3] @ v
         rate = (model.center_of_mass(model.integrate(q, STEP * v)) - model.center_of_mass(model.integrate(q, -STEP * v))) / (
             2 * STEP

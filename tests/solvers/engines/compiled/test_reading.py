@@ -11,7 +11,7 @@ from titop.solvers.constraints.interaction_loads import relative_pose
 
 
 def names_of_reactions(case: Case) -> tuple[str, ...]:
-    return (*case.model.joint_names, *(loop.closure.name for loop in case.model.rigid_loops))
+    return (*case.model.joint_names, *(loop.closure.name for loop in case.model.mechanism.rigid_loops))
 
 
 def test_reactions(case: Case) -> None:
@@ -26,7 +26,7 @@ def test_reactions(case: Case) -> None:
         assert error(found, expected) < TOLERANCE
         rows, _ = of_both(case, "reaction", name, *states[:3], case.wrenches, tau=states[3])
         np.testing.assert_array_equal(rows, [found, found])
-    for gear in (constraint.gear.name for constraint in case.model.gear_constraints):
+    for gear in (constraint.gear.name for constraint in case.model.mechanism.gear_constraints):
         found, expected = of_both(case, "gear_effort", gear, q, v, case.a, case.wrenches)
         assert error(found, expected) < TOLERANCE
         rows, _ = of_both(case, "gear_effort", gear, states[0], states[1], np.stack([case.a] * 2), case.wrenches)
@@ -36,18 +36,18 @@ def test_reactions(case: Case) -> None:
 def test_what_closures_carry_is_least(case: Case) -> None:
     """Against the pseudoinverse of the Jacobian, which knows of no rows; anything along its null space would be seen."""
     model, q = case.model, case.q
-    jacobian, needed = model.closure_jacobian(q), case.reference.engine.dynamics.tree_inverse(q, case.v, case.a, [])
+    jacobian, needed = model.closure_jacobian(q), case.reference.mechanism.engine.dynamics.tree_inverse(q, case.v, case.a, [])
     least, row = np.linalg.pinv(jacobian.T, rcond=1e-9) @ needed, 0  # what is left of redundant rows is rounding, 1e-15
     idle = np.linalg.svd(jacobian.T)[2][np.linalg.matrix_rank(jacobian, tol=1e-9) :]
-    for loop in model.rigid_loops:
+    for loop in model.mechanism.rigid_loops:
         own = slice(row, row + len(loop.closure.constraint_names))
-        at_second = loop.closure.jacobians(*relative_pose(model, loop, q))[1].T
+        at_second = loop.closure.jacobians(*relative_pose(model.mechanism, loop, q))[1].T
         found = model.reaction(loop.closure.name, q, case.v, case.a)
         assert error(found, at_second @ least[own]) < TOLERANCE
         if len(idle):
             assert error(found, at_second @ (least + idle.sum(axis=0))[own]) > 1e-3
         row = own.stop
-    for k, constraint in enumerate(model.gear_constraints):
+    for k, constraint in enumerate(model.mechanism.gear_constraints):
         found = model.gear_effort(constraint.gear.name, q, case.v, case.a)
         assert error(found, least[row + k]) < TOLERANCE
 

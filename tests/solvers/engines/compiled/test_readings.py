@@ -56,7 +56,7 @@ def test_passive_efforts_balance_the_equations_of_motion(models, given) -> None:
     """``M a + nonlinear effects = tau + passive`` and what the load does, by functions that know nothing of passive efforts."""
     model = models[0]
     (q, v, a), *_ = at(given, 1)
-    port = next(str(load.target) for load in model.assembly.loads)
+    port = next(str(load.target) for load in model.mechanism.assembly.loads)
     turn = model.pose(port, q)[0]
     load = model.jacobian(port, q)[:3].T @ turn.T @ [0.1, 0.2, -0.1]
     tau = model.inverse_dynamics(q, v, a)

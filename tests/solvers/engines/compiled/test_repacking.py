@@ -24,8 +24,8 @@ def system() -> tt.System:
 def test_packing_with_a_parameter_is_flattening_a_system_that_has_it(system: tt.System) -> None:
     """Forward dynamics of tables written anew, and of the reference engine with the changed blocks."""
     model, reference = system.resolve(), system.resolve("reference")
-    packed = model.engine.system  # type: ignore[attr-defined]
-    positions = Repacking(packed.structure, packed.tables, model.inputs).positions
+    packed = model.mechanism.engine.system  # type: ignore[attr-defined]
+    positions = Repacking(packed.structure, packed.tables, model.mechanism.inputs).positions
     q, v, _, tau = random_state(model, np.random.default_rng(0))
     for name in np.random.default_rng(1).permutation(list(positions))[:12]:
         value = model.parameters()[name][0]
@@ -44,8 +44,8 @@ def test_packing_with_a_parameter_is_flattening_a_system_that_has_it(system: tt.
 def test_what_asks_for_other_tables_is_not_listed(system: tt.System) -> None:
     """A spring where none is, a quaternion that has to be unit, what actuators are."""
     model = system.resolve()
-    packed = model.engine.system  # type: ignore[attr-defined]
-    positions = Repacking(packed.structure, packed.tables, model.inputs).positions
+    packed = model.mechanism.engine.system  # type: ignore[attr-defined]
+    positions = Repacking(packed.structure, packed.tables, model.mechanism.inputs).positions
     left_out = set(model.parameters()) - set(positions)
     assert {"slide.stiffness", "slide.damping", "drive.gear"} <= left_out
     assert {name for name in left_out if ".rest." in name} == {name for name in model.parameters() if ".rest.q" in name}
@@ -76,7 +76,7 @@ def changes(name: str, mass: float, inertia: Array) -> dict[str, float]:
 
 
 def rigid_bodies(m: tt.Model) -> list[tt.RigidBody]:
-    return [c.child.block for c in m.assembly.connections if isinstance(c.child.block, tt.RigidBody)]
+    return [c.child.block for c in m.mechanism.assembly.connections if isinstance(c.child.block, tt.RigidBody)]
 
 
 def scaled_at_random(rng: np.random.Generator, m: tt.Model, factor: float) -> dict[str, float]:
@@ -99,7 +99,7 @@ def test_coordinates_keep_a_square_of_the_factor(seed: int) -> None:
             warnings.simplefilter("ignore")  # inertias that break the triangle inequality
             changed = m.with_parameters(scaled_at_random(rng, m, NEAR))
         for q in (m.neutral(), m.random_configuration(rng)):
-            before, after = m.engine.dynamics.pivots(q).shares, changed.engine.dynamics.pivots(q).shares
+            before, after = m.mechanism.engine.dynamics.pivots(q).shares, changed.mechanism.engine.dynamics.pivots(q).shares
             assert (after >= before / NEAR**2 * (1 - 1e-9)).all()  # rounding of well-conditioned pivots
             fallen.append((after / before).min())
     assert min(fallen) < 0.5

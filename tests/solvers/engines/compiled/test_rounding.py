@@ -11,15 +11,15 @@ import titop as tt
 from tests.flexible import random_system
 from tests.systems import Array, random_tree
 from tests.tolerances import ROUNDING_OF_MANY
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.engines.compiled import rounding
 from titop.solvers.engines.compiled.rounding import element_parts
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.conditioning import NO_INERTIA
 
 
 def packed(s: tt.System) -> Any:
     """Return the tables of a system."""
-    return s.resolve().engine.system  # type: ignore[attr-defined]
+    return s.resolve().mechanism.engine.system  # type: ignore[attr-defined]
 
 
 def coaxial(light: float) -> tt.System:
@@ -60,8 +60,8 @@ def test_what_keeps_little_is_allowed_for_where_it_stands() -> None:
     assert pivots.shares[0] < rounding.plainly_sound(system) < pivots.shares[1]
     rows = [system.tables.elements[body] for body in ("inner", "outer")]
     first, second = system.floats[rows, layout.ROUNDING]
-    assert first == pytest.approx(NO_INERTIA * min(1.0, 0.1 * pivots.shares[0] / pivots.ratios[0]))
-    assert second == NO_INERTIA
+    assert first == pytest.approx(CANCELLED * min(1.0, 0.1 * pivots.shares[0] / pivots.ratios[0]))
+    assert second == CANCELLED
     assert rounding.keeps(system, first, [q])
 
 
@@ -83,7 +83,7 @@ def test_what_rounding_is_allowed_for_depends_on_no_parameters_before() -> None:
 
 def parts_of(model: Any, q: Array) -> list[Any]:
     """Return the parts of a compiled model's elements."""
-    system = model.engine.system
+    system = model.mechanism.engine.system
     law, work = system.bare.with_all_ports.outward(q, np.zeros(model.nv), layout.INVERSE_COLUMNS)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
     found: list[Any] = element_parts(system.ints, system.floats, system.frames, bodies, law[0], work)
@@ -115,7 +115,7 @@ def test_rounding_of_bodies_turns_with_them() -> None:
     s.connect("world", crank.port("pin"), tt.Revolute("axle", axis=[1, 0, 0]))
     model = s.resolve()
     _, joint, body = parts_of(model, np.zeros(1))
-    turn = model.engine.system.frames[1, :9].reshape(3, 3)
+    turn = model.mechanism.engine.system.frames[1, :9].reshape(3, 3)
     np.testing.assert_allclose(abs(turn @ [1, 0, 0]), [0, 0, 1], atol=1e-15)  # elements turn about their z
     moved = np.diag([1.0 + 4 * 4.0, 2.0 + 4 * 5.0, 3.0 + 4 * 1.0])
     np.testing.assert_allclose(body.rounded[3:, 3:], turn @ moved @ turn.T, atol=1e-14)

@@ -36,24 +36,24 @@ def hung(joint: tt.Joint) -> tt.System:
 )
 def test_the_kernels_tell_what_they_serve(joint: tt.Joint, expected: bool) -> None:
     model = hung(joint).resolve()
-    assert series.has_series(model.engine.system) is expected  # type: ignore[attr-defined]
-    assert (model.engine.calls.inverse_dynamics_series is not None) is expected
-    assert (model.engine.calls.hybrid_dynamics_series is not None) is expected
+    assert series.has_series(model.mechanism.engine.system) is expected  # type: ignore[attr-defined]
+    assert (model.mechanism.engine.calls.inverse_dynamics_series is not None) is expected
+    assert (model.mechanism.engine.calls.hybrid_dynamics_series is not None) is expected
 
 
 def test_parameters_change_what_they_serve() -> None:
     model = hung(tt.Revolute("joint", friction=tt.Friction(coulomb=0.5))).resolve()
     smooth = model.with_parameters({"joint.friction.coulomb": 0.0, "joint.friction.breakaway": 0.0})
-    assert series.has_series(smooth.engine.system)  # type: ignore[attr-defined]
-    assert not series.has_series(model.engine.system)  # type: ignore[attr-defined]
+    assert series.has_series(smooth.mechanism.engine.system)  # type: ignore[attr-defined]
+    assert not series.has_series(model.mechanism.engine.system)  # type: ignore[attr-defined]
 
 
 def test_systems_with_other_laws_are_left_to_the_reference() -> None:
     s = hung(tt.Revolute("joint"))
     s.add_interaction(tt.SpringDamper("spring", stiffness=5.0, length=0.1), "world", s.connections[0].child.block.port("A"))
     model = s.resolve()
-    assert not series.has_series(model.engine.system)  # type: ignore[attr-defined]
-    q, motion, found = np.array([0.3]), np.ones((4, 1)), model.engine.series
+    assert not series.has_series(model.mechanism.engine.system)  # type: ignore[attr-defined]
+    q, motion, found = np.array([0.3]), np.ones((4, 1)), model.mechanism.engine.series
     np.testing.assert_array_equal(found.tree_inverse(q, motion, []), found.reference.tree_inverse(q, motion, []))  # type: ignore[attr-defined]
 
 
@@ -61,7 +61,7 @@ def test_systems_with_other_laws_are_left_to_the_reference() -> None:
 def test_kernels_and_reference_agree(base: str) -> None:
     """The reference sums general laws: some hundred products more of each."""
     moving = Moving(4, springs=True, loads=True, base=base)
-    engine: Any = moving.model.engine.series
+    engine: Any = moving.model.mechanism.engine.series
     pushes = [PortPush("b2", False, np.random.default_rng(0).normal(size=(6, 6)))]
     expected = engine.reference.tree_inverse(moving.q, moving.v_series, pushes)
     assert_close_by_row(engine.tree_inverse(moving.q, moving.v_series, pushes), expected, 1e-11)
@@ -75,7 +75,7 @@ def test_hybrid_calls_take_names() -> None:
     moving = Moving(0, ("Revolute",), bodies=3, base="fixed")
     n, motion, efforts = moving.model.nv, moving.v_series[1:], moving.inverse()
     results = np.empty(motion.shape), np.empty(motion.shape)
-    call = moving.model.engine.calls.hybrid_dynamics_series[("j0",)]
+    call = moving.model.mechanism.engine.calls.hybrid_dynamics_series[("j0",)]
     assert call(moving.q, moving.v_series[0], efforts, motion, *results) == 0
     assert_close_by_row(results[0], motion, 1e-8)
     imposed = np.arange(n) == 0
@@ -90,7 +90,7 @@ def test_stacked_states_one_by_one() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def hung(joint: tt.Joint) -> tt.System:
+def on_joint(joint: tt.Joint) -> tt.System:
     """Return a body on a joint."""
     s = tt.System("hung", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("body", mass=1.0, com=[0.1, 0.2, 0.3], inertia=0.5), joint)
@@ -107,5 +107,5 @@ def hung(joint: tt.Joint) -> tt.System:
     ],
 )
 def test_springs_of_groups_are_found(joint: tt.Joint, expected: bool) -> None:
-    system = hung(joint).resolve().engine.system  # type: ignore[attr-defined]
+    system = on_joint(joint).resolve().mechanism.engine.system  # type: ignore[attr-defined]
     assert [each.name for each in group_springs(system)] == ["joint"] * expected

@@ -14,7 +14,7 @@ from tests.actuated_systems import all_inputs, driven_loop, only_motors
 from tests.closed_systems import geared_hand
 from tests.systems import Array, random_state
 from tests.tolerances import ROUNDING_OF_MANY
-from titop.solvers.arguments.stacked_loads import Stack
+from titop.solvers.arguments.rowwise import Stack
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -36,7 +36,7 @@ def states(model: tt.Model) -> tuple[Array, ...]:
     for _ in range(ROWS):
         q, v, a, tau = random_state(model, rng)
         if model.is_constrained:
-            q = model.assemble(model.integrate(model.regular_configuration, 0.02 * v))
+            q = model.assemble(model.integrate(model.mechanism.regular_configuration, 0.02 * v))
             v = model.assemble_velocity(q, v)
             a = model.assemble_acceleration(q, v, a)
         rows.append((q, v, a, tau))

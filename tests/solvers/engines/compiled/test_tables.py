@@ -33,10 +33,10 @@ def model() -> Any:
 
 def test_coefficients_of_gears_say_the_relation(model: Any) -> None:
     """``w (driven - ratio driver) = w offset``."""
-    rows = {name: at for name, at in model.engine.system.tables.constraint_rows.items()}  # noqa: C416
+    rows = {name: at for name, at in model.mechanism.engine.system.tables.constraint_rows.items()}  # noqa: C416
     found = dict(constraint_coefficients(model, rows))
-    weights = model.scale.weights[-len(model.gear_constraints) :]
-    for constraint, weight in zip(model.gear_constraints, weights, strict=True):
+    weights = model.mechanism.scale.weights[-len(model.mechanism.gear_constraints) :]
+    for constraint, weight in zip(model.mechanism.gear_constraints, weights, strict=True):
         gear, row = constraint.gear, found[rows[constraint.gear.name]][0]
         columns = [layout.DRIVEN, layout.DRIVER, layout.OFFSET]
         numbers = row[np.array(columns) - layout.ALONG]
@@ -49,13 +49,16 @@ def test_what_follows_moves_as_all_gears_ask(model: Any, imposed: int | None) ->
     held = np.zeros(model.nv, dtype=bool)
     if imposed is not None:
         held[imposed] = True
-    system = model.engine.system
+    system = model.mechanism.engine.system
     loops, tree = constraint_tables(model, system.tables, held)
     own = loops[1 : 1 + loops[0, layout.FOLLOWERS]]
     x = np.where(held, 0.0, np.random.default_rng(0).normal(size=model.nv))
     unfold_vector(loops, system.floats, x)
-    for constraint in model.gear_constraints:
+    for constraint in model.mechanism.gear_constraints:
         assert np.abs(constraint.jacobian(model.nv) @ x).max() < 1e-14
     assert not held[own[:, layout.FOLLOWER]].any()
     assert sorted(tree[0]) == list(range(model.nv))
-    assert (loops[0, layout.ROWS], loops[0, layout.GEARS]) == (len(model.constraint_names), len(model.gear_constraints))
+    assert (loops[0, layout.ROWS], loops[0, layout.GEARS]) == (
+        len(model.constraint_names),
+        len(model.mechanism.gear_constraints),
+    )

@@ -44,7 +44,7 @@ def test_both_engines_agree(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for function in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
         one, two = (np.array(getattr(m, function)(q, v, a)) for m in models)
         np.testing.assert_allclose(one, two, rtol=0, atol=1e-8 * np.abs(one).max())
-    monkeypatch.setattr(models[1].engine.derivatives, "_step", complex_steps.complex_step)
+    monkeypatch.setattr(models[1].mechanism.engine.derivatives, "_step", complex_steps.complex_step)
     blind = np.array(models[1].inverse_dynamics_derivatives(q, v, a))
     one = np.array(models[0].inverse_dynamics_derivatives(q, v, a))
     assert np.abs(blind - one).max() > 0.01 * np.abs(one).max()

@@ -21,7 +21,7 @@ def test_what_is_left_of_the_last_row_is_its_part_at_right_angles(left: float) -
 
 def test_steps_lead_where_the_reference_engine_goes() -> None:
     packed = Packed(1, bodies=8)
-    plain = packed.model.plain_coordinates
+    plain = packed.model.mechanism.plain_coordinates
     q, step = packed.q.copy(), 0.3 * packed.v
     closing.move(packed.ints, np.array([plain.in_q, plain.in_v]), q, step)
     np.testing.assert_allclose(q, packed.reference.integrate(packed.q, step), **ROUNDING)

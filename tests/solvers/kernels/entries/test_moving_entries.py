@@ -21,7 +21,7 @@ ENTRIES = {
 @pytest.mark.parametrize("name", ENTRIES)
 def test_stacks_of_other_sizes_are_refused(name: str) -> None:
     packed = Packed(1, bodies=4)
-    plain, n = packed.model.plain_coordinates, packed.model.nv
+    plain, n = packed.model.mechanism.plain_coordinates, packed.model.nv
     arguments, results = ENTRIES[name]
     given = {"ints": packed.ints, "plain": np.array([plain.in_q, plain.in_v])}
     for argument in arguments:

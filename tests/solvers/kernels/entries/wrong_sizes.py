@@ -32,7 +32,7 @@ def of_a_linkage() -> dict[str, Any]:
 
 
 def _arguments(model: tt.Model, state: tuple[Array, Array, Array, Array]) -> dict[str, Any]:
-    system: Any = model.engine.system  # type: ignore[attr-defined]
+    system: Any = model.mechanism.engine.system  # type: ignore[attr-defined]
     constrained = model.is_constrained
     tree = system.constraint_tables[1] if constrained else system.tables.tree
     arrays = system.closing() if constrained else system.arrays

@@ -39,7 +39,7 @@ def mixed() -> tt.System:
 
 def test_contracted_slopes_are_those_of_the_reference() -> None:
     model, reference = mixed().resolve(), mixed().resolve("reference")
-    assert not model.engine.is_compiled
+    assert not model.mechanism.engine.is_compiled
     q, v, a = state(model, 3)
     found = model.inverse_dynamics_derivatives(q, v, a)
     steps = 1j * STEP * np.eye(model.nv)

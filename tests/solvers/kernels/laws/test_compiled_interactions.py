@@ -240,7 +240,7 @@ def test_prescribed_motion_beside_driven_cables() -> None:
     q, v, tau, u = state(m, 5)
     imposed = np.array([name == "elbow" for name in m.coordinate_names])
     for engine in (m, s.resolve(engine="reference")):
-        dynamics = engine.engine.dynamics.prepared([], imposed)
+        dynamics = engine.mechanism.engine.dynamics.prepared([], imposed)
         for size in (1.0, -2.0):
             dynamics.drive_interactions(size * u)
             expected = m.hybrid_dynamics(q, v, tau, tau, ["elbow"], u=size * u)
@@ -282,7 +282,7 @@ def test_files_keep_them(tmp_path: Any) -> None:
     m, again = s.resolve(), tt.load(tmp_path / "strung.toml").resolve()
     q, v, tau, u = state(m, 5)
     assert again.input_names == m.input_names
-    assert np.array_equal(m.inputs.upper, again.inputs.upper)
+    assert np.array_equal(m.mechanism.inputs.upper, again.mechanism.inputs.upper)
     found, expected = (model.forward_dynamics(q, v, tau, u=u) for model in (again, m))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())  # closures come first in files
     tt.load(tmp_path / "strung.toml").save(tmp_path / "again.toml")
@@ -370,6 +370,6 @@ def test_inputs_have_the_ranges_that_interactions_say() -> None:
     for name, most in (("rope", 5.0), ("spare", np.inf)):
         s.world.add_port(name, [0, 0, 3])
         s.add_interaction(tt.Cable(name, max_tension=most), s.world.port(name), s["load"])
-    inputs = s.resolve(engine="reference").inputs
+    inputs = s.resolve(engine="reference").mechanism.inputs
     assert inputs.lower.tolist() == [0.0, 0.0]
     assert inputs.upper.tolist() == [5.0, np.inf]

@@ -80,6 +80,45 @@ def test_bristles_bend_alike_in_compiled_code(name: str) -> None:
     one, two = (model.state_rates_derivatives(q, v, x) for model in (m, reference))
     for by_one, by_two in zip(one, two, strict=True):
         np.testing.assert_allclose(by_one, by_two, rtol=0, atol=1e-11 * max(np.abs(by_two).max(initial=0.0), 1.0))
+    one, two = (model.state_efforts(q, v, x) for model in (m, reference))
+    np.testing.assert_allclose(one, two, rtol=0, atol=1e-11 * np.abs(two).max())
+    assert (np.abs(two).max(axis=0) > 0).any()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "bristles" in name])
+def test_no_python_is_asked_how_bristles_bend(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    m = systems()[name].resolve()
+    q, v, _ = state(m)
+    x = 4e-3 * np.random.default_rng(1).normal(size=m.nx)
+    expected = m.state_rates(q, v, x)  # stages are chosen here, by what the class defines
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError
+
+    for function in ("state_rates", "act", "touches"):
+        monkeypatch.setattr(tt.Contact, function, refuse)
+    np.testing.assert_array_equal(m.state_rates(q, v, x), expected)
+    m.state_rates_derivatives(q, v, x)
+    m.state_efforts(q, v, x)
+    with pytest.raises(AssertionError):
+        m.dissipated_power(q, v, x)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "bristles" in name])
+def test_bristles_follow_by_the_trapezoidal_rule(name: str) -> None:
+    s = systems()[name]
+    m, reference = s.resolve(), s.resolve(engine="reference")
+    q, v, _ = state(m)
+    begun, half = 4e-3 * np.random.default_rng(1).normal(size=m.nx), 1e-3
+    u = m.mechanism.inputs.whole(None, begun)
+    (x, inverse), (y, other) = (
+        model.mechanism.engine.states.following(q, v, u, begun, begun, half) for model in (m, reference)
+    )
+    # Newton's method stops at 1e-12, where derivatives are right
+    np.testing.assert_allclose(x, begun + half * m.state_rates(q, v, x), rtol=0, atol=1e-12 * np.abs(x).max())
+    np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * np.abs(x).max())
+    np.testing.assert_allclose(inverse, other, rtol=0, atol=1e-6)  # of different iterations
+    assert np.abs(x - begun).max() > 1e-4
 
 
 @pytest.mark.parametrize("name", ["hollow-hertz", "plane-many", "plane-rod", "box-soft"])

@@ -47,7 +47,7 @@ def conditioned(model: tt.Model, q: Array) -> float:
 def test_engines_agree(seed: int) -> None:
     system = random_system(np.random.default_rng(seed))
     compiled, reference = (system.resolve(engine) for engine in ENGINES)
-    assert compiled.engine.is_compiled
+    assert compiled.mechanism.engine.is_compiled
     q, v, a, tau = state(compiled, seed)
     rng = np.random.default_rng(seed)
     wrenches = {port: rng.normal(size=6) for port in ("near.C0", "near", "boom.C", "tip")}
@@ -152,7 +152,7 @@ def test_a_subclass_with_a_law_of_its_own_is_left_to_python() -> None:
         s = tt.System("one")
         s.connect("world", body, tt.Revolute("hinge", axis=[1, 0, 0]))
         models += [s.resolve(), s.resolve("reference")]
-    assert [model.engine.is_compiled for model in models[::2]] == [True, False]
+    assert [model.mechanism.engine.is_compiled for model in models[::2]] == [True, False]
     q, v, _, tau = state(models[0], 0)
     linear, linear_reference, cubic, cubic_reference = (model.forward_dynamics(q, v, tau) for model in models)
     assert close(linear, linear_reference, 1e-12)
@@ -337,7 +337,7 @@ def test_simulation_runs_in_one_kernel() -> None:
     """The compiled right-hand side and the model's functions are the same equations."""
     model = satellite(2).resolve()
     q, v, _, _ = state(model, 5)
-    derivative, arguments = model.engine.state_derivative([], np.zeros(model.nv))  # type: ignore[attr-defined]
+    derivative, arguments = model.mechanism.engine.state_derivative([], np.zeros(model.nv))  # type: ignore[attr-defined]
     dy = np.empty(model.nq + model.nv)
     assert derivative(dy, 0.0, np.concatenate([q, v]), *arguments) == 0
     assert np.array_equal(dy[model.nq :], model.forward_dynamics(q, v))

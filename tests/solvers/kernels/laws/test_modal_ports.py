@@ -69,7 +69,7 @@ def test_ports_that_nobody_uses_can_be_asked_and_pushed(port: str) -> None:
         found, expected = (getattr(engine, function)(q, v, a, wrenches) for engine in (model, reference))
         assert error(np.array(found), np.array(expected)) < ACCURACY
     assert error(model.accelerometer(port, q, v, a), reference.accelerometer(port, q, v, a)) < ACCURACY
-    ours, exact = (engine.engine.derivatives.motion([port], q, v, a)[0] for engine in (model, reference))
+    ours, exact = (engine.mechanism.engine.derivatives.motion([port], q, v, a)[0] for engine in (model, reference))
     assert error(ours, exact) < ACCURACY
 
 
@@ -88,7 +88,7 @@ def test_a_port_whose_use_is_not_told_is_seen() -> None:
     at = state(model, 2)
     expected = model.inverse_dynamics(*at)
     other = with_ports(USED_PORTS).resolve()
-    other.engine.system.ints[other.engine.system.tables.elements["near"], layout.USED] &= ~1
+    other.mechanism.engine.system.ints[other.mechanism.engine.system.tables.elements["near"], layout.USED] &= ~1
     try:
         found = other.inverse_dynamics(*at)
     except tt.ModelError:  # what nobody wrote need not be a number

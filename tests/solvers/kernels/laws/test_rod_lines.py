@@ -45,7 +45,7 @@ def models() -> tuple[tt.Model, tt.Model]:
 
 def state(model: tt.Model, seed: int = 0, size: float = 0.3) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(seed)
-    scales = np.array([0.02 if unit == "m" else 1.0 for unit in model.assembly.coordinate_units])
+    scales = np.array([0.02 if unit == "m" else 1.0 for unit in model.mechanism.assembly.coordinate_units])
     q, v, x = size * scales * rng.normal(size=(3, model.nv))
     return q, v, x
 
@@ -64,14 +64,14 @@ def test_engines_agree(models: Any, seed: int) -> None:
 
 
 def test_the_compiled_kind_is_that_of_lines(models: Any) -> None:
-    for loop in models[0].assembly.loops:
+    for loop in models[0].mechanism.assembly.loops:
         assert compiled_interaction(loop.closure) is not None
 
     class Own(tt.Tendon):
         def tension(self, motion: Any) -> Any:
             return 2.0 * super().tension(motion)
 
-    assert compiled_interaction(Own("own", models[0].assembly.blocks["near"])) is None
+    assert compiled_interaction(Own("own", models[0].mechanism.assembly.blocks["near"])) is None
 
 
 @pytest.mark.parametrize("drawn", [0.0, 0.02])
@@ -124,13 +124,13 @@ def test_units_of_parameters(models: Any) -> None:
     assert units["chamber.area.tip"] == "m^2"
     assert "pull.y" not in units  # a function
     m = models[0]
-    assert dict(zip(m.input_names, m.inputs.units, strict=True)) == {
+    assert dict(zip(m.input_names, m.mechanism.inputs.units, strict=True)) == {
         "pull.tension": "N",
         "wound.tension": "N",
         "chamber.pressure": "Pa",
     }
-    np.testing.assert_array_equal(m.inputs.lower, 0.0)
-    assert m.inputs.upper.tolist() == [20.0, np.inf, np.inf]
+    np.testing.assert_array_equal(m.mechanism.inputs.lower, 0.0)
+    assert m.mechanism.inputs.upper.tolist() == [20.0, np.inf, np.inf]
 
 
 @pytest.mark.parametrize("name", ["pull.length", "pull.rate", "wound.length", "chamber.volume", "chamber.rate", "ruler"])
@@ -140,7 +140,7 @@ def test_linear_outputs_are_those_of_complex_steps(models: Any, name: str) -> No
     with pytest.warns(tt.ModelWarning, match="accelerated ever more"):
         system = tt.linearize(m, (q, v, m.inverse_dynamics(q, v, 0 * a)), inputs=["pull.tension"], outputs=[name])
     block, _, ending = name.replace("ruler", "pull.length").rpartition(".")
-    line = m.assembly.blocks[block]
+    line = m.mechanism.assembly.blocks[block]
     names = [coordinate for rod in line.rods for coordinate in m.coordinate_names if coordinate.startswith(f"{rod.name}.")]
     at = [m.coordinate_names.index(coordinate) for coordinate in names]
 
@@ -157,7 +157,7 @@ def test_linear_outputs_are_those_of_complex_steps(models: Any, name: str) -> No
 def test_outputs_are_the_lines(models: Any) -> None:
     m = models[0]
     q, v, a = state(m)
-    pull = m.assembly.blocks["pull"]
+    pull = m.mechanism.assembly.blocks["pull"]
     own = slice(0, pull.path.size)
     assert m.output_names == ("ruler.length", "ruler.rate")
     assert m.output_units == ("m", "m/s")
@@ -183,7 +183,7 @@ def test_lines_are_read_among_other_sensors(closed: bool) -> None:
     q, v, a = (np.array([m.neutral(), state(m)[k], state(m, 1)[k]]) for k in range(3))
     if closed:
         q[:, -1], v[:, -1], a[:, -1] = (2.0 * x[:, m.coordinate_names.index("axle")] for x in (q, v, a))
-    for loads in ({}, {"u": m.inputs.read(INPUTS)}, {"wrenches": {"far.tip": np.arange(6.0)}}):
+    for loads in ({}, {"u": m.mechanism.inputs.read(INPUTS)}, {"wrenches": {"far.tip": np.arange(6.0)}}):
         found = m.outputs(q, v, a, **loads)
         np.testing.assert_allclose(found, reference.outputs(q, v, a, **loads), rtol=1e-10, atol=1e-11)  # sums of 100 N
         one = m.outputs(*(x[1].tolist() for x in (q, v, a)), **loads)
@@ -203,9 +203,9 @@ def test_energy_and_the_work_of_a_constant_tension_are_conserved() -> None:
     s.add_interaction(tt.Tendon("band", rod, z=-0.006, stiffness=50.0))
     s.add_interaction(tt.PressureChamber("chamber", rod, area=5e-5, z=0.004))
     m = s.resolve()
-    pull, band, chamber = (m.assembly.blocks[name] for name in ("pull", "band", "chamber"))
+    pull, band, chamber = (m.mechanism.assembly.blocks[name] for name in ("pull", "band", "chamber"))
     t = np.linspace(0, 0.3, 31)
-    u = m.inputs.read({"pull.tension": 3.0, "chamber.pressure": 2e4})
+    u = m.mechanism.inputs.read({"pull.tension": 3.0, "chamber.pressure": 2e4})
     run = tt.simulate(m, t, m.neutral(), np.zeros(3), u=u, rtol=1e-9, atol=1e-11)
     lengths, volumes, stretches = (np.array([line.measure(q) for q in run.q]) for line in (pull, chamber, band))
     total = run.energy().sum(axis=1) + 3.0 * lengths - 2e4 * volumes
@@ -225,7 +225,7 @@ def test_files_keep_lines(tmp_path: Any) -> None:
     q, v, x = state(m)
     np.testing.assert_array_equal(m.inverse_dynamics(q, v, x, u=INPUTS), other.inverse_dynamics(q, v, x, u=INPUTS))
     assert m.parameters() == other.parameters()
-    assert m.inputs.upper.tolist() == other.inputs.upper.tolist()
+    assert m.mechanism.inputs.upper.tolist() == other.mechanism.inputs.upper.tolist()
     np.testing.assert_array_equal(m.outputs(q, v, x), other.outputs(q, v, x))
     with pytest.raises(tt.ModelError, match=r"pull\.y.*build this block in Python"):
         finger().save(tmp_path / "functions.toml")
@@ -285,7 +285,7 @@ def test_simulations_refuse_tensions_that_push() -> None:
 def test_elastic_tendons_hold_against_a_motor() -> None:
     """In series with the rod: ``T = k e``, ``T y = (E I / L) angle``, ``e = displacement - y angle``."""
     m = one_rod(stiffness=2e3)
-    bending = m.assembly.blocks["rod"].numbers.stiffness[0, 0]
+    bending = m.mechanism.assembly.blocks["rod"].numbers.stiffness[0, 0]
     for drawn in (0.002, -0.002):
         angle = tt.trim(m, parameters={"pull.displacement": drawn}).q[0]
         expected = 2e3 * 0.006 * drawn / (bending + 2e3 * 0.006**2) if drawn > 0 else 0.0

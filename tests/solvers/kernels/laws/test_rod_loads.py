@@ -40,7 +40,7 @@ def models() -> tuple[tt.Model, tt.Model]:
 
 def state(model: tt.Model, seed: int = 0, size: float = 0.3) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(seed)
-    scales = np.array([0.02 if unit == "m" else 1.0 for unit in model.assembly.coordinate_units])
+    scales = np.array([0.02 if unit == "m" else 1.0 for unit in model.mechanism.assembly.coordinate_units])
     dq, v, x = size * scales * rng.normal(size=(3, model.nv))
     return model.integrate(model.neutral(), dq), v, x
 
@@ -63,13 +63,13 @@ def test_engines_agree(models: Any, seed: int) -> None:
 
 def test_the_compiled_kind_is_that_of_loads(models: Any) -> None:
     m = models[0]
-    assert m.engine.is_compiled
+    assert m.mechanism.engine.is_compiled
 
     class Own(tt.DistributedLoad):
         def stored(self, motion: Any) -> Any:
             return 2.0 * super().stored(motion)
 
-    assert compiled_interaction(Own("own", m.assembly.blocks["near"])) is None
+    assert compiled_interaction(Own("own", m.mechanism.assembly.blocks["near"])) is None
 
 
 def test_derivatives_are_those_of_complex_steps(models: Any) -> None:
@@ -143,7 +143,7 @@ def test_trims_and_linear_models_know_amplitudes() -> None:
     s.add_interaction(tt.DistributedLoad("jets", rod, force=[0, 0.1, 0], driven=True))
     m = s.resolve()
     assert m.input_names == ("jets.amplitude",)
-    assert m.inputs.units == ("1",)
+    assert m.mechanism.inputs.units == ("1",)
     bent = tt.trim(m, u={"jets.amplitude": 0.5})
     found = tt.trim(m, ["jets.amplitude"], q=bent.q)
     assert found.u[0] == pytest.approx(0.5, rel=1e-9)

@@ -71,7 +71,7 @@ def wrenches(model: tt.Model) -> dict[str, Array]:
 def test_engines_agree(closed: bool) -> None:
     system = branched(closed)
     model, reference = system.resolve(), system.resolve("reference")
-    assert model.engine.is_compiled
+    assert model.mechanism.engine.is_compiled
     q, v, a, tau = state(model, 3)
     at, prescribed = wrenches(model), ["rod", "knuckle"]
     assert len(at) == 4
@@ -257,8 +257,8 @@ def test_a_subclass_with_a_law_of_its_own_is_left_to_python() -> None:
     s.connect("world", Stiffening("rod", **fields), tt.Weld("clamp"))
     t.connect("world", tt.Rod("rod", **fields), tt.Weld("clamp"))
     own, plain = s.resolve(), t.resolve()
-    assert plain.engine.is_compiled
-    assert not own.engine.is_compiled
+    assert plain.mechanism.engine.is_compiled
+    assert not own.mechanism.engine.is_compiled
     q, rest = np.array([0.3, -0.2, 0.5]), np.zeros(3)
     difference = own.inverse_dynamics(q, rest, rest) - plain.inverse_dynamics(q, rest, rest)
     assert error(difference, 8.0 * (q @ q) * q) < 1e-10

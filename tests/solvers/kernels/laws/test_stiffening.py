@@ -59,7 +59,7 @@ class TestEngines:
     @pytest.mark.parametrize("bend", [1.0, 10.0])
     def test_agree(self, bend: float) -> None:
         compiled, reference = (bent_system().resolve(engine) for engine in ENGINES)
-        assert compiled.engine.is_compiled
+        assert compiled.mechanism.engine.is_compiled
         q, v, a = state(compiled, bend=bend)
         functions: list[Callable[[tt.Model], Any]] = [
             lambda model: model.inverse_dynamics(q, v, a, WRENCHES),

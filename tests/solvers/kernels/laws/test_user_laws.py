@@ -43,7 +43,7 @@ def reference() -> tt.Model:
 
 def test_kinds_mix(reference: tt.Model) -> None:
     model = mixed().resolve()
-    assert not model.engine.is_compiled  # one block answers in Python
+    assert not model.mechanism.engine.is_compiled  # one block answers in Python
     at = state(reference)
     assert not differences(functions(model, *at), functions(reference, *at))
 
@@ -102,7 +102,7 @@ def test_with_rigid_closures_and_gears() -> None:
 
     with pytest.warns(tt.ModelWarning):  # redundant constraints
         models = [build().resolve(engine) for engine in ("compiled", "reference")]
-    assert models[0].engine.is_compiled
+    assert models[0].mechanism.engine.is_compiled
     q = models[0].assemble(models[0].configuration({"left": 0.4, "right": -0.4}), fixed=["left"])
     v = models[0].assemble_velocity(q, np.ones(models[0].nv), fixed=["left", "one.slosh"])
     tau = np.linspace(-1, 1, models[0].nv)
@@ -196,7 +196,7 @@ def test_exceptions_of_blocks_reach_their_users(error: BaseException) -> None:
     s = tt.System("one")
     s.connect("world", Moody("slider"), tt.Weld("w"))
     model = s.resolve()
-    for general in model.engine.system.tables.general:  # type: ignore[attr-defined]
+    for general in model.mechanism.engine.system.tables.general:  # type: ignore[attr-defined]
         general.block.error = error
     zero, far = np.zeros(1), np.array([1.5])
     calls: list[Any] = [

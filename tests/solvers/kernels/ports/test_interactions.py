@@ -202,7 +202,7 @@ def test_energy_balance_of_a_ball_that_bounces_and_slides() -> None:
     energy = [sum(m.energy(trajectory.q[k], trajectory.v[k])) for k in (0, -1)]
 
     def power(at: Any, rate: Any) -> float:
-        motion = m.engine.observations.port_motion("ball", at, rate, np.zeros(6))
+        motion = m.mechanism.engine.observations.port_motion("ball", at, rate, np.zeros(6))
         wrenches = [
             contact.wrenches(motion.rotation, motion.position, np.zeros(6), twist)[1] for twist in (motion.twist, np.zeros(6))
         ]

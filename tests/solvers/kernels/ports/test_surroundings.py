@@ -130,10 +130,10 @@ def test_doors() -> None:
         return s.resolve()
 
     bare, plain, anew, weightless = (model(cls) for cls in (Telescope, WetTelescope, Anew, Weightless))
-    assert [m.engine.is_compiled for m in (bare, plain, anew, weightless)] == [True, True, False, False]
+    assert [m.mechanism.engine.is_compiled for m in (bare, plain, anew, weightless)] == [True, True, False, False]
     for m in (anew, weightless):
-        assert compiled_law(m.assembly.blocks["boom"]) is not None
-        assert compiled_surroundings(m.assembly.blocks["boom"]) is None
+        assert compiled_law(m.mechanism.assembly.blocks["boom"]) is not None
+        assert compiled_surroundings(m.mechanism.assembly.blocks["boom"]) is None
     at = state(plain)
     efforts = [m.inverse_dynamics(*at) for m in (bare, plain, anew)]
     # sums of terms of the same size, in another order

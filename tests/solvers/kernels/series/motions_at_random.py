@@ -39,7 +39,7 @@ class Moving:
             if springs and isinstance(joint, tt.Spherical | tt.Free):
                 joint.stiffness[:] = 0.0
         self.model = self.tree.resolve()
-        system: Any = self.model.engine.system  # type: ignore[attr-defined]
+        system: Any = self.model.mechanism.engine.system  # type: ignore[attr-defined]
         self.system, self.tables = system, (system.ints, system.floats)
         self.q, self.v_series = self.model.random_configuration(rng), rng.normal(size=(ORDER + 2, self.model.nv))
 

@@ -32,7 +32,7 @@ def test_passive_efforts_along_a_motion(kind: str) -> None:
     s = tt.System("one", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("body", 1.0, com=[0.1, 0.2, 0.3], inertia=0.5), joint)
     model = s.resolve()
-    system: Any = model.engine.system  # type: ignore[attr-defined]
+    system: Any = model.mechanism.engine.system  # type: ignore[attr-defined]
     q, rates, efforts = model.random_configuration(rng), rng.normal(size=(3, model.nv)), np.zeros((3, model.nv))
     for k in range(3):
         coefficients.add_passive(system.ints, system.floats, q, k, rates, 1.0, efforts)

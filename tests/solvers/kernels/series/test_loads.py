@@ -26,7 +26,7 @@ def test_wrenches_with_derivatives(base: str, inertial: bool) -> None:
     wrenches = {port: rng.normal(size=(ORDER + 1, 6)) for port in ("b1.A", "b4", "b1.B")}
     expected = NewtonSeries(moving.tree, moving.q, moving.v_series, wrenches, inertial).efforts
     pushes = [PortPush(port, inertial, wrench) for port, wrench in wrenches.items()]
-    series = moving.model.engine.series
+    series = moving.model.mechanism.engine.series
     assert_close_by_row(series.tree_inverse(moving.q, moving.v_series, pushes), expected, 1e-12)
     still = np.zeros(moving.model.nv, dtype=bool)
     motion, _ = series.tree_hybrid(  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ def test_derivatives_of_wrenches_matter() -> None:
     wrench = np.ones((ORDER + 1, 6))
     constant = np.vstack([wrench[:1], np.zeros((ORDER, 6))])
     efforts = [
-        moving.model.engine.series.tree_inverse(moving.q, moving.v_series, [PortPush("b4", False, each)])
+        moving.model.mechanism.engine.series.tree_inverse(moving.q, moving.v_series, [PortPush("b4", False, each)])
         for each in (wrench, constant)
     ]
     change = np.abs(efforts[0] - efforts[1]).max(axis=1)

@@ -37,8 +37,8 @@ def test_energies(packed: Packed) -> None:
     found = np.zeros(2)
     balances.add_energy(packed.ints, packed.floats, None, packed.v, packed.work(), world_of(packed), found)
     kinetic = sum(0.5 * m * v @ v + 0.5 * w @ inertia @ w for m, inertia, _, v, w in motions(packed))
-    for block in packed.model.assembly.blocks_with_coordinates:
-        rates = packed.v[packed.model.assembly.v_slices[block.name]]
+    for block in packed.model.mechanism.assembly.blocks_with_coordinates:
+        rates = packed.v[packed.model.mechanism.assembly.v_slices[block.name]]
         kinetic += 0.5 * np.sum(block.armature * rates**2)
     weight = -sum(m * packed.model.gravity @ place for m, _, place, _, _ in motions(packed))
     np.testing.assert_allclose(found, [kinetic, weight], **ROUNDING_OF_MANY)

@@ -54,7 +54,7 @@ def test_a_coordinate_that_moves_nothing_is_named() -> None:
 
 def test_the_tree_of_a_system_leaves_out_no_entry_of_its_mass_matrix() -> None:
     model = random_tree(np.random.default_rng(3), 8).resolve()
-    system = model.engine.system  # type: ignore[attr-defined]
+    system = model.mechanism.engine.system  # type: ignore[attr-defined]
     matrix = model.mass_matrix(model.random_configuration(np.random.default_rng(1)))
     factors = matrix.copy()
     assert factor(system.tables.tree, factors) == -1

@@ -23,7 +23,7 @@ def double_pendulum() -> tt.System:
 
 def test_efforts_of_a_double_pendulum() -> None:
     """Lagrange's equations in absolute angles p; the joints' efforts are those of p less what the second takes on."""
-    system = double_pendulum().resolve().engine.system  # type: ignore[attr-defined]
+    system = double_pendulum().resolve().mechanism.engine.system  # type: ignore[attr-defined]
     q, v, a, tau = np.array([0.4, 0.9]), np.array([1.1, -0.6]), np.array([0.3, 2.0]), np.zeros(2)
     work, tables = np.empty((len(system.ints), layout.INVERSE_COLUMNS)), (system.ints, system.floats, None, None, None)
     assert kinematics.outward_twists(*tables, q, v, work) == layout.OK

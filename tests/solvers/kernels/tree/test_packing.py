@@ -15,7 +15,7 @@ from titop.solvers.kernels.interface import layout
 @pytest.mark.parametrize("seed", range(3))
 def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
     model = random_system(np.random.default_rng(seed)).resolve()
-    system: Any = model.engine.system
+    system: Any = model.mechanism.engine.system
     tables, params = system.tables, system.params
     filled = []
     for pack in (dynamics_entries.pack.compiled, dynamics_entries.pack.function):
@@ -29,7 +29,7 @@ def test_packing_gives_the_same_bits_uncompiled(seed: int) -> None:
 
 def test_packing_refuses_what_is_not_finite_uncompiled_too() -> None:
     model = random_system(np.random.default_rng(0)).resolve()
-    system: Any = model.engine.system
+    system: Any = model.mechanism.engine.system
     tables, filled = system.tables, [np.zeros_like(system.floats), np.zeros_like(system.frames), np.zeros_like(system.ports)]
     for wrong in (np.nan, np.inf):
         for k in range(0, len(system.params), 7):

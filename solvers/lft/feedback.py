@@ -15,8 +15,8 @@ from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
-from titop.solvers.lft.sampling import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
-from titop.solvers.linear.state_space import named_system, refuse_not_finite
+from titop.solvers.lft.sampled_models import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -104,9 +104,7 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
     ModelError
         For what is no state space or cannot be connected.
     """
-    import control
-
-    if not isinstance(controller, control.StateSpace):
+    if not is_state_space(controller):
         raise ModelError(
             Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
         )
@@ -287,7 +285,8 @@ def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
 def pade(order: int, delay: float) -> Matrices:
     """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
 
-    On the imaginary axis it differs from ``e^(-s delay)`` by less than `pade_error`.
+    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
+    order and x the delay times the frequency.
     """
     from scipy.signal import tf2ss
 
@@ -297,24 +296,21 @@ def pade(order: int, delay: float) -> Matrices:
     return A / delay, B / delay, C, D
 
 
-def pade_error(order: int, phase: float) -> float:
-    """Return a bound of the error of `pade` of an `order`, where the delay times the frequency is `phase` (rad).
-
-    The remainder of Pade's fraction of the exponential is an integral with the factor ``n!^2 / ((2 n)! (2 n + 1)!)``, divided
-    by a denominator that is not less than one on the imaginary axis.
-    """
-    n = order
-    return min(2.0, factorial(n) ** 2 / (factorial(2 * n) * factorial(2 * n + 1)) * phase ** (2 * n + 1))
-
-
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:
     """Return a continuous system, fractions for delays (s) behind its outputs."""
-    for k, delay in enumerate(delays):
-        if delay:
-            A, B, C, D = law
-            a, b, c, d = pade(order, float(delay))
-            grown = np.block([[A, np.zeros((len(A), order))], [b @ C[[k]], a]])
-            out, direct = np.hstack([C, np.zeros((len(C), order))]), D.copy()
-            out[[k]], direct[[k]] = np.hstack([d @ C[[k]], c]), d @ D[[k]]
-            law = grown, np.vstack([B, b @ D[[k]]]), out, direct
-    return law
+    passing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1))
+    return in_series(law, side_by_side([pade(order, float(delay)) if delay else passing for delay in delays]))
+
+
+def in_series(system: Matrices, behind: Matrices) -> Matrices:
+    """Return a system with another behind its outputs, whose states come last."""
+    (A, B, C, D), (a, b, c, d) = system, behind
+    return np.block([[A, np.zeros((len(A), len(a)))], [b @ C, a]]), np.vstack([B, b @ D]), np.hstack([d @ C, c]), d @ D
+
+
+def side_by_side(systems: Sequence[Matrices]) -> Matrices:
+    """Return systems with inputs and outputs one after the other."""
+    from scipy.linalg import block_diag
+
+    A, B, C, D = (block_diag(*matrices) for matrices in zip(*systems, strict=True))
+    return A, B, C, D

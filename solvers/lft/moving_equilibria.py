@@ -69,7 +69,7 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
     ModelError
         For what is not rational, and ranges that random equilibria leave.
     """
-    found = {}
+    ranges: dict[str, tuple[float, float]] = {}
     equilibria.spread(_OVER * number_of_terms(len(equilibria.uncertainty.all), 2))
     for k in equilibria.moving:
         path = equilibria.paths[k]
@@ -79,7 +79,7 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
         nominal = value_at(equilibria.point, path)
         if how == "fitted":
             reach = (1 + _WIDER) * max(np.abs(_found_range(equilibria, k)))
-            found[path] = nominal - reach, nominal + reach
+            ranges[path] = nominal - reach, nominal + reach
             continue
         known, tests = equilibria.changes[:, k], equilibria.test_changes[:, k]
         low, high = min(known.min(), 0.0), max(known.max(), 0.0)
@@ -88,8 +88,8 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
             shown = f"{nominal + low:.6g} to {nominal + high:.6g} at corners and in between, beyond at random values"
             advice = "narrow the ranges of the parameters, or choose moving='fitted'"
             raise ModelError(Finding("not-covered", f"equilibrium: {path}", shown, "a range that covers it", advice))
-        found[path] = nominal + low - margin, nominal + high + margin
-    return found
+        ranges[path] = nominal + low - margin, nominal + high + margin
+    return ranges
 
 
 def with_moving(
@@ -123,12 +123,12 @@ def _followed(
     model: Fractional, uncertain: Sequence[Uncertain], equilibria: Equilibria, tolerance: float
 ) -> tuple[Fractional, tuple[MovingCoordinate, ...]]:
     """Return a model in which what moves follows the parameters by polynomials, and how well it does."""
-    names = [own.name for own in equilibria.uncertainty.all]
+    names = [each.name for each in equilibria.uncertainty.all]
     fractions: list[Fractional | None] = [None] * len(names)
     notes = []
-    for size, own in zip(model.sizes[len(names) :], uncertain[len(names) :], strict=False):
+    for size, each in zip(model.sizes[len(names) :], uncertain[len(names) :], strict=False):
         if size:
-            fraction, note = _fit(equilibria, own, names, tolerance)
+            fraction, note = _fit(equilibria, each, names, tolerance)
             fractions.append(fraction)
             notes.append(note)
         else:
@@ -159,30 +159,32 @@ def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
     """Tell whether a name is that of a motor's input: an effort, which is no part of a linear model."""
     model = equilibria.point.model
     stem, end = split_end(path)
-    return end == "u" and bool(model.inputs.motors[:, model.input_names.index(stem)].any())
+    return end == "u" and bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
 
 
 def _refuse_strange(equilibria: Equilibria, path: str) -> None:
     """Refuse what moves if models are not rational in it."""
     model, (stem, end) = equilibria.point.model, split_end(path)
     if end == "u":
-        if model.input_names.index(stem) not in model.inputs.columns:
+        if model.input_names.index(stem) not in model.mechanism.inputs.columns:
             expected = "inputs that rest, of motors, or that are wrenches on ports"
             raise ModelError(Finding("moving-input", "equilibrium", path, expected, _ADVICE))
         return
-    block = model.assembly.blocks[parts_of(path)[0]]
-    is_plain = model.has_plain_coordinates(model.coordinate_names.index(stem))
+    block = model.mechanism.assembly.blocks[parts_of(path)[0]]
+    is_plain = model.mechanism.has_plain_coordinates(model.coordinate_names.index(stem))
     if not is_plain or (end == "v" and not is_elementary(block)):
         expected = "attitudes of free and spherical joints, and rates of all but plain joints, that rest"
         raise ModelError(Finding("moving-attitude", "equilibrium", path, expected, _ADVICE))
 
 
-def _fit(equilibria: Equilibria, own: Uncertain, names: list[str], tolerance: float) -> tuple[Fractional, MovingCoordinate]:
+def _fit(
+    equilibria: Equilibria, uncertain: Uncertain, names: list[str], tolerance: float
+) -> tuple[Fractional, MovingCoordinate]:
     """Return the fraction with the fewest repetitions that is near enough, and its error.
 
     A polynomial of the lowest degree, or a quotient, is made smaller where a fraction is as near.
     """
-    k, block = equilibria.paths.index(own.name), own.block
+    k, block = equilibria.paths.index(uncertain.name), uncertain.block
     right = block.nominal + equilibria.test_changes[:, k]
     reach = max(np.abs(_found_range(equilibria, k)))
 
@@ -211,8 +213,8 @@ def _fit(equilibria: Equilibria, own: Uncertain, names: list[str], tolerance: fl
             fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
             low, high = (block.nominal + bound for bound in _found_range(equilibria, k))
             most = max(fraction.sizes)
-            return fraction, MovingCoordinate(own.name, block.nominal, low, high, block.unit, most, error_of(fraction))
-    found = f"an error of {best:.2g} {block.unit} where it moves by {reach:.2g} {block.unit}"
+            return fraction, MovingCoordinate(uncertain.name, block.nominal, low, high, block.unit, most, error_of(fraction))
+    got = f"an error of {best:.2g} {block.unit} where it moves by {reach:.2g} {block.unit}"
     advice = "narrow the ranges, raise the tolerance, or choose moving='independent'"
     expected = f"a quotient of polynomials that is exact to {tolerance:g} of that"
-    raise ModelError(Finding("no-fit", f"equilibrium: {own.name}", found, expected, advice))
+    raise ModelError(Finding("no-fit", f"equilibrium: {uncertain.name}", got, expected, advice))

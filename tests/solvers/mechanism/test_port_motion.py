@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.solvers.mechanism.euler_angles import continuous_angles, euler_angles
+from titop.solvers.mechanism.port_motion import continuous_angles, euler_angles
 
 
 @pytest.mark.filterwarnings("ignore:.*gimbal-lock")

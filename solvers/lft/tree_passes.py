@@ -14,10 +14,10 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.engines.reference.passes import Node, Passes
 from titop.solvers.lft.block_laws import law_of
-from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, OwnCoordinates
-from titop.solvers.lft.factored_laws import BlockLaw
+from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, UncertainCoordinates
+from titop.solvers.lft.factored_laws import UncertainLaw
 from titop.solvers.lft.legs import Leg, legs_of, mount_steps
-from titop.solvers.lft.loops import LinearLoop, Rows, stack, zeros
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, FrameStep, Rest, carry_back, carry_vector
 from titop.solvers.lft.uncertainty import Uncertainty
@@ -58,7 +58,7 @@ class Tree:
     nodes : list of Node
     rests : list of Rest
         The motion of each parent port at the operating point.
-    wrenches : list of Rows
+    wrenches : list of Signals
         That each subtree needs at its parent port at the operating point.
     constants : LinearLoop
     """
@@ -67,9 +67,9 @@ class Tree:
         self, state: NominalState, applied: list[Applied], driven: Mapping[str, Array], uncertainty: Uncertainty
     ) -> None:
         self.state, self.uncertainty = state, uncertainty
-        assembly = state.model.assembly
-        reference = Passes(state.model, assembly)
-        self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.ports
+        assembly = state.model.mechanism.assembly
+        reference = Passes(state.model.mechanism, assembly)
+        self.nodes, self.index, self.ports = reference.nodes, reference.index, state.model.mechanism.ports
         self.constants = LinearLoop()
         self.one = self.constants.columns("u", 1)
         self._legs: dict[tuple[int, str | None], list[Leg]] = {}
@@ -82,14 +82,14 @@ class Tree:
         self.rests = self._rest_outwards()
         states = reference.outward_kinematics(state.q, state.v)
         self.poses = [(own.rotation, own.position) for own in states]
-        self.laws: list[BlockLaw | None] = [None]
+        self.laws: list[UncertainLaw | None] = [None]
         for k, node in enumerate(self.nodes[1:], start=1):
             rest = self.rests[k]
             twist, acceleration = (signal.padded(1)[:, 0] for signal in rest[:2])
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             slopes = driven.get(node.block.name, np.zeros((node.block.nv, node.block.nv)))
             at = LawPoint(*own, twist, acceleration, *self.poses[k], assembly.gravity, slopes)
-            coordinates = OwnCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
+            coordinates = UncertainCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
             spin, turned = self.constants.deltas_of(rest.twist), bool(self.constants.needed(rest.acceleration))
             self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, spin, turned))
         self.applied = applied
@@ -102,7 +102,7 @@ class Tree:
             names = dict(enumerate(state.model.coordinate_names[node.v]))
             own = state.q[node.q], state.v[node.v], state.a[node.v]
             uncertain = self.uncertainty.of_block(node.block.name)
-            changing = ChangedBlock(state.model.assembly, node.block, uncertain, self.uncertainty)
+            changing = ChangedBlock(state.model.mechanism.assembly, node.block, uncertain, self.uncertainty)
             self._legs[k, port] = legs_of(changing, port, *own, names)
         return self._legs[k, port]
 
@@ -118,7 +118,7 @@ class Tree:
 
     # -- at the operating point ----------------------------------------------------------------------------------------
 
-    def _rates(self) -> Rows:
+    def _rates(self) -> Signals:
         """Return the rates of all coordinates."""
         model = self.state.model
         rates = self.uncertainty.vector([f"{name}.v" for name in model.coordinate_names], self.state.v)
@@ -139,7 +139,7 @@ class Tree:
             rest = leg.rest(self.constants, rest, self.rates[node.v], self.state.a[node.v])
         return rest
 
-    def _rest_inwards(self) -> list[Rows]:
+    def _rest_inwards(self) -> list[Signals]:
         """Return the wrench at each node's parent port, all that it carries included."""
         wrenches = [
             zeros(6) if law is None else law.at_rest(self.constants, rest)[:6]
@@ -159,7 +159,7 @@ class Tree:
         block, name = self.ports[port]
         return self.index[block], name
 
-    def applied_at_rest(self, push: Applied) -> Rows:
+    def applied_at_rest(self, push: Applied) -> Signals:
         """Return an applied wrench at the operating point in the axes of its port."""
         wrench = push.wrench.apply(self.constants, self.one)
         if not push.inertial:
@@ -167,7 +167,7 @@ class Tree:
         way = self.way(*self.place(push.port))
         return stack(*(carry_vector(self.constants, way, part) for part in (wrench[:3], wrench[3:])))
 
-    def _rest_back(self, k: int, port: str | None, wrench: Rows) -> Rows:
+    def _rest_back(self, k: int, port: str | None, wrench: Signals) -> Signals:
         for leg in reversed(self.legs(k, port)):
             wrench, _ = leg.rest_back(self.constants, wrench, self.nodes[k].block.nv)
         return wrench
@@ -180,34 +180,34 @@ class Changes:
     ----------
     tree : Tree
     loop : LinearLoop
-    q, v, a : Rows (nv)
+    q, v, a : Signals (nv)
         Of all coordinates.
 
     Attributes
     ----------
     at : list of Change
         Of each node.
-    wrenches : list of Rows
+    wrenches : list of Signals
         At each node's parent port, that it needs with all that it carries.
-    closing : dict of str to Rows
+    closing : dict of str to Signals
         Wrenches of rigid closures on their second ports, where these determine them.
-    carried : dict of node to Rows
+    carried : dict of node to Signals
         At the port on which a node hangs.
-    efforts : Rows (nv)
+    efforts : Signals (nv)
         That the coordinates need, less passive ones.
     """
 
-    def __init__(self, tree: Tree, loop: LinearLoop, q: Rows, v: Rows, a: Rows) -> None:
+    def __init__(self, tree: Tree, loop: LinearLoop, q: Signals, v: Signals, a: Signals) -> None:
         self.tree, self.loop, self.q, self.v, self.a = tree, loop, q, v, a
         nothing = zeros(6)
         self.at = [Change(nothing, nothing, nothing, zeros(36), zeros(0), zeros(0), zeros(0))]
         for k, node in enumerate(tree.nodes[1:], start=1):
             moved = self.at_port(node.parent, node.port).carry(loop, tree.mounts[k])
             self.at.append(moved._replace(q=q[node.v], v=v[node.v], a=a[node.v]))
-        self.wrenches: list[Rows] = []
+        self.wrenches: list[Signals] = []
         self.efforts = zeros(tree.state.model.nv)
-        self.carried: dict[int, Rows] = {}
-        self.closing: dict[str, Rows] = {}
+        self.carried: dict[int, Signals] = {}
+        self.closing: dict[str, Signals] = {}
         self._pushed = [zeros(6) for _ in tree.nodes]
 
     def at_port(self, k: int, port: str | None) -> Change:
@@ -219,7 +219,7 @@ class Changes:
             rest = leg.rest(tree.constants, rest, *own)
         return change
 
-    def port_acceleration(self, k: int, port: str | None) -> Rows:
+    def port_acceleration(self, k: int, port: str | None) -> Signals:
         """Return the change of a port's spatial acceleration (6): what is less gravity's, and gravity's as it turns."""
         tree, change = self.tree, self.at_port(k, port)
         if tree.gravity.is_zero:
@@ -228,7 +228,7 @@ class Changes:
         turned = self.loop.bilinear(tree.constants, CROSS, gravity, change.displacement[3:])
         return stack(change.acceleration[:3] + turned, change.acceleration[3:])
 
-    def push(self, port: str, wrench: Rows, inertial: bool = False) -> None:
+    def push(self, port: str, wrench: Signals, inertial: bool = False) -> None:
         """Apply a wrench (6) to a port, in its frame or in inertial axes."""
         k, name = self.tree.place(port)
         if inertial:
@@ -247,7 +247,7 @@ class Changes:
             change = self.loop.bilinear(tree.constants, TURNED, at_rest, turned)
         self._back(k, name, -at_rest, -change)
 
-    def _back(self, k: int, port: str | None, wrench_0: Rows, wrench: Rows) -> None:
+    def _back(self, k: int, port: str | None, wrench_0: Signals, wrench: Signals) -> None:
         """Add a wrench at a port to what its node needs."""
         tree, node, n = self.tree, self.tree.nodes[k], self.tree.nodes[k].block.nv
         if k == 0:
@@ -258,7 +258,7 @@ class Changes:
             self._add_efforts(node, efforts)
         self._pushed[k] += wrench
 
-    def _add_efforts(self, node: Node, efforts: Rows) -> None:
+    def _add_efforts(self, node: Node, efforts: Signals) -> None:
         if len(efforts):
             self.efforts += np.eye(len(self.efforts))[:, node.v] @ efforts
 
