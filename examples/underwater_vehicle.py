@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+import control
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -90,6 +91,17 @@ def steady(run: tt.Trajectory) -> tt.OperatingPoint:
     return tt.trim(model, [*shapes, *(f"{name}.v" for name in moving)], q=run.q[-1], v=rates, u=torques)
 
 
+def linear(point: tt.OperatingPoint) -> control.StateSpace:
+    """Return the linear model about steady swimming, from the motors' torques to the speed and the rates of the shafts.
+
+    While the shafts turn nothing changes for what all three flagella of each do alike, so that it holds for all times; held are
+    the sideways motions, which meet flagella at angles that change.
+    """
+    sideways = ["float.y", "float.z", "float.ry", "float.rz"]
+    outputs = [f"{name}.v" for name in ("float.x", *TORQUES)]
+    return tt.linearize(point.model, point, [f"{end}_motor" for end in TORQUES], outputs, hold=sideways)
+
+
 def backbones(model: tt.Model, q: Array) -> list[Array]:
     """Return points (31, 3; m) along each flagellum."""
     names = [(f"{end}{k}", length) for end, length in zip(TORQUES, LENGTHS, strict=True) for k in (1, 2, 3)]
@@ -133,7 +145,11 @@ def main(argv: list[str] | None = None) -> tt.Trajectory:
     run = swim(model, np.linspace(0.0, DURATION, 201))
     print(f"{model.nv} coordinates, {run.statistics['steps']} steps, {run.statistics['jacobians']} Jacobians")
     print(f"after {DURATION:.0f} s it has come {run.q[-1, 0]:.3f} m, and rolled by {rolled(run):.1f} degrees")
-    print(f"in the end it swims at {run.v[-1, 0]:.4f} m/s, steadily at {steady(run).v[0]:.4f} m/s")
+    point = steady(run)
+    print(f"in the end it swims at {run.v[-1, 0]:.4f} m/s, steadily at {point.v[0]:.4f} m/s")
+    rates = np.linalg.eigvals(linear(point).A)
+    slowest = rates[np.abs(rates) > 1e-3].real.max()  # the others are positions and angles, on which nothing depends
+    print(f"a linear model of {len(rates)} states: the speed follows torques within {-1.0 / slowest:.2f} s")
     draw(run, arguments.output)
     if arguments.animation:
         run.animate(arguments.animation)

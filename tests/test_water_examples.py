@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
+import control
 import numpy as np
 import pytest
 from scipy.integrate import simpson
@@ -28,6 +30,30 @@ def test_underwater_vehicle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     fed = point.v[shafts] @ [*example["TORQUES"].values()]
     assert model.dissipated_power(point.q, point.v) == pytest.approx(fed, rel=1e-8)  # the trim's tolerance
     assert point.v[3] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_linear_model_about_steady_swimming_is_what_follows_from_more_torque() -> None:
+    """Of two motions with a thousandth more and less torque on both shafts half the difference, so that squares cancel."""
+    example = script("underwater_vehicle")
+    tt, model = example["tt"], example["build"]().resolve()
+    point = example["steady"](example["swim"](model, np.linspace(0.0, 10.0, 2)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it stays the same while the shafts turn
+        linear = example["linear"](point)
+    with pytest.warns(tt.ModelWarning, match="time-varying"):
+        tt.linearize(model, point)
+    t, step = np.linspace(0.0, 0.5, 6), 1e-3 * np.array([*example["TORQUES"].values()])
+    expected = control.forced_response(linear, t, np.outer(step, np.ones(len(t)))).outputs.view(np.ndarray)
+    ends = []
+    for sign in (1.0, -1.0):
+        torques = {f"{end}_motor": (1.0 + sign * 1e-3) * torque for end, torque in example["TORQUES"].items()}
+        run = tt.simulate(model, t, point.q, point.v, u=torques, method="BDF", rtol=1e-6, atol=1e-8)
+        ends.append(run.v[:, [model.coordinate_names.index(name) for name in ("float.x", "front", "rear")]])
+    found = 0.5 * (ends[0] - ends[1]).T
+    # squares of a thousandth, and what rtol leaves of the same steps on both sides
+    sizes = np.abs(expected).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(found / sizes, expected / sizes, rtol=0, atol=1e-5)
+    assert (np.abs(expected[:, -1]) > 1e-5).all()
 
 
 def test_the_vehicle_by_other_means() -> None:

@@ -162,21 +162,22 @@ def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
 # -- steadiness ------------------------------------------------------------------------------------------------------------
 
 
-def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Finding]:
+def steadiness_findings(point: LoadedState, where: str = "point", held: Array | None = None) -> Iterator[Finding]:
     """Yield a finding where accelerations stay zero along the point's motion, but their derivatives do not stay as they are.
 
-    So the linear model about an unsymmetric rotor changes while it turns.
+    So the linear model about an unsymmetric rotor changes while it turns. `held` (nv) are coordinates that it leaves out.
     """
     if not point.v.any():
         return
     model, nv = point.model, point.model.nv
-    a, A, _ = point.state_matrices
+    a, A, B = point.state_matrices
     if excess(point, a, A[nv:, :nv] @ point.v).max(initial=0.0) > 1.0:
         return
-    reduced = reduction(model, point.q, point.v, np.zeros(nv, dtype=bool))
+    held = np.zeros(nv, dtype=bool) if held is None else held
+    reduced = reduction(model, point.q, point.v, held)
     states = reduced.states[: len(reduced.states) // 2]
     reach = reaches(model, point.q)[states]
-    about = _LinearModel(_scaled(reduced, A, reach), states, reach)
+    about = _LinearModel(_scaled(reduced, _holding(A, B, held), reach), states, reach, held)
     rates = _slowest_and_fastest(point, about)
     try:
         change = max((_change(point, about, rate, rates[-1]) for rate in rates), default=0.0)
@@ -192,12 +193,14 @@ def steadiness_findings(point: LoadedState, where: str = "point") -> Iterator[Fi
 class _LinearModel(NamedTuple):
     """Derivatives of accelerations by independent coordinates and their rates, in parts of what the coordinates reach (n).
 
-    Coordinates of no reach, as of bodies that are not deformed, are left out. `chosen` are the entries of v.
+    Coordinates of no reach, as of bodies that are not deformed, are left out. `chosen` are the entries of v, `held` (nv) those
+    that are no states.
     """
 
     by_state: Array
     chosen: Array
     reach: Array
+    held: Array
 
 
 def _scaled(reduced: Reduction, A: Array, reach: Array) -> Array:
@@ -205,6 +208,12 @@ def _scaled(reduced: Reduction, A: Array, reach: Array) -> Array:
     n, kept = len(reach), np.flatnonzero(reach > 0.0)
     matrix: Array = reduced.rows(reduced.columns(A))[n + kept][:, [*kept, *(n + kept)]]
     return matrix / reach[kept, None] * np.tile(reach[kept], 2)
+
+
+def _holding(A: Array, B: Array, held: Array) -> Array:
+    """Return A (2nv, 2nv) with efforts, by B (2nv, nv), that leave the accelerations of held coordinates as they are."""
+    rows = len(held) + np.flatnonzero(held)
+    return A - B[:, held] @ np.linalg.solve(B[rows][:, held], A[rows]) if len(rows) else A
 
 
 def _slowest_and_fastest(point: LoadedState, about: _LinearModel) -> list[float]:
@@ -222,9 +231,10 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
     if model.is_constrained:
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
-    _, A, _ = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
+    _, A, B = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
+    A = _holding(A, B, about.held)
     names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
-    later = _scaled(reduction(model, q, v, np.zeros(model.nv, dtype=bool), names), A, about.reach)
+    later = _scaled(reduction(model, q, v, about.held, names), A, about.reach)
     per_rate = np.repeat([1.0, rate], len(about.by_state))
     before, after = about.by_state * per_rate, later * per_rate
     rows = np.abs(before).max(axis=1, initial=0.0)

@@ -158,7 +158,7 @@ def linearize(
     findings = [
         *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
         *spin_findings(at.model, at.q, at.v),
-        *steadiness_findings(at),
+        *steadiness_findings(at, held=ends.inputs.held),
         *changing_findings(at),
         *switching_findings(at.model, at.q[None], at.v[None]),
     ]

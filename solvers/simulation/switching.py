@@ -19,9 +19,9 @@ from titop.solvers.kernels.entries.gap_entries import lateness, look_at_ends, sw
 from titop.solvers.kernels.ports.guards import (
     BEFORE,
     CLOSE,
-    EXACT,
     FINER,
     GUARD_COLUMNS,
+    LOCATED,
     NEARNESS,
     RATE,
     RATE_BEFORE,
@@ -63,7 +63,7 @@ class Switching:
         gaps, self.is_guarded = plant.gaps, plant.gaps.is_guarded
         #: What is known of the gaps, in the columns of guards: those that compiled code sees, if it does.
         self._known = plant.gaps.step_guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
-        values, rates = gaps.rows(q[None], v[None], EXACT * (span[1] - span[0]))
+        values, rates = gaps.rows(q[None], v[None], LOCATED * (span[1] - span[0]))
         self._known[:, VALUE], self._known[:, RATE], self._known[:, SIDE] = values[0], rates[0], np.sign(values[0])
         self._known[:, ROUNDED] = gaps.rounding
 

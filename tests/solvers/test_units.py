@@ -40,8 +40,6 @@ LOOSER = [
 #: What is not the same yet, by system, question and the beginning of the answer's name.
 UNLIKE = [
     ("slider_crank", "dynamics", "inverse", "efforts of least norm are those in the numbers' own units, N beside N m"),
-    ("winch", "linear", "", "kernels take inputs of interactions as one unit, which is lost beside what acts without them"),
-    ("winch", "family", "", "the same"),
 ]
 
 #: Warnings are about numbers that look as if they were in other units: they are.

@@ -10,6 +10,7 @@ ports; E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^
 
 from __future__ import annotations
 
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
 from titop.solvers.kernels.interface.layout import (
@@ -49,9 +50,6 @@ from titop.solvers.kernels.spatial.algebra import (
 from titop.solvers.kernels.spatial.matrices import product, times, transposed
 from titop.solvers.kernels.spatial.rotations import cross3, rotation_log
 from titop.solvers.native.kernel import helper, shared
-
-#: Imaginary steps: their squares vanish beside one.
-_STEP = 1e-30
 
 # -- answers: rows of constraints
 E = 0  # rates by both twists (12)
@@ -140,7 +138,7 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
     """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
     V1, V2 = twists
     A1, A2 = accelerations
-    n, step = ints[row, CONSTRAINTS], complex(0.0, _STEP)
+    n, step = ints[row, CONSTRAINTS], complex(0.0, COMPLEX_STEP)
     phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
     wrenches[:] = 0.0
     for d in range(6):
@@ -153,10 +151,10 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turned, placed, about)
             second = bias_of(floats, row + c, turned, placed, about, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
-            answers[k + c, BY_POSE + d] = second.imag / _STEP
-            answers[k + c, RATE_BY_POSE + d] = (dot(E1, V1) + dot(E2, V2)).imag / _STEP
+            answers[k + c, BY_POSE + d] = second.imag / COMPLEX_STEP
+            answers[k + c, RATE_BY_POSE + d] = (dot(E1, V1) + dot(E2, V2)).imag / COMPLEX_STEP
             for j in range(6):
-                share = multipliers[k + c] / _STEP
+                share = multipliers[k + c] / COMPLEX_STEP
                 wrenches[0, 6 * j + d] += share * entry_of(E1, j).imag
                 wrenches[1, 6 * j + d] += share * entry_of(E2, j).imag
     for c in range(n):
@@ -169,7 +167,10 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
             moved_1, moved_2 = plus(V1, scaled(step, e)), plus(V2, scaled(step, e))
             by_1 = bias_of(floats, row + c, turn, r, phi, moved_1, scaled(1.0 + 0.0j, V2), E2)
             by_2 = bias_of(floats, row + c, turn, r, phi, scaled(1.0 + 0.0j, V1), moved_2, E2)
-            answers[k + c, BY_TWIST + 3 + d], answers[k + c, BY_TWIST + 9 + d] = by_1.imag / _STEP, by_2.imag / _STEP
+            answers[k + c, BY_TWIST + 3 + d], answers[k + c, BY_TWIST + 9 + d] = (
+                by_1.imag / COMPLEX_STEP,
+                by_2.imag / COMPLEX_STEP,
+            )
 
 
 @helper

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import CONSISTENT, LOOSE_RANK, OPEN, SAME
 from titop.solvers.kernels.closures.following import one_of
 from titop.solvers.kernels.interface.layout import FOLLOWERS, GEARS, HELD, NV, OK, RANK, ROWS, SINGULAR
 from titop.solvers.kernels.tree.factor import factor, solve_rows
@@ -20,14 +21,11 @@ from titop.solvers.native.kernel import helper, shared
 
 #: As in `titop.solvers.constraints.multipliers`: rows are dependent of which less than this part of the largest
 #: is left, in squares.
-_DEPENDENT = 1e-12
-_TIE = 1e-9
+_DEPENDENT = LOOSE_RANK * LOOSE_RANK
 #: So many rows take as long as one when all are gone through at once.
 _FEW = 8
 #: As in `titop.solvers.constraints.branch` and `consistency`: what counts as open, as rounding and as consistent.
-_OPEN = 1e-7
-_ROUNDING = 1e-9
-_CONSISTENT = 1e-6
+_OPEN = 0.1 * OPEN
 
 
 @shared
@@ -50,7 +48,7 @@ def choose_rows(jacobian, lengths, largest, squares, chosen):
         most, p = 0.0, 0
         for i in range(k):
             most = max(most, squares[i])
-        while squares[p] < (1.0 - _TIE) * most:
+        while squares[p] < (1.0 - SAME) * most:
             p += 1
         most = squares[p]
         largest = max(largest, most)
@@ -197,7 +195,7 @@ def contradicted(jacobian, error, bias, v, a, alone):
             before += abs(jacobian[i, j] * alone[j])
             speed += abs(jacobian[i, j] * v[j])
         rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, before), max(rate, speed)
-    return rest > _ROUNDING * rounded + _CONSISTENT * (terms + rate * rate)
+    return rest > SAME * rounded + CONSISTENT * (terms + rate * rate)
 
 
 @helper
@@ -226,7 +224,7 @@ def opening(error, jacobian, second, v, a, first_gear):
             speed += abs(jacobian[i, j] * v[j])
         left = second[i] if i < first_gear else along
         rest, terms, rate = max(rest, abs(left)), max(terms, scale + abs(left - along)), max(rate, speed)
-    return rest > _CONSISTENT * (terms + rate * rate)
+    return rest > CONSISTENT * (terms + rate * rate)
 
 
 @helper

@@ -6,6 +6,7 @@ rotation vector, w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.kernels.interface.layout import (
     ABOUT,
     ACC,
@@ -40,9 +41,6 @@ from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared
 
-#: What rounding leaves of accelerations that cancel, in parts of them, carried over dozens of joints.
-_ROUNDED = 1e-14
-
 
 @helper
 def port_acceleration(ints, floats, law, work, row):
@@ -71,7 +69,7 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
             E1, E2 = gradients(floats, row + c, turn, r, phi)
             error[k] = _value(floats, row + c, turn, r, phi)
             bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, V1, V2, E2)
-            if abs(bias[k]) < _ROUNDED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
+            if abs(bias[k]) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
                 bias[k] = 0.0
             for j in range(jacobian.shape[1]):
                 jacobian[k, j] = 0.0

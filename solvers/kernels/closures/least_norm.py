@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED, RANK
 from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row, opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, ones_of, remaining
 from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, GEARS, INCONSISTENT, OK, ROWS, SINGULAR, WHOLE_RANK
@@ -21,13 +22,8 @@ from titop.solvers.native.kernel import helper, shared
 
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones. Rounding is that of
 #: `titop.solvers.constraints.multipliers`.
-_ROUNDED = 1e-28
-_INDEPENDENT = 1e-10
-#: As in `titop.solvers.constraints.closed_dynamics`: efforts that nothing balances, relative to the largest.
-BALANCED = 1e-8
-#: As in `titop.solvers.constraints.assembling`: rates that contradict each other by less, and rounded entries of the Jacobian.
-_CONSISTENT = 1e-8
-_ROUNDED_ENTRY = 1e-14
+_ROUNDED = CANCELLED * CANCELLED
+_INDEPENDENT = RANK
 
 
 @helper
@@ -310,4 +306,4 @@ def contradiction(jacobian, bias, second, sizes, v, given, x):
         rest, scale, rate = max(rest, abs(left)), max(scale, terms), max(rate, speed)
     if second:
         scale += rate * rate
-    return OK if rest <= _CONSISTENT * scale + _ROUNDED_ENTRY * entry * fastest else INCONSISTENT
+    return OK if rest <= BALANCED * scale + CANCELLED * entry * fastest else INCONSISTENT

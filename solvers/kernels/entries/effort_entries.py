@@ -66,13 +66,15 @@ def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, resu
     for k in range(acting.shape[0]):
         row, at, column = acting[k, 0], acting[k, 1], acting[k, 2]
         o, size = answer_at(ints, row)
-        change = np.zeros((1, size))
-        for unit in range(2):
-            told[0, at] = 1.0 * unit
+        change, step = np.zeros((1, size)), 1.0
+        for unit in range(2):  # inputs act linearly: as much as what acts without them, beside which a unit may be lost
+            told[0, at] = step * unit
             if status == OK:
                 status = call_interaction(ints, told, stages, law, row, ACT, address_of(law, o))
             for j in range(size):
-                change[0, j] = law[0, o + j] - change[0, j]
+                change[0, j] = (law[0, o + j] - change[0, j]) / (step if unit > 0 else 1.0)
+                if unit == 0:
+                    step = max(step, abs(change[0, j]))
         told[0, at] = 0.0
         if status != OK:
             return status

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface.layout import OK
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.native.kernel import Stage, helper
-
-_STEP = 1e-30
 
 
 class CompiledSurroundings:
@@ -64,7 +63,7 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
                 begin, column = begin + (6 + n) * column, 0
             if j >= 2 * n:
                 columns = 6
-            _step(moved, n, j, 1j * _STEP)
+            _step(moved, n, j, 1j * COMPLEX_STEP)
             efforts[:] = 0.0
             write(
                 vector_at(numbers, count),
@@ -77,7 +76,7 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
             )
             _clear(moved)
             for r in range(6 + n):
-                result[begin + r * columns + column] = efforts[r].imag / _STEP
+                result[begin + r * columns + column] = efforts[r].imag / COMPLEX_STEP
             column += 1
         return OK
 

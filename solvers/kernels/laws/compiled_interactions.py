@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK, TOUCH_SIZE
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, six
@@ -17,7 +18,7 @@ from titop.solvers.kernels.spatial.rotations import cross3
 from titop.solvers.native.kernel import Stage, helper
 
 #: The size of imaginary steps.
-STEP = 1e-30
+STEP = COMPLEX_STEP
 
 
 class InteractionStages(NamedTuple):

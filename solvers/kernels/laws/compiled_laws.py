@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface.layout import OK, PORT_GAMMA, PORT_S
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import Call, row_at, vector_at
@@ -22,7 +23,7 @@ from titop.solvers.kernels.tree.general import at_port
 from titop.solvers.native.kernel import Stage, helper
 
 #: The imaginary steps by which laws are differentiated.
-STEP = 1e-30
+STEP = COMPLEX_STEP
 
 
 class CompiledLaw:

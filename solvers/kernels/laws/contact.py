@@ -254,17 +254,6 @@ def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
         result[0, o + 4], result[0, o + 5], result[0, o + 6] = slip
 
 
-def readings(reading):
-    """Return what `CompiledInteraction` takes of a kind of contact, from what makes functions that read spheres."""
-    return {
-        "write_energy": reading(ENERGY),
-        "write_gap": reading(GAP),
-        "write_rates": reading(BENDING),
-        "write_rates_driven": reading(STRAIGHTENING),
-        "write_touches": reading(TOUCH),
-    }
-
-
 # -- spheres of rigid bodies -------------------------------------------------------------------------------------------
 
 
@@ -359,4 +348,13 @@ def _part(x):
     return x[0].imag / STEP, x[1].imag / STEP, x[2].imag / STEP
 
 
-CONTACT = CompiledInteraction("contact", contact_loads, write_rates_slopes=contact_rates_slopes, **readings(_reading))
+CONTACT = CompiledInteraction(
+    "contact",
+    contact_loads,
+    _reading(ENERGY),
+    write_gap=_reading(GAP),
+    write_rates=_reading(BENDING),
+    write_rates_driven=_reading(STRAIGHTENING),
+    write_rates_slopes=contact_rates_slopes,
+    write_touches=_reading(TOUCH),
+)

@@ -18,15 +18,19 @@ from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
 from titop.solvers.kernels.laws.contact import (
+    BENDING,
     BENT,
     BY_BRISTLE,
+    ENERGY,
+    GAP,
     SPHERE_SLOPES,
+    STRAIGHTENING,
+    TOUCH,
     TOUCHING,
     bends_by,
     bristle_of,
     distance,
     read_sphere,
-    readings,
     touch,
     write_bending,
 )
@@ -187,23 +191,50 @@ def rod_contact_loads(ports, coordinates, inputs, numbers, motion, loads):
     _push(coordinates, inputs, numbers, motion, kept, loads)
 
 
-@shared
-def read_spheres(what, coordinates, inputs, numbers, motion, result):
-    """Write what is read of all spheres."""
-    kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
-    _bend(coordinates, numbers, motion, np.zeros(coordinates), kept)
+@helper
+def _read_spheres(what, n, inputs, numbers, motion, still, kept, result):
+    """Write what is read of all spheres; `still` (n) are zeros, `kept` is used up."""
+    back, r, speed = shape_of(motion)
+    _bend(n, numbers, motion, still, kept)
     for k in range(_counts(numbers)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
         read_sphere(what, inputs, numbers, k, place, rate, spin, _radius(numbers, k), result)
 
 
-def _reading(what):
-    @helper
-    def read(ports, coordinates, inputs, numbers, motion, result):
-        read_spheres(what, coordinates, inputs, numbers, motion, result)
+@shared
+def rod_contact_energy(ports, coordinates, inputs, numbers, motion, result):
+    """What is stored at all spheres."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(ENERGY, coordinates, inputs, numbers, motion, still, kept, result)
 
-    return read
+
+@shared
+def rod_contact_gap(ports, coordinates, inputs, numbers, motion, result):
+    """The distances of all spheres."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(GAP, coordinates, inputs, numbers, motion, still, kept, result)
+
+
+@shared
+def rod_contact_rates(ports, coordinates, inputs, numbers, motion, result):
+    """How all bristles bend."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(BENDING, coordinates, inputs, numbers, motion, still, kept, result)
+
+
+@shared
+def rod_contact_straightening(ports, coordinates, inputs, numbers, motion, result):
+    """What all bristles change of how they bend."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(STRAIGHTENING, coordinates, inputs, numbers, motion, still, kept, result)
+
+
+@shared
+def rod_contact_touches(ports, coordinates, inputs, numbers, motion, result):
+    """What happens at all spheres, one by one."""
+    still, kept = np.zeros(coordinates), np.empty((1, _size(numbers)))
+    _read_spheres(TOUCH, coordinates, inputs, numbers, motion, still, kept, result)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
@@ -396,7 +427,11 @@ def _add_held_by(n, motion, back, p, i, t, columns, s, to, slopes):
 CONTACT = CompiledInteraction(
     "rod_contact",
     rod_contact_loads,
-    write_slopes=rod_contact_slopes,
+    rod_contact_energy,
+    rod_contact_slopes,
+    write_gap=rod_contact_gap,
+    write_rates=rod_contact_rates,
+    write_rates_driven=rod_contact_straightening,
     write_rates_slopes=rod_contact_rates_slopes,
-    **readings(_reading),
+    write_touches=rod_contact_touches,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import TINY
 from titop.solvers.kernels.interface.layout import OK
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
@@ -50,9 +51,6 @@ from titop.solvers.kernels.spatial.algebra import (
     wrench_cross,
 )
 from titop.solvers.native.kernel import helper
-
-#: Added to speeds by which is divided what vanishes with them faster.
-_TINY = 1e-300
 
 #: Numbers of the matrices of a point: of what S and X change (6 x 12), of what turns of it do (6 x 6).
 _BY_TURN, _BY_Q = 72, 108
@@ -96,8 +94,8 @@ def _spin(x):
 def _drag_slope(t, o, flow, x):
     """Return what the drag grows by with a change x of U."""
     speed, spin = _speed(flow), _spin(flow)
-    along = (flow[0] * x[0] + flow[1] * x[1] + flow[2] * x[2]) / (speed + _TINY)
-    about = (flow[3] * x[3] + flow[4] * x[4] + flow[5] * x[5]) / (spin + _TINY)
+    along = (flow[0] * x[0] + flow[1] * x[1] + flow[2] * x[2]) / (speed + TINY)
+    about = (flow[3] * x[3] + flow[4] * x[4] + flow[5] * x[5]) / (spin + TINY)
     moved = plus(scaled(speed, x), scaled(along, flow))
     turning = plus(scaled(spin, x), scaled(about, flow))
     a, b, c = rotate(t, 0, o + SPINNING, turning[3], turning[4], turning[5])

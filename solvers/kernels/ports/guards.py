@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import CENTRAL_STEP, EXACT, TYPED
 from titop.solvers.kernels.interface.layout import (
     GAP,
     INT_COLUMNS,
@@ -54,9 +55,9 @@ NEARNESS = 0.25
 #: Times are rounded by this part of them.
 ROUNDING = 4.0 * 2.0**-52
 #: Where something has just switched, the gap is zero up to some part of what it changes by.
-LEAVING = 1e-5
+LEAVING = CENTRAL_STEP
 #: How exactly a step ends where something switches, in parts of it, and how exactly zeros within are found, in parts of that.
-EXACT, FINER = 1e-6, 0.01
+LOCATED, FINER = TYPED, 0.01
 #: Into how many parts a step is split where something may switch within: the longest are about a quarter of a period.
 PARTS = 8
 
@@ -125,7 +126,7 @@ def comes_close(guards, k, h):
 @helper
 def exactness(h, t):
     """Return by how much (s) a step of length h to the time t ends where something switches."""
-    return EXACT * h + ROUNDING * abs(t)
+    return LOCATED * h + ROUNDING * abs(t)
 
 
 @helper
@@ -171,7 +172,7 @@ def zero_between(h, a, b, rate_a, rate_b):
         then = x - value / slope if slope < 0.0 else low
         if not low < then < high:
             then = 0.5 * (low + high)
-        if abs(then - x) <= 1e-12 * x:
+        if abs(then - x) <= EXACT * x:
             break
         x = then
     return x

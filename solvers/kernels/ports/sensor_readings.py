@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.kernels.interface.layout import BIAS, FORCE
 from titop.solvers.kernels.ports.interactions import loads_of
 from titop.solvers.kernels.ports.port_motion import acceleration_of, write_port_motion
@@ -44,7 +45,7 @@ FRAME_COLUMNS = 13
 _ROTATION, _TWIST = np.int64(0), np.int64(12)
 
 #: In the lock by less than this (rad) the third Euler angle is zero.
-_LOCKED = 1e-7
+_LOCKED = CANCELLED**0.5
 
 
 @helper

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import CENTRAL_STEP
 from titop.solvers.kernels.spatial.algebra import cross
 from titop.solvers.kernels.spatial.rotation_series import (
     coupling_coefficients,
@@ -43,7 +44,7 @@ def rotation_log(m):
     if w.real < 0.0:
         x, y, z, w = -x, -y, -z, -w
     sine = np.sqrt(x * x + y * y + z * z)
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine.real < 1e-5 * w.real else 2.0 * _angle(sine, w) / sine
+    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine.real < CENTRAL_STEP * w.real else 2.0 * _angle(sine, w) / sine
     return scale * x, scale * y, scale * z
 
 
@@ -93,7 +94,7 @@ def quaternion_log(x, y, z, w):
     sine = math.sqrt(x * x + y * y + z * z)
     if w < 0.0:
         x, y, z, w = -x, -y, -z, -w
-    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < 1e-5 * w else 2.0 * math.atan2(sine, w) / sine
+    scale = 2.0 / w * (1.0 - (sine / w) ** 2 / 3.0) if sine < CENTRAL_STEP * w else 2.0 * math.atan2(sine, w) / sine
     return scale * x, scale * y, scale * z
 
 

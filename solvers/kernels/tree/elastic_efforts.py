@@ -6,6 +6,7 @@ identity, or the inverse of the right Jacobian of SO(3) or SE(3) at delta.
 
 from __future__ import annotations
 
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface.layout import AXIAL, FREE, KIND, REST, SIZE, SPHERICAL, STIFFNESS, Q
 from titop.solvers.kernels.spatial.algebra import cross, dot, six, unit
 from titop.solvers.kernels.spatial.rotation_series import coupling_coefficients, rotation_coefficients
@@ -18,9 +19,6 @@ from titop.solvers.kernels.spatial.rotations import (
     quaternion_log,
 )
 from titop.solvers.native.kernel import helper
-
-#: Complex steps this small have no second order.
-_STEP = 1e-30
 
 
 @helper
@@ -85,15 +83,22 @@ def pull_slopes(ints, floats, row, delta, j):
         floats,
         row,
         (
-            delta[0] + 1j * _STEP * rate[0],
-            delta[1] + 1j * _STEP * rate[1],
-            delta[2] + 1j * _STEP * rate[2],
-            delta[3] + 1j * _STEP * rate[3],
-            delta[4] + 1j * _STEP * rate[4],
-            delta[5] + 1j * _STEP * rate[5],
+            delta[0] + 1j * COMPLEX_STEP * rate[0],
+            delta[1] + 1j * COMPLEX_STEP * rate[1],
+            delta[2] + 1j * COMPLEX_STEP * rate[2],
+            delta[3] + 1j * COMPLEX_STEP * rate[3],
+            delta[4] + 1j * COMPLEX_STEP * rate[4],
+            delta[5] + 1j * COMPLEX_STEP * rate[5],
         ),
     )
-    return x[0].imag / _STEP, x[1].imag / _STEP, x[2].imag / _STEP, x[3].imag / _STEP, x[4].imag / _STEP, x[5].imag / _STEP
+    return (
+        x[0].imag / COMPLEX_STEP,
+        x[1].imag / COMPLEX_STEP,
+        x[2].imag / COMPLEX_STEP,
+        x[3].imag / COMPLEX_STEP,
+        x[4].imag / COMPLEX_STEP,
+        x[5].imag / COMPLEX_STEP,
+    )
 
 
 @helper

@@ -7,10 +7,8 @@ elsewhere either (Featherstone, Rigid Body Dynamics Algorithms, section 6.5). ``
 
 from __future__ import annotations
 
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.solvers.native.kernel import helper
-
-#: A pivot below this part of its coordinate's entry of M is rounding: the coordinate moves no inertia.
-_NO_INERTIA = 1e-14
 
 
 @helper
@@ -35,7 +33,7 @@ def factor(tree, matrix):
             while j >= 0:
                 matrix[i, j] -= share * matrix[k, j]
                 j = tree[1, j]
-            if not matrix[i, i] > _NO_INERTIA * matrix[i, below]:
+            if not matrix[i, i] > CANCELLED * matrix[i, below]:
                 return i
             matrix[k, i] = share
             i, below = tree[1, i], i

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import TYPED
 from titop.solvers.kernels.interface.layout import (
     ANGULAR,
     ARMATURE,
@@ -36,7 +37,7 @@ from titop.solvers.kernels.spatial.algebra import cross, twist_cross
 from titop.solvers.native.kernel import feature, helper
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
-_UNIT = 2e-6
+_UNIT = 2.0 * TYPED
 
 
 @helper

@@ -16,9 +16,6 @@ ROOT = Path(titop.__file__).parent
 TABLE = Path("blocks/basics/tolerances.py")
 MOST = 25
 
-#: Folders whose small numbers are not in the table yet; the list may only become shorter.
-NOT_YET = ("solvers/kernels",)
-
 #: Small numbers that are no thresholds, by file: how many there are, and what they are.
 NO_THRESHOLDS: dict[str, tuple[int, str]] = {
     "graph/checking/doubtful_units.py": (2, "a density in kg/m^3, and a part of the least inertia that matter has"),
@@ -48,11 +45,10 @@ def small_numbers(source: str) -> Iterator[tuple[int, str]]:
 
 
 def found_outside() -> dict[str, list[tuple[int, str]]]:
-    """Return the small numbers of every converted file but the table."""
+    """Return the small numbers of every file but the table."""
     files = sorted(path.relative_to(ROOT) for layer in ("blocks", "graph", "solvers") for path in (ROOT / layer).rglob("*.py"))
     assert files
-    wanted = (path for path in files if path != TABLE and not path.as_posix().startswith(tuple(f"{each}/" for each in NOT_YET)))
-    found = {path.as_posix(): [*small_numbers((ROOT / path).read_text(encoding="utf8"))] for path in wanted}
+    found = {path.as_posix(): [*small_numbers((ROOT / path).read_text(encoding="utf8"))] for path in files if path != TABLE}
     return {path: numbers for path, numbers in found.items() if numbers}
 
 
@@ -64,12 +60,6 @@ def test_small_numbers_stand_in_the_table_alone() -> None:
 def test_exceptions_are_needed() -> None:
     found = {path: len(numbers) for path, numbers in found_outside().items()}
     assert found == {path: count for path, (count, _) in NO_THRESHOLDS.items()}
-
-
-@pytest.mark.parametrize("folder", NOT_YET)
-def test_folders_that_are_not_converted_have_small_numbers(folder: str) -> None:
-    """Else they leave the list."""
-    assert any([*small_numbers(path.read_text(encoding="utf8"))] for path in (ROOT / folder).rglob("*.py"))
 
 
 def test_few_names_with_their_reasons() -> None:

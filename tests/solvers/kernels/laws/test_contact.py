@@ -46,6 +46,8 @@ def systems() -> dict[str, tt.System]:
     found["plane-bristles"] = two_bodies(tt.Contact("touch", 1.2, 300.0, **bristles, **LOSSES))
     found["hollow-rod-bristles"] = rod_and_wall(SHAPES["hollow"], tangential_stiffness=50.0)
     found["hollow-soft-bristles"] = soft_and_wall(SHAPES["hollow"], **bristles)
+    crossing: dict[str, Any] = {"on": tt.Shape.capsule(0.6, 0.8), "tangential_stiffness": 50.0}
+    found["capsule-bristles"] = two_bodies(tt.Contact("touch", None, 300.0, shape=SHAPES["capsule"], **crossing, **LOSSES))
     found["plane-linear"] = two_bodies(tt.Contact("touch", 1.2, 300.0, exponent=1.0, **LOSSES))
     found["ends"] = two_bodies(tt.Contact("touch", None, 300.0, on=tt.Shape.capsule(0.8, 1.0), **LOSSES))
     return found | {f"{name}-soft": soft_and_wall(SHAPES[name]) for name in ("plane", "hollow", "box")}
@@ -118,7 +120,7 @@ def test_bristles_follow_by_the_trapezoidal_rule(name: str) -> None:
     np.testing.assert_allclose(x, begun + half * m.state_rates(q, v, x), rtol=0, atol=1e-12 * np.abs(x).max())
     np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * np.abs(x).max())
     np.testing.assert_allclose(inverse, other, rtol=0, atol=1e-6)  # of different iterations
-    assert np.abs(x - begun).max() > 1e-4
+    assert np.abs(x - begun).max() > 1e-5  # far more than what is compared
 
 
 @pytest.mark.parametrize("name", ["hollow-hertz", "plane-many", "plane-rod", "box-soft"])
