@@ -206,7 +206,7 @@ def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
     assert model.mechanism.opened("rod.mid") is model.mechanism.opened("rod.mid")
     copied = pickle.loads(pickle.dumps(model)).mechanism
     assert not {"_openings", "_cuts"} & {*vars(copied), *copied._structural}
-    assert copied.mechanism.opened("wrist").nv == opened.nv
+    assert copied.opened("wrist").nv == opened.nv
 
 
 def test_refusals() -> None:

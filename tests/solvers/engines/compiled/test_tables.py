@@ -34,7 +34,7 @@ def model() -> Any:
 def test_coefficients_of_gears_say_the_relation(model: Any) -> None:
     """``w (driven - ratio driver) = w offset``."""
     rows = {name: at for name, at in model.mechanism.engine.system.tables.constraint_rows.items()}  # noqa: C416
-    found = dict(constraint_coefficients(model, rows))
+    found = dict(constraint_coefficients(model.mechanism, rows))
     weights = model.mechanism.scale.weights[-len(model.mechanism.gear_constraints) :]
     for constraint, weight in zip(model.mechanism.gear_constraints, weights, strict=True):
         gear, row = constraint.gear, found[rows[constraint.gear.name]][0]
@@ -50,7 +50,7 @@ def test_what_follows_moves_as_all_gears_ask(model: Any, imposed: int | None) ->
     if imposed is not None:
         held[imposed] = True
     system = model.mechanism.engine.system
-    loops, tree = constraint_tables(model, system.tables, held)
+    loops, tree = constraint_tables(model.mechanism, system.tables, held)
     own = loops[1 : 1 + loops[0, layout.FOLLOWERS]]
     x = np.where(held, 0.0, np.random.default_rng(0).normal(size=model.nv))
     unfold_vector(loops, system.floats, x)
