@@ -71,7 +71,7 @@ class TestKinematics:
         q = joint.neutral()
         there_and_back = joint.integrate(joint.integrate(joint.integrate(joint.integrate(q, a), b), -a), -b)
         # the commutator is of second order in the steps (1e-6), what else the loop leaves of third (a few times 1e-9)
-        np.testing.assert_allclose(joint.difference(q, there_and_back), joint.mechanism.bracket(a) @ b, atol=1e-8)
+        np.testing.assert_allclose(joint.difference(q, there_and_back), joint.bracket(a) @ b, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", MOVING)

@@ -27,7 +27,7 @@ def test_coordinates_come_after_ports() -> None:
 
 def test_blocks_stand_for_their_coordinates() -> None:
     tendon = tt.Tendon("t", ROD, y=0.001, stiffness=1.0, arms=[0.1])
-    loop = Loop((), tendon, (*tendon.mechanism.own_coordinates, "motor"))
-    assert tendon.mechanism.own_coordinates == ("rod.bending_z0", "rod.bending_z1")
+    loop = Loop((), tendon, (*tendon.own_coordinates, "motor"))
+    assert tendon.own_coordinates == ("rod.bending_z0", "rod.bending_z1")
     assert loop.named_coordinates == ("motor",)
     assert loop.targets == loop.named_targets == ("rod", "motor")

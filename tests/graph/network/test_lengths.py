@@ -90,7 +90,7 @@ def test_the_longest_of_what_moves_counts(model: tt.Model, length: float) -> Non
 def test_bodies_without_any_have_the_lengths_of_their_ports() -> None:
     s = tt.System("wheel", gravity=[0, 0, 0])
     s.connect("world", tt.RigidBody("disc", 1.0, inertia=1.0, ports={"rim": [0, 0.4, 0]}), tt.Revolute("axle"))
-    assert s.resolve().size == pytest.approx(0.4)
+    assert s.resolve().mechanism.scale.length == pytest.approx(0.4)
 
 
 def test_without_lengths_of_bodies_it_is_the_distance_of_what_holds_them() -> None:
@@ -99,11 +99,11 @@ def test_without_lengths_of_bodies_it_is_the_distance_of_what_holds_them() -> No
     s.world.add_port("right", [1e6, 2.0, 0])
     for side in ("left", "right"):
         s.connect(s.world.port(side), tt.RigidBody(f"{side}_cart", 1.0), tt.Prismatic(f"{side}_rail", axis=[1, 0, 0]))
-    assert s.resolve().size == pytest.approx(3.0)
+    assert s.resolve().mechanism.scale.length == pytest.approx(3.0)
     alone = tt.System("rail", gravity=[0, 0, 0])
     alone.world.add_port("left", [1e6, -1.0, 0])
     alone.connect(alone.world.port("left"), tt.RigidBody("cart", 1.0), tt.Prismatic("rail", axis=[1, 0, 0]))
-    assert alone.resolve().size == 1.0
+    assert alone.resolve().mechanism.scale.length == 1.0
 
 
 @pytest.mark.parametrize("com", [0.0, 1e-15, 1e-9, 1e-6, 1e-3])
@@ -123,6 +123,6 @@ def test_what_rounding_leaves_of_a_centre_of_mass_is_no_length(com: float, pushe
         return s.resolve()
 
     m = gantry(com)
-    assert m.scale.length == (0.5 if pushed else 1.0)
+    assert m.mechanism.scale.length == (0.5 if pushed else 1.0)
     exact = tt.trim(gantry(0.0), tau=[5.0, 1.0, 0.2]).q
     np.testing.assert_allclose(tt.trim(m, tau=[5.0, 1.0, 0.2]).q, exact, rtol=0, atol=1e-8 + 4 * com)

@@ -12,7 +12,7 @@ from tests.solvers.simulation.soft_arms import BEND, RADIUS, ROUND, L, arm
 
 
 def test_ratios_of_several_configurations_stand_in_rows() -> None:
-    body = arm().assembly.blocks["body"]
+    body = arm().mechanism.assembly.blocks["body"]
     assert isinstance(body, tt.SoftBody)
     q = np.array([[0.0], [0.4], [-1.0]])
     np.testing.assert_array_equal(body.volume_ratios(q), [body.volume_ratios(row) for row in q])

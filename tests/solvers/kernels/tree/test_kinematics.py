@@ -49,6 +49,6 @@ def test_brackets_of_groups_are_subtracted_where_they_stand() -> None:
     assembly = packed.model.mechanism.assembly
     for block in assembly.blocks_with_coordinates:
         where = assembly.v_slices[block.name]
-        expected[where, where] = -block.mechanism.bracket(packed.v[where])
+        expected[where, where] = -block.bracket(packed.v[where])
     np.testing.assert_allclose(found, expected, **ROUNDING)
     assert np.abs(found).max() > 0.1
