@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, CONSISTENT, ROUNDING
+from titop.blocks.basics.tolerances import CLOSE, ROUNDING, TYPED
 from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
 from titop.solvers.equilibrium.first_order_states import changing_state
 from titop.solvers.equilibrium.linear_validity import accelerations_alone, parts_of
@@ -217,7 +217,7 @@ class Candidate:
         at_bound: list[str] = []
         if self._equations.bounds is not None:
             lower, upper = self._equations.bounds
-            near = np.minimum(self._x - lower, upper - self._x) < CONSISTENT
+            near = np.minimum(self._x - lower, upper - self._x) < TYPED
             at_bound = [name for name, is_near in zip(self._unknowns.names, near, strict=True) if is_near]
         hint = f"{', '.join(at_bound)} at a bound; " if at_bound else ""
         return hint + "".join(f"{each.where} has {each.value}; " for each in overlaps(self.point.model, self.point.q[None]))

@@ -123,12 +123,12 @@ class Uncertainty:
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.parameters()
         self.common = common_parameters(point.model.mechanism.assembly)
-        self._quarters = set(map(self._today, (quarters,) if isinstance(quarters, str) else quarters))
+        self._quarters = set(map(self._current_name, (quarters,) if isinstance(quarters, str) else quarters))
         given = read_mapping("parameters", parameters)
         if not given:
             advice = "use tt.linearize for none"
             raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
-        tied = [(tuple(map(self._today, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
+        tied = [(tuple(map(self._current_name, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
         self._given = {name for names, _ in tied for name in names}
         self.all = tuple(self._read(*each) for each in tied)
         self._by_path: dict[str, NamedRange] = {}
@@ -137,7 +137,7 @@ class Uncertainty:
             for member in uncertain.members:
                 for name in member.parameters(member.middle):
                     if name in taken:
-                        found, advice = f"{member.path} and {taken[name]}, which change it both", "leave one out"
+                        found, advice = f"{member.path} and {taken[name]}, both change it", "leave one out"
                         raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
                     taken[name] = member.path
                 self._by_path[member.path] = member
@@ -199,8 +199,8 @@ class Uncertainty:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def _today(self, name: Any) -> Any:
-        """Return the name of today of a coordinate's angle or rate; anything else as it is."""
+    def _current_name(self, name: Any) -> Any:
+        """Return the present name of a coordinate's angle or rate, which may have a former one; anything else as it is."""
         stem, end = split_end(name) if isinstance(name, str) else ("", "")
         return f"{todays(self.point.model.coordinate_names, [stem])[0]}.{end}" if end in (_ANGLE, _RATE) else name
 
@@ -253,7 +253,7 @@ class Uncertainty:
         given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
-            member = self.at(self._today(name))
+            member = self.at(self._current_name(name))
             if member is None:
                 advice = did_you_mean(name, self.paths())
                 raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))

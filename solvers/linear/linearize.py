@@ -109,9 +109,7 @@ def linearize(
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
         ``"hinge.reaction"``; ``"tendon.length"``, ``"tendon.rate"``; ``"rod.tip.strain"`` and ``"rod.tip.section"``, strain
         of a rod's section at a port and the wrench that it transmits; ``"block.state"``, or a block for all of its states;
-        functions ``f(q, v, a, u)`` of numbers or vectors, u
-        the model's inputs.
-        ``"hub.C.w[0]"`` is one component.
+        functions ``f(q, v, a, u)`` of numbers or vectors, u the model's inputs. ``"hub.C.w[0]"`` is one component.
     omit : sequence of str
         States on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle, ``"block.state"``.
     hold : sequence of str
@@ -202,8 +200,8 @@ def read_ends(at: OperatingPoint, inputs: Any, outputs: Any, omit: Any, hold: An
         For unknown names.
     """
     key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(at.model, {})
-    if key in known:
-        return known[key]
+    if (ends := known.get(key)) is not None:  # another thread may clear what is known
+        return ends
     system_inputs = SystemInputs(at.model, inputs, hold, states=True)
     system_outputs = read_outputs(at.model, outputs, system_inputs, state_of(at))
     ends = Ends(system_inputs, system_outputs, state_signals(at.model), read_omitted(at.model, omit))

@@ -30,6 +30,8 @@ _PURE = ("1", "rad")
 class Scale:
     """What counts as one of lengths, coordinates and constraints of a system, so that they can be compared.
 
+    It is that of the parameters with which the structure was first resolved, and stays so in models with others.
+
     Parameters
     ----------
     assembly : Assembly

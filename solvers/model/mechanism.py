@@ -84,7 +84,7 @@ class Mechanism(ClosedLoops):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and what is found again: it loads its own."""
-        left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings", "measured_signals", "commanded_signals")
+        left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings")
         parts, shared = (
             {name: part for name, part in room.items() if name not in left} for room in (self.__dict__, self._structural)
         )
@@ -211,7 +211,7 @@ class Mechanism(ClosedLoops):
         of_joints = np.zeros(self.nv, dtype=bool)
         for connection in self._assembly.connections:
             of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
-        step[of_joints] *= self.scale.coordinates[of_joints]
+        step[of_joints & self.length_coordinates] *= self.scale.length  # no body is asked for its mass matrix
         return neutral, self.moved(neutral, step)
 
     # -- what is read of it ----------------------------------------------------------------------------------------------
@@ -287,13 +287,14 @@ class Mechanism(ClosedLoops):
     def cut_at(self, rod: str, fraction: float) -> Self:
         """Return the mechanism cut at a section of a rod; kept, for sections asked for again."""
         kept, key = self._cuts, (rod, fraction)
-        if key not in kept:
+        mechanism = kept.get(key)
+        if mechanism is None:
             if len(kept) >= _KEPT:
                 kept.pop(next(iter(kept)), None)
             block = self.assembly.blocks[rod]
             assert is_rod(block)
-            kept[key] = self.of(cut(self.assembly, block, fraction))
-        return kept[key]
+            mechanism = kept[key] = self.of(cut(self.assembly, block, fraction))
+        return mechanism
 
     def opened(self, name: str) -> Self:
         """Return the mechanism with six coordinates more where a joint, or a rod at a port, is opened.

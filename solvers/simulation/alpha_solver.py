@@ -114,7 +114,7 @@ class AlphaSolver(Stepper):
     def go_on(self, closed: OnClosures) -> None:
         q, v = self.plant.split(self.t, closed.y)
         self.node = self.node._replace(q=q, v_closed=v)
-        if self._rounds:
+        if self._rounds and self.is_running:
             self._begin_anew(self.t, self.y)
         else:
             self.system.look(self.node)
@@ -159,7 +159,7 @@ class AlphaSolver(Stepper):
         They may wherever steps end, `anew` or not: at knots of splines too.
         """
         self.end = end
-        if self._jumps():
+        if self._rounds or self._jumps():
             self._begin_anew(self.t, self.y)
         else:
             self._bend()
