@@ -301,8 +301,8 @@ class Step:
 
     @property
     def rounds(self) -> bool:
-        """Whether it is so short that its accelerations are rounding."""
-        return self.noise > _NEWTON
+        """Whether it is so short that what its accelerations round is beyond the tolerances."""
+        return self.noise > 1.0
 
     def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is made."""
