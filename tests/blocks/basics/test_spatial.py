@@ -96,7 +96,7 @@ class TestExponentials:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_log_agrees_with_scipy(self, seed: int) -> None:
-        rotation = Rotation.random(rng=np.random.default_rng(seed))
+        rotation = Rotation.random(None, np.random.default_rng(seed))
         np.testing.assert_allclose(spatial.rotation_log(rotation.as_matrix()), rotation.as_rotvec(), atol=1e-13)
         np.testing.assert_allclose(spatial.quaternion_log(-rotation.as_quat()), rotation.as_rotvec(), atol=1e-13)
 
@@ -146,7 +146,7 @@ class TestJacobians:
 class TestQuaternions:
     @pytest.mark.parametrize("seed", range(8))
     def test_matrix_and_quaternion_agree_with_scipy(self, seed: int) -> None:
-        rotation = Rotation.random(rng=np.random.default_rng(seed))
+        rotation = Rotation.random(None, np.random.default_rng(seed))
         q = spatial.matrix_quaternion(rotation.as_matrix())
         np.testing.assert_allclose(spatial.quaternion_matrix(rotation.as_quat()), rotation.as_matrix(), atol=ROUNDING)
         np.testing.assert_allclose(q * np.sign(q @ rotation.as_quat()), rotation.as_quat(), atol=ROUNDING)
@@ -158,7 +158,7 @@ class TestQuaternions:
         np.testing.assert_allclose(spatial.quaternion_matrix(q), matrix, atol=ROUNDING)
 
     def test_product_and_conjugate_are_those_of_rotations(self) -> None:
-        a, b = Rotation.random(2, rng=np.random.default_rng(0))
+        a, b = Rotation.random(2, np.random.default_rng(0))
         product = spatial.quaternion_product(a.as_quat(), b.as_quat())
         np.testing.assert_allclose(spatial.quaternion_matrix(product), (a * b).as_matrix(), atol=ROUNDING)
         np.testing.assert_allclose(
