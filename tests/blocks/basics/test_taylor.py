@@ -146,9 +146,14 @@ def test_arrays_of_numbers_with_and_without_derivatives() -> None:
     np.testing.assert_array_equal((both - plain)[1].coefficients, (y + 2.0).coefficients)
     np.testing.assert_array_equal((both @ plain).coefficients, (1.5 * x - 2.0 * y).coefficients)
     np.testing.assert_array_equal((np.outer(plain, both) @ both)[0].coefficients, (1.5 * x * x + 1.5 * y * y).coefficients)
-    np.testing.assert_array_equal(np.cross([x, y, 0.0], [0.0, 0.0, 1.0])[0].coefficients, y.coefficients)
     np.testing.assert_array_equal(np.einsum("i,i", both, plain).coefficients, (1.5 * x - 2.0 * y).coefficients)
     assert_close(np.linalg.norm(both), expected(lambda x, y: mp.sqrt(x * x + y * y), x, y))
+
+
+@pytest.mark.skipif(np.__version__.startswith("2.0."), reason="NumPy 2.0 has no cross products of numbers and objects")
+def test_cross_products() -> None:
+    x, y = number(0.7), number(1.3, 1)
+    np.testing.assert_array_equal(np.cross([x, y, 0.0], [0.0, 0.0, 1.0])[0].coefficients, y.coefficients)
 
 
 @pytest.mark.parametrize(("up", "along"), [(0.3, -0.7), (1.0, 0.0), (-0.4, -0.5), (0.0, -2.0), (0.0, 3.0)])

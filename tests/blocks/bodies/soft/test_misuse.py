@@ -26,7 +26,11 @@ MISUSES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a maximum": (lambda x, q: [np.maximum(x[0], q[0]), x[1], x[2]], "tt.Kinematics.where"),
     "a choice": (lambda x, q: [np.where(q[0] > 0, x[0], q[0]), x[1], x[2]], "tt.Kinematics.where"),
     "a determinant": (lambda x, q: x * np.linalg.det(np.array([[1.0, q[0]], [0.0, 1.0]])), "tt.Material.determinant"),
-    "NumPy's sinc": (lambda x, q: x * np.sinc(q[0]), "tt.Kinematics.sinc"),
+    # NumPy 2.0 chooses in it, later ones take a bool of it: one writes the function, or the choice, of titop
+    "NumPy's sinc": (
+        lambda x, q: x * np.sinc(q[0]),
+        "tt.Kinematics.where" if np.__version__.startswith("2.0.") else "tt.Kinematics.sinc",
+    ),
 }
 
 
