@@ -280,12 +280,12 @@ def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepp
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
-    return motion_derivatives(lambda moved: _all_loads(interaction, moved), motion, step)
+    return motion_derivatives(lambda moved: all_loads(interaction, moved), motion, step)
 
 
 def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
     """Return the derivatives (6 p + n x k) of all wrenches and efforts, one after the other, by the interaction's states."""
-    return stepping(interaction)(lambda x: _all_loads(interaction, motion._replace(x=x)), motion.x)
+    return stepping(interaction)(lambda x: all_loads(interaction, motion._replace(x=x)), motion.x)
 
 
 def rates_by_driving(interaction: Interaction, motion: TargetMotion) -> Array:
@@ -320,7 +320,8 @@ def stored_rate(interaction: Interaction, motion: TargetMotion) -> Any:
     return stepping(interaction)(later, np.zeros(1))[0, 0]
 
 
-def _all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
+def all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return all wrenches (6 p; N, N m) and efforts (n) of an interaction, one after the other."""
     wrenches, efforts = interaction.act(motion)
     return np.concatenate([np.ravel(wrenches), efforts])
 

@@ -20,6 +20,7 @@ from titop.blocks.basics.tolerances import EXACT, LOOSE_RANK, SAME, TINY
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import (
     Interaction,
+    all_loads,
     load_derivatives,
     loads_by_states,
     rates_by_driving,
@@ -105,8 +106,10 @@ def interaction(
         assert isinstance(changed, Interaction)
         step = stepping(changed)
         slopes = load_derivatives(changed, motion, step)
-        driven = np.hstack([step(lambda x: _loads(changed, motion._replace(u=x)), motion.u), loads_by_states(changed, motion)])
-        still = _loads(changed, motion)[:, None]
+        driven = np.hstack(
+            [step(lambda x: all_loads(changed, motion._replace(u=x)), motion.u), loads_by_states(changed, motion)]
+        )
+        still = all_loads(changed, motion)[:, None]
         if changed.state_names:
             slopes, driven, still = _with_rates(changed, motion, slopes, driven, still)
         return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
@@ -121,12 +124,6 @@ def interaction(
     rest = fitted.columns(slice(-1, None))
     applied = [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
     return InteractionSlopes(joined, fitted.columns(slice(-1))), applied
-
-
-def _loads(interaction: Interaction, motion: TargetMotion) -> Array:
-    """Return all wrenches and efforts of an interaction (6 p + n)."""
-    wrenches, efforts = interaction.act(motion)
-    return np.concatenate([np.ravel(wrenches), efforts])
 
 
 def _with_rates(
