@@ -6,19 +6,16 @@ algorithm may take an expression of them, such as ``8 * EPS`` for a sum of eight
 known of double roots. A number that is no threshold stays with its algorithm: the default of an argument that users set, a
 physical value, a schedule of steps. `tests/blocks/basics/test_tolerances.py` finds small numbers that stand elsewhere.
 
-From exact to coarse:
+By subject, the exact one first; each says below what it is:
 
-========================  ======  ====================================================================================
-`EPS`, `FEW_ROUNDINGS`     1e-16  one rounding, and sixteen
-`ROUNDING`, `EXACT`        1e-13  what passed a system's equations, and two such ways to one number
-`CANCELLED`, `SINGULAR`    1e-14  what is left of terms that cancel, and singular values of equations to be solved
-`RANK`, `LOOSE_RANK`       1e-10  singular values that count, of exact matrices and of those at states with errors
-`SAME`, `TYPED`            1e-9   numbers that were meant to be equal, and those typed with few digits
-`CLOSED`, `OPEN`           1e-10  loops that were closed here, and by others
-`BALANCED`, `STEADY`, ...  1e-8   what equilibria and consistent states leave
-`COMPLEX_STEP`, ...        1e-30  steps of derivatives
-`CLOSE` to `COARSE`        1e-4   what is seen, what can be left out, what is worth a warning
-========================  ======  ====================================================================================
+==========================================================  ============================================================
+`EPS`, `FEW_ROUNDINGS`, `ROUNDING`, `EXACT`                  rounding: of one operation up to two ways to one number
+`CANCELLED`, `SINGULAR`, `RANK`, `LOOSE_RANK`                pivots and singular values that count as zero
+`SAME`, `TYPED`, `NEAR_AXIS`                                 numbers, and eigenvalues, that were meant to be equal
+`CLOSED`, `OPEN`, `BALANCED`, `CONSISTENT`, `STEADY`         what closed loops, balances and equilibria leave
+`COMPLEX_STEP`, and three steps of differences               steps of derivatives; `DIFFERENCE_ERROR`: what they leave
+`CLOSE`, `NEGLIGIBLE`, `COARSE`, `TINY`                      what is seen, what can be left out; what is added to zeros
+==========================================================  ============================================================
 """
 
 from __future__ import annotations

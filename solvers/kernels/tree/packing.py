@@ -68,7 +68,6 @@ FIXED_AXIS = 0
 FIXED_LINEAR = 3
 FIXED_ANGULAR = 4
 ROTORS = 5  # reflected inertias of motors (6)
-CONSTANT_COLUMNS = 11
 
 
 @helper
