@@ -48,11 +48,11 @@ from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
-from .blocks.interactions.pressure_chamber import PressureChamber as PressureChamber
 from .blocks.interactions.shape import Shape as Shape
 from .blocks.interactions.soft_tendon import SoftChamber as SoftChamber
 from .blocks.interactions.soft_tendon import SoftTendon as SoftTendon
 from .blocks.interactions.spring_damper import SpringDamper as SpringDamper
+from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
 from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
 from .blocks.joints.friction import Friction as Friction

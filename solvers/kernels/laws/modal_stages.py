@@ -34,12 +34,15 @@ from titop.solvers.kernels.laws.modal import (
     write_inertia,
     write_law,
 )
-from titop.solvers.kernels.laws.modal_port_slopes import PORT_SLOPES, PULLED_BY_PLACE, after_step, write_port_slopes
 from titop.solvers.kernels.laws.modal_ports import (
+    PORT_SLOPES,
+    PULLED_BY_PLACE,
     SHAPE,
+    after_step,
     port_motion,
     pose_of,
     pulled_back,
+    write_port_slopes,
     write_pose,
     write_subspace,
 )

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.distances import distance
+from titop.blocks.laws.touch import TOUCHING, touch
+from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import STEP, interaction_stages
 from titop.solvers.kernels.laws.contact import (
     BENDING,
     BENT,
@@ -26,12 +29,9 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
-    TOUCHING,
     bends_by,
     bristle_of,
-    distance,
     read_sphere,
-    touch,
     write_bending,
 )
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
@@ -56,8 +56,6 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3
 from titop.solvers.native.kernel import helper, shared
 
 #: Where spheres begin, and how many numbers one has; where the shape's pose and twist stand in the motion.
@@ -137,7 +135,7 @@ def _seen(back, r, p, V):
 def _pushed(numbers, back, r, p, V, radius, bristle):
     """Return the gap, and what a sphere at p is pushed by in the axes of the base: a wrench about p."""
     place, rate, spin = _seen(back, r, p, V)
-    gap, f, t = touch(numbers, place, rate, spin, radius, bristle)
+    gap, f, t, _ = touch(numbers, place, rate, spin, radius, bristle)
     turn = transposed(back)
     f, t = times(turn, f), times(turn, t)
     return gap, (f[0], f[1], f[2], t[0], t[1], t[2])
@@ -424,7 +422,7 @@ def _add_held_by(n, motion, back, p, i, t, columns, s, to, slopes):
         slopes[0, to + 12 + j] = dot(column_of(columns, s, n, j), w)
 
 
-CONTACT = CompiledInteraction(
+CONTACT = interaction_stages(
     "rod_contact",
     rod_contact_loads,
     rod_contact_energy,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import dot3
 from titop.solvers.kernels.interface.layout import MOTION_SIZE
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.laws.rod_forces import (
     ALL_STEPS,
     add_moved_force,
@@ -25,7 +26,6 @@ from titop.solvers.kernels.laws.rod_numbers import WRENCH, intervals_of, kept_pl
 from titop.solvers.kernels.laws.rod_slopes import add_held, press_columns
 from titop.solvers.kernels.laws.rod_tables import TABLE
 from titop.solvers.kernels.spatial.algebra import add_six, cross, put_six, rotate, rotate_back
-from titop.solvers.kernels.spatial.rotations import dot3
 from titop.solvers.native.kernel import helper, shared
 
 #: Where stations begin, and how many numbers one has.
@@ -155,4 +155,4 @@ def load_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
             slopes[0, (_BASE_WRENCH + r) * width + _BY_Q + j] = by_q[0, r * n + j]
 
 
-LOAD = CompiledInteraction("rod_load", load_loads, load_energy, load_slopes)
+LOAD = interaction_stages("rod_load", load_loads, load_energy, load_slopes)

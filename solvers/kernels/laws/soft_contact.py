@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.touch import TOUCHING, touch
+from titop.blocks.laws.vectors import times, transposed
 from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS, TOUCH_SIZE
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, InteractionStages
@@ -22,11 +24,9 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
-    TOUCHING,
     bends_by,
     bristle_of,
     read_sphere,
-    touch,
     write_bending,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
@@ -34,7 +34,6 @@ from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
 from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, write_shared
 from titop.solvers.kernels.laws.soft_points import crossed, place_at
 from titop.solvers.kernels.spatial.algebra import carry_twist, minus, put_six, scaled, six, unit, wrench_cross
-from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.native.kernel import Stage, helper
 
 #: How many numbers the programs tell of a point, beside three and nine times as many as there are coordinates.
@@ -74,7 +73,7 @@ def _velocity(V, p, u):
 def _pushed(numbers, back, r, p, c, radius, bristle):
     """Return the force on a point, in the frame of the body."""
     place, still = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), (0.0 * p[0], 0.0 * p[1], 0.0 * p[2])
-    _, f, _ = touch(numbers, place, times(back, c), still, radius, bristle)
+    _, f, _, _ = touch(numbers, place, times(back, c), still, radius, bristle)
     return times(transposed(back), f)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S, UNKNOWN
 from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, port_at, result_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, add_port_wrenches
 from titop.solvers.kernels.laws.soft_numbers import (
     COLUMNS,
     EFFORTS,
@@ -40,7 +40,6 @@ from titop.solvers.kernels.laws.soft_points import (
     write_forces,
 )
 from titop.solvers.kernels.laws.soft_slopes import write_slopes
-from titop.solvers.kernels.laws.term_stages import add_port_wrenches
 from titop.solvers.kernels.spatial.algebra import plus, put_six, six, transport, twist_cross
 from titop.solvers.kernels.tree.general import write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import helper

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface.layout import (
     ANGULAR,
     ARMATURE,
@@ -39,8 +41,6 @@ from titop.solvers.kernels.interface.layout import (
     TURNING,
 )
 from titop.solvers.kernels.spatial.algebra import matrix_of
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
-from titop.solvers.kernels.spatial.rotation_series import rotation_coefficients
 from titop.solvers.native.kernel import helper
 
 # -- sources: rows of elements

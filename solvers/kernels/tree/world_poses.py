@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface.layout import (
     ELEMENTS,
     INT_COLUMNS,
@@ -16,7 +17,6 @@ from titop.solvers.kernels.interface.layout import (
 )
 from titop.solvers.kernels.interface.stages import address_of, floats_at, given, ints_at, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, rotate
-from titop.solvers.kernels.spatial.matrices import product
 from titop.solvers.native.kernel import feature, helper
 
 
