@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3, times, transposed
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK, TOUCH_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, six
 from titop.solvers.native.kernel import Stage, helper
@@ -82,13 +82,13 @@ def interaction_stages(
             write(ports, coordinates, inputs, own, moved, loads)
             move_along(given, moved, ports, column, 0.0)
             put_slope(loads, rows, result, width, column)
-        return OK
+        return layout.OK
 
     def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
         told, rows = row_at(motion, motion_size(ports, coordinates)), 6 * ports + coordinates
         result, work = row_at(slopes, rows * slopes_width(ports, coordinates)), np.empty((1, rows), np.float64)
         write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
-        return OK
+        return layout.OK
 
     def stage(of: str, function: Any, size: Any) -> Any:
         return Stage(f"{name}_{of}", _writing(function, helper(size)), INTERACTION_ARGUMENTS) if function is not None else None
@@ -102,7 +102,7 @@ def interaction_stages(
         stage("rates", write_rates, lambda p, n, m, k, r: m),
         stage("rates_driven", write_rates_driven, lambda p, n, m, k, r: m * m),
         stage("rates_slopes", write_rates_slopes, lambda p, n, m, k, r: m * (slopes_width(p, n) + 6 * p + n)),
-        stage("touches", write_touches, lambda p, n, m, k, r: TOUCH_SIZE * k),
+        stage("touches", write_touches, lambda p, n, m, k, r: layout.TOUCH_SIZE * k),
     )
 
 
@@ -115,7 +115,7 @@ def _writing(write: Any, size: Any) -> Any:
             row_at(result, size(ports, coordinates, inputs, count, result)),
         )
         write(ports, coordinates, inputs, row_at(numbers, count), told, row)
-        return OK
+        return layout.OK
 
     return function
 
@@ -123,7 +123,7 @@ def _writing(write: Any, size: Any) -> Any:
 @helper
 def motion_size(ports, coordinates):
     """Return of how many numbers the motion of an interaction's targets is."""
-    return MOTION_SIZE * ports + 2 * coordinates
+    return layout.MOTION_SIZE * ports + 2 * coordinates
 
 
 @helper
@@ -135,17 +135,21 @@ def slopes_width(ports, coordinates):
 @helper
 def advance(given, moved, ports, coordinates):
     """Write a motion whose targets have moved on by an imaginary step of time, told in the frame of the first port."""
-    for j in range(MOTION_SIZE * ports + 2 * coordinates):
+    for j in range(layout.MOTION_SIZE * ports + 2 * coordinates):
         moved[0, j] = given[0, j]
     for k in range(1, ports):
-        o = np.int64(MOTION_SIZE * k)
-        back, V, W = transposed(matrix_of(given, 0, o)), six(given, 0, np.int64(MOVING)), six(given, 0, o + MOVING)
+        o = np.int64(layout.MOTION_SIZE * k)
+        back, V, W = (
+            transposed(matrix_of(given, 0, o)),
+            six(given, 0, np.int64(layout.MOVING)),
+            six(given, 0, o + layout.MOVING),
+        )
         orbit = cross3((V[3], V[4], V[5]), (given[0, o + 9], given[0, o + 10], given[0, o + 11]))
         v, w = times(back, (V[0] + orbit[0], V[1] + orbit[1], V[2] + orbit[2])), times(back, (V[3], V[4], V[5]))
         twist = W[0] - v[0], W[1] - v[1], W[2] - v[2], W[3] - w[0], W[4] - w[1], W[5] - w[2]
         for j in range(6):
             displace(given, moved, o, j, twist[j])
-    for k in range(MOTION_SIZE * ports, MOTION_SIZE * ports + coordinates):
+    for k in range(layout.MOTION_SIZE * ports, layout.MOTION_SIZE * ports + coordinates):
         moved[0, k] += 1j * STEP * given[0, k + coordinates]
 
 
@@ -155,11 +159,13 @@ def move_along(given, moved, ports, column, size):
     k = 1 + column // 6
     if k < ports:
         for r in range(12):
-            moved[0, MOTION_SIZE * k + r] = given[0, MOTION_SIZE * k + r]
-        displace(given, moved, MOTION_SIZE * k, column % 6, size)
+            moved[0, layout.MOTION_SIZE * k + r] = given[0, layout.MOTION_SIZE * k + r]
+        displace(given, moved, layout.MOTION_SIZE * k, column % 6, size)
         return
     j = column - 6 * max(ports - 1, 0)
-    place = MOTION_SIZE * (j // 6) + MOVING + j % 6 if j < 6 * ports else MOTION_SIZE * ports + j - 6 * ports
+    place = (
+        layout.MOTION_SIZE * (j // 6) + layout.MOVING + j % 6 if j < 6 * ports else layout.MOTION_SIZE * ports + j - 6 * ports
+    )
     moved[0, place] = given[0, place] + 1j * STEP * size
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.solvers.kernels.interface.layout import OK, PORT_GAMMA, PORT_S, PORT_WRENCH, STAGE_COLUMNS, TERMS, UNKNOWN
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import (
     bias_at,
     by_rate_at,
@@ -98,7 +98,7 @@ def _terms_of(write: Any) -> Any:
     def terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         rows = row_at(numbers, number_count), row_at(twist, 6), row_at(law, law_size(n, ports))
         write(n, ports, used, rows[0], vector_at(q, n), vector_at(v, n), rows[1], passive, rows[2])
-        return OK
+        return layout.OK
 
     return terms
 
@@ -106,7 +106,7 @@ def _terms_of(write: Any) -> Any:
 def _energy_of(function: Any) -> Any:
     def energy(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         vector_at(law, 1)[0] = function(n, row_at(numbers, number_count), vector_at(q, n))
-        return OK
+        return layout.OK
 
     return energy
 
@@ -134,7 +134,7 @@ def _slopes_of(write: Any) -> Any:
                 result[0, begin + r * columns + k] = column[0, r].imag / STEP
             if j < 2 * n:
                 write_port_columns(n, ports, used, j, x, rates, own_a, carried, stepped, result)
-        return OK
+        return layout.OK
 
     return slopes
 
@@ -148,9 +148,9 @@ def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes
             continue
         target, at = port_at(n, p), columns_at(n, p)
         speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)
-        rate = plus(rate, six(law, 0, target + PORT_GAMMA))
+        rate = plus(rate, six(law, 0, target + layout.PORT_GAMMA))
         if j >= n:
-            speed = plus(speed, _times(1j * STEP, _column(law, target + PORT_S, n, column)))
+            speed = plus(speed, _times(1j * STEP, _column(law, target + layout.PORT_S, n, column)))
         x = imaginary(speed)
         y = minus(imaginary(rate), twist_cross(x, real(speed)))
         if j < n:
@@ -217,30 +217,30 @@ def add_port_wrenches(n, ports, used, law, wrenches, result, o):
         if not is_used(used, p):
             continue
         at = port_at(n, p)
-        wrench = six(wrenches, 0, at + PORT_WRENCH)
+        wrench = six(wrenches, 0, at + layout.PORT_WRENCH)
         add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
         for r in range(6):
-            s, w = at + PORT_S + r * n, entry_of(wrench, r)
+            s, w = at + layout.PORT_S + r * n, entry_of(wrench, r)
             for j in range(n):
                 result[0, o + 6 + j] += law[0, s + j] * w
 
 
 def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    if known == UNKNOWN:
-        sizes, own = (n, ports, used, number_count, passive, known), ints_at(stages, 1, STAGE_COLUMNS)
-        status = call_at(own[0, TERMS], (*sizes, stages, numbers, q, v, a, twist, acceleration, law, room, slopes))
-        if status != OK:
+    if known == layout.UNKNOWN:
+        sizes, own = (n, ports, used, number_count, passive, known), ints_at(stages, 1, layout.STAGE_COLUMNS)
+        status = call_at(own[0, layout.TERMS], (*sizes, stages, numbers, q, v, a, twist, acceleration, law, room, slopes))
+        if status != layout.OK:
             return status
     record = row_at(law, law_size(n, ports))
     write_port_twists(n, ports, used, record, 0, six(row_at(twist, 6), 0, 0), vector_at(v, n), 0)
     write_port_accelerations(n, ports, used, record, 0, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), 0)
-    return OK
+    return layout.OK
 
 
 def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
     write_result(n, ports, used, record, x, vector_at(a, n), record, record, result_at(n))
-    return OK
+    return layout.OK
 
 
 OUTWARD = Stage("outward_from_terms", _outward, len(Call._fields))
