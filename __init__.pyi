@@ -43,7 +43,6 @@ from .blocks.devices.sensors import Tachometer as Tachometer
 from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum
 from .blocks.interactions.cable import Cable as Cable
-from .blocks.interactions.compliant_closure import CompliantClosure as CompliantClosure
 from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
 from .blocks.interactions.interaction import Interaction as Interaction
@@ -51,7 +50,8 @@ from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.shape import Shape as Shape
 from .blocks.interactions.soft_tendon import SoftChamber as SoftChamber
 from .blocks.interactions.soft_tendon import SoftTendon as SoftTendon
-from .blocks.interactions.spring_damper import SpringDamper as SpringDamper
+from .blocks.interactions.springs import CompliantClosure as CompliantClosure
+from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
 from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits

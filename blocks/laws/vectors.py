@@ -29,6 +29,11 @@ def cross3(a: Any, b: Any) -> Vector:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
+def unit3(k: int) -> Vector:
+    """Return the unit vector along axis k."""
+    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+
+
 def times(m: Any, x: Any) -> Vector:
     """Return the product of a 3x3 matrix and a vector."""
     return (

@@ -9,6 +9,6 @@
   `line_tension`: what pulls along lines;
 - `contact`, `rod_contact`, `soft_contact`: contacts of rigid bodies, along rods and of deformable bodies, by the law of
   `titop.blocks.laws.touch`;
-- `soft_numbers`, `soft_points`, `soft_slopes`, `soft_stages`: deformable bodies;
+- `soft_numbers`, `soft_points`, `soft_stages`: deformable bodies;
 - `applied_laws`: what acts on blocks of users; `user_laws`: laws that users wrote.
 """

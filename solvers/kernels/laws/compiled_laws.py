@@ -26,7 +26,8 @@ from titop.solvers.kernels.interface.records import (
 )
 from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, entry_of, minus, plus, six, twist_cross
+from titop.solvers.kernels.laws.rod_matrices import column_of, put_column
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, entry_of, minus, plus, scaled, six, twist_cross
 from titop.solvers.kernels.tree.general import at_port, write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import Stage, helper
 
@@ -150,7 +151,7 @@ def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes
         speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)
         rate = plus(rate, six(law, 0, target + layout.PORT_GAMMA))
         if j >= n:
-            speed = plus(speed, _times(1j * STEP, _column(law, target + layout.PORT_S, n, column)))
+            speed = plus(speed, scaled(1j * STEP, column_of(law, target + layout.PORT_S, n, column)))
         x = imaginary(speed)
         y = minus(imaginary(rate), twist_cross(x, real(speed)))
         if j < n:
@@ -158,23 +159,6 @@ def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes
             put_column(slopes, at + 6 * n, n, column, y)
         else:
             put_column(slopes, at + 12 * n, n, column, y)
-
-
-@helper
-def _column(t, o, n, j):
-    return t[0, o + j], t[0, o + n + j], t[0, o + 2 * n + j], t[0, o + 3 * n + j], t[0, o + 4 * n + j], t[0, o + 5 * n + j]
-
-
-@helper
-def put_column(t, o, n, j, x):
-    """Write column j of the 6 x n matrix at ``t[0, o]``."""
-    for r in range(6):
-        t[0, o + r * n + j] = x[r]
-
-
-@helper
-def _times(s, x):
-    return s * x[0], s * x[1], s * x[2], s * x[3], s * x[4], s * x[5]
 
 
 @helper
