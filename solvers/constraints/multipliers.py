@@ -341,6 +341,7 @@ class Shares:
         for _ in range(_REFINED):
             known = known + self._balance.least(missing - self._seen @ known)
         w: Array = start + self._free @ self._balance.carried(known)
+        w[on] = start[on] + known  # not a difference of numbers in unlike units
         return w
 
     def split(self, needed: Array) -> tuple[Array, Array]:
