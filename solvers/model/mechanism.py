@@ -23,7 +23,7 @@ from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
-from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
+from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.movable_ports import Place, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
@@ -91,11 +91,6 @@ class Mechanism(ClosedLoops):
         return parts | {"engine": self.engine, "_structural": shared}
 
     # -- what acts from outside ----------------------------------------------------------------------------------------
-
-    @structural
-    def inputs(self) -> Inputs:
-        """The inputs of actuators and blocks: names, units, ranges."""
-        return Inputs(self.assembly)
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.arguments.rowwise import Stack
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.constrained import (
     HybridKernels,
@@ -45,6 +44,7 @@ from titop.solvers.kernels.entries import (
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
@@ -122,12 +122,12 @@ class CompiledCalls:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : Mechanism
         Its coordinates and constraints.
     system : PackedSystem
     """
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem) -> None:
         self._model, self._system = model, system
         self._acted_on = ActedOn(system, model.inputs)
         self.acted_on, self.driven = self._acted_on.by, self._acted_on.driven
