@@ -94,6 +94,8 @@ ROWS = {
     "momentum_matrix": Row(observation_entries.momentum_matrix),
     "mass_center": Row(observation_entries.center_of_mass, serves=_is_dry),
     "linear_matrices": Row(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
+    "forward_batch": Row(dynamics_entries.forward_batch, serves=_is_tree),
+    "inverse_batch": Row(dynamics_entries.inverse_batch, serves=_is_tree),
     "tangent": Row(directional_entries.forward_tangent, serves=_is_tree),
     "adjoint": Row(directional_entries.forward_adjoint, serves=_is_tree),
 }
@@ -107,14 +109,14 @@ _TREE_ROWS = {
     "inverse_derivatives": Row(derivative_entries.inverse_derivatives, behind=("paths",)),
 }
 
-#: Those of stacked states, in trees.
-_OF_STACKS = {"forward": dynamics_entries.forward_batch, "inverse": dynamics_entries.inverse_batch}
-
 #: How configurations are moved between, in systems whose blocks do not say that themselves.
 _MOVING = {
     name: getattr(moving_entries, name)
     for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
 }
+
+#: What runs kernels under loads.
+_UNDER_LOADS = ("run", "read_inputs", "driven")
 
 
 class CompiledCalls:
@@ -129,8 +131,6 @@ class CompiledCalls:
 
     def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
         self._model, self._system = model, system
-        self._acted_on = ActedOn(system, model.inputs)
-        self.acted_on, self.driven = self._acted_on.by, self._acted_on.driven
 
     def __getattr__(self, name: str) -> Any:
         """Bind the kernel of a name, or what gives it by the names of the chosen coordinates (``..._on``)."""
@@ -142,6 +142,8 @@ class CompiledCalls:
                 value = partial(system.kernel(row.entry).compiled, *system.arrays, *behind)
         elif name in _MOVING:
             value = self._moving(_MOVING[name])
+        elif name in _UNDER_LOADS:
+            value = getattr(self._acted_on, name)
         elif name.endswith("_on") and name[:-3] in _CHOOSING:
             value = Variants(lambda names: self.kernels[name[:-3], names].call)
         elif name in _CHOOSING:
@@ -150,6 +152,11 @@ class CompiledCalls:
             raise AttributeError(name)
         setattr(self, name, value)
         return value
+
+    @cached_property
+    def _acted_on(self) -> ActedOn:
+        """What acts on the system from outside."""
+        return ActedOn(self._system, self._model.inputs)
 
     @cached_property
     def kernels(self) -> Variants:
@@ -177,11 +184,14 @@ class CompiledCalls:
 
         By the kernel of single states, or where there is one and the same acts on all states, by one of stacked states.
         """
-        together = Bound.of(self._system, _OF_STACKS[name]) if name in _OF_STACKS and not self._model.is_constrained else None
+        together = self.kernels[f"{name}_batch", None] if f"{name}_batch" in ROWS else None
         try:
-            status = self._acted_on.run_stacked(
-                together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
-            )
+            if together is not None and stack.wrenches is None and stack.u is None:
+                status = together.call(*arrays)
+            else:
+                status = self._acted_on.run_stacked(
+                    together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
+                )
         except TypeError:
             status = layout.WRONG_SIZE
         raise_pending()
