@@ -88,9 +88,8 @@ def inverse_dynamics_derivatives(
     if wrenches is None and u is None and x is None:
         try:
             result = np.empty((3, model.nv, model.nv)) if out is None else out
-            calls = model._calls
-            kernel = calls.inverse_derivatives if actuated is None else calls.inverse_derivatives_on[names_key(actuated)]
-            if kernel(q, v, a, result) == DONE:
+            kernel = model._calls.kernels["inverse_derivatives", None if actuated is None else names_key(actuated)]
+            if kernel.call(q, v, a, result) == DONE:
                 return result[0], result[1], result[2]
         except TypeError:
             pass
@@ -261,7 +260,7 @@ def hybrid_dynamics_derivatives(
     if wrenches is None and u is None and x is None:
         try:
             result = np.empty((8, model.nv, model.nv))
-            if model._calls.hybrid_derivatives_on[names_key(prescribed)](q, v, tau, a, result) == DONE:
+            if model._calls.kernels["hybrid_derivatives", names_key(prescribed)].call(q, v, tau, a, result) == DONE:
                 return HybridDerivatives(*result)
         except TypeError:
             pass

@@ -160,12 +160,13 @@ def inverse_dynamics(
     if u is None and x is None:
         try:
             calls, result = model._calls, np.empty(model.nv) if out is None else out
-            if wrenches is not None:
-                kernel = calls.kernels["inverse", None if actuated is None else names_key(actuated)]
-                status = calls.run(kernel, wrenches, None, (q, v, a, result))
+            if wrenches is None and actuated is None:
+                status = calls.inverse(q, v, a, result)
             else:
-                kernel = calls.inverse if actuated is None else calls.inverse_on[names_key(actuated)]
-                status = kernel(q, v, a, result)
+                kernel = calls.kernels["inverse", None if actuated is None else names_key(actuated)]
+                status = (
+                    kernel.call(q, v, a, result) if wrenches is None else calls.run(kernel, wrenches, None, (q, v, a, result))
+                )
             if status == DONE:
                 return result
         except TypeError:
@@ -219,7 +220,8 @@ def hybrid_dynamics(
     if wrenches is None and u is None and x is None:
         try:
             accelerations, efforts = np.empty(model.nv), np.empty(model.nv)
-            if model._calls.hybrid_on[names_key(prescribed)](q, v, tau, a, accelerations, efforts) == DONE:
+            kernel = model._calls.kernels["hybrid", names_key(prescribed)]
+            if kernel.call(q, v, tau, a, accelerations, efforts) == DONE:
                 return accelerations, efforts
         except TypeError:
             pass
@@ -282,8 +284,8 @@ def mass_inverse_dynamics(
     tau, mass = (np.empty(model.nv), np.empty(model._shapes["nv", "nv"])) if out is None else _pair(out)
     if wrenches is None and u is None and x is None:
         try:
-            kernel = model._calls.mass_inverse if actuated is None else model._calls.mass_inverse_on[names_key(actuated)]
-            if kernel(q, v, a, tau, mass) == DONE:
+            kernel = model._calls.kernels["mass_inverse", None if actuated is None else names_key(actuated)]
+            if kernel.call(q, v, a, tau, mass) == DONE:
                 return tau, mass
         except TypeError:
             pass
