@@ -36,6 +36,7 @@ class Closure(Block):
         What it measures of rods through which it runs, as signals name it: ``"length"`` or ``"volume"``; nothing for others.
     """
 
+    rational_parameters: ClassVar[tuple[str, ...] | None] = ()
     own_blocks: tuple[Block, ...] = ()
     own_field: ClassVar[str] = ""
     own_ports: tuple[PortRef | Block | str, ...] = ()

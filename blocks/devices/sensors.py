@@ -20,6 +20,7 @@ class Sensor(Block):
         Names of the outputs within the block; one output alone goes by the block's name.
     """
 
+    rational_parameters = ()
     outputs: tuple[str, ...] = ("",)
 
     @property

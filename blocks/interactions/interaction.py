@@ -109,6 +109,7 @@ class Interaction(Closure):
     """
 
     #: Least and largest number of ports and of coordinates.
+    rational_parameters = None
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
     #: Range of each input.

@@ -51,6 +51,7 @@ class CoordinateLimits(Block):
     -1.0
     """
 
+    rational_parameters = ()
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     joint = Field(block_name)
 
