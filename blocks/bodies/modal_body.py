@@ -53,6 +53,7 @@ def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
 class ModalBody(Block):
     """The part of `FlexibleBody` that is data: its fields, its modes, its parameters; all but the law."""
 
+    file_tables = ("bodies",)
     mass = Field(scalar)
     com = Field(vector)
     inertia = Field(symmetric(3))

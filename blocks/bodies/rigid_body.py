@@ -186,6 +186,7 @@ class RigidBody(ImmersedBody, PortedBlock):
     10.0
     """
 
+    file_tables = ("bodies",)
     mass = Field(scalar)
     com = Field(vector)
     inertia = Field(symmetric(3))

@@ -37,6 +37,7 @@ class Closure(Block):
     """
 
     rational_parameters: ClassVar[tuple[str, ...] | None] = ()
+    file_tables: ClassVar[tuple[str, ...]] = ("closures",)
     own_blocks: tuple[Block, ...] = ()
     own_field: ClassVar[str] = ""
     own_ports: tuple[PortRef | Block | str, ...] = ()

@@ -88,8 +88,11 @@ class Described(OwnCoordinates, Surrounded):
 
     #: Parameters that linear fractional models may vary; None for all, by factors or by polynomials that are found.
     rational_parameters: ClassVar[tuple[str, ...] | None] = None
-    #: Where a unit quaternion (x, y, z, w) stands in the own configuration; what comes before it is a position.
+    #: Where a unit quaternion (x, y, z, w) ends the own configuration, if one does. The last three coordinates are then the
+    #: angular velocity in the axes that it turns; what comes before is a position, and the velocity in these axes.
     quaternion: ClassVar[slice] = slice(0, 0)
+    #: Tables of model files in which such blocks may stand.
+    file_tables: ClassVar[tuple[str, ...]] = ("bodies", "joints")
     #: Why model files cannot hold such blocks, and what to do; empty where they can, once the class is registered.
     not_in_files: ClassVar[str] = ""
     name: str

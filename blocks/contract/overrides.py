@@ -17,6 +17,7 @@ _FREE = {
     "complex_safe",
     "configuration_units",
     "coordinate_scales",
+    "file_tables",
     "gaps",
     "input_matrix",
     "input_names",

@@ -31,6 +31,7 @@ class Actuator(Block):
     """
 
     rational_parameters: ClassVar[tuple[str, ...] | None] = ()
+    file_tables = ("actuators",)
     inputs: tuple[str, ...] = ("",)
     input_unit: str = "N"
     lower: float = -math.inf

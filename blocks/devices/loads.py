@@ -41,6 +41,7 @@ class Load(Block):
     """
 
     rational_parameters = tuple(f"{field}.{axis}" for field in ("force", "torque") for axis in "xyz")
+    file_tables = ("loads",)
     target = Field(read_target)
     force = Field(vector)
     torque = Field(vector)

@@ -21,6 +21,9 @@ class Sensor(Block):
     """
 
     rational_parameters = ()
+    file_tables = ("sensors",)
+    #: Whether what it reads depends on parameters of bodies.
+    reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
 
     @property
@@ -169,6 +172,7 @@ class WheelMomentum(_JointSensor):
     """
 
     of_joints_alone = True
+    reads_parameters = True
     inertia = Field(optional(non_negative("negative-inertia")))
 
     def __init__(self, name: str, joint: str | Block, inertia: float | None = None) -> None:

@@ -52,6 +52,7 @@ class CoordinateLimits(Block):
     """
 
     rational_parameters = ()
+    file_tables = ("limits",)
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     joint = Field(block_name)
 

@@ -92,6 +92,7 @@ class Joint(Block):
     """
 
     ports = (CHILD_PORT,)
+    file_tables = ("joints",)
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
     #: What motors add to the armature (n), written when a system is assembled.

@@ -14,7 +14,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import PortRef
-from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Loop
@@ -223,7 +222,7 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensed(self) -> list[Quantity]:
         """What the sensors read."""
-        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
+        weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
         return [sensed(assembly, sensor) for sensor in assembly.sensors]
 

@@ -16,7 +16,6 @@ from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.interaction import motion_derivatives
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import contacts_of, relative_pose, target_derivatives, target_motion
 from titop.solvers.model.model import Model
@@ -168,7 +167,7 @@ def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
         if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
             yield loop.closure.name, _of_loop(model, loop)
     for block in model.mechanism.assembly.blocks_with_coordinates:
-        if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
+        if isinstance(block, Joint) and block.quaternion.stop and block.stiffness[-3:].any():
             yield block.name, _of_joint(block, model.mechanism.assembly.q_slices[block.name])
 
 
