@@ -33,7 +33,7 @@ KNOWN = {
     "solvers/mechanism/parameters.py": ({"RigidBody"}, "parameters whose checks can be left out, microseconds in families"),
     "solvers/engines/compiled/repacking.py": ({"RigidBody"}, "the same of compiled models"),
     "solvers/constraints/closed_derivatives.py": ({"CompliantClosure"}, "derivatives of a pose that closures alone store"),
-    "solvers/simulation/findings.py": ({"CompliantClosure"}, "a rotation vector that jumps at half a turn"),
+    "solvers/simulation/monitor.py": ({"CompliantClosure"}, "a rotation vector that jumps at half a turn"),
 }
 
 
@@ -63,12 +63,7 @@ def asked(source: str) -> set[str]:
 
 def _asked_by(node: ast.AST) -> Iterator[str]:
     parts: list[ast.AST | None] = []
-    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-        "isinstance",
-        "issubclass",
-        "redefines",
-        "overrides_method",
-    ):
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in COMPARING:
         parts = [*node.args[1:]]
     elif isinstance(node, ast.Compare):
         parts = [node.left, *node.comparators]
