@@ -24,6 +24,8 @@ from .blocks.constraints.gear import Gear as Gear
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure
 from .blocks.contract.block import Block as Block
 from .blocks.contract.block import PortRef as PortRef
+from .blocks.contract.description import MassProperties as MassProperties
+from .blocks.contract.description import Picture as Picture
 from .blocks.contract.law import Law as Law
 from .blocks.contract.law import LawTerms as LawTerms
 from .blocks.contract.target_motion import TargetMotion as TargetMotion

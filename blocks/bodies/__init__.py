@@ -9,6 +9,7 @@
 - `second_order`: how their points foreshorten, with `second_order_fields`, which reads it, and `second_order_inertia`, which
   has the inertia then;
 - `beam`: uniform beams; `beam_matrices`: their mass and stiffness; `beam_shortening`: their second order;
+  `beam_scaling`: coordinates in which their law is a polynomial of their dimensions;
 - `rods`: rods that bend however far; `soft`: bodies by kinematics of a user's;
 - `water`: what a fluid does to rigid bodies, beams and rods.
 """

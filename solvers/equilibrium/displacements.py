@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, quaternion_matrix
-from titop.blocks.joints.quaternion_joints import Free
 from titop.solvers.model.model import Model
 
 
@@ -20,7 +19,7 @@ def along_axes(model: Model, q: Array, axes: Array) -> Array | None:
     """
     turned = None
     for name, place in model.mechanism.assembly.v_slices.items():
-        if isinstance(model.mechanism.assembly.blocks[name], Free):
+        if model.mechanism.assembly.blocks[name].quaternion.start:
             end = model.mechanism.assembly.q_slices[name].stop
             here, there = q[end - 4 : end], axes[end - 4 : end]
             if (here != there).any():
