@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at, law_size, slopes_size
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws import stiffening_stages
@@ -234,7 +234,7 @@ def _apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
         x = np.empty(6 + n)
         _write_motion(n, six(row_at(twist, 6), 0, 0), vector_at(v, n), x)
         _add_stream(n, beam, count, x, c, result)
-    return OK
+    return layout.OK
 
 
 def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
@@ -264,7 +264,7 @@ def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slope
         for r in range(size):
             add_scaled(result, by_twist_at(n) + 6 * r, 1.0, by_x, size * r, 6)
             add_scaled(result, by_rate_at(n) + n * r, 1.0, by_x, size * r + 6, n)
-    return OK
+    return layout.OK
 
 
 @helper
