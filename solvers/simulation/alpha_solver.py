@@ -15,7 +15,7 @@ from titop.solvers.simulation.alpha_step import AlphaSystem, Step, StepEnd, tang
 from titop.solvers.simulation.closed_states import OnClosures, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.implicit_dynamics import FirstOrderStates, first_order_states
+from titop.solvers.simulation.implicit_equations import FirstOrderStates, first_order_states
 from titop.solvers.simulation.steppers import Stepper
 
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0

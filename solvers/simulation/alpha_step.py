@@ -19,7 +19,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.implicit_dynamics import (
+from titop.solvers.simulation.implicit_equations import (
     FirstOrderStates,
     FirstOrderStep,
     ImplicitDerivatives,
