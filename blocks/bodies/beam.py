@@ -31,6 +31,7 @@ from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
+from titop.blocks.bodies.water.line_water import water_around
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import CoordinateNames, redefines
 from titop.blocks.contract.description import CoordinateScaling, Picture
@@ -111,8 +112,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     fluid : Fluid, optional
         What surrounds the beam, whose sections count as ellipses of their area and moments.
     added_mass, drag, lift : optional
-        What it does, a unit of length, as for a `Rod`; to first order in the deformation. Such a beam answers through Python,
-        which takes milliseconds: a `Rod` in a fluid is faster.
+        What it does, a unit of length, as for a `Rod`; to first order in the deformation.
 
     Notes
     -----
@@ -403,7 +403,7 @@ class Beam(ImmersedBeam, FlexibleBody):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return dimensions, material and damping, and what a fluid does."""
-        around = self._around()
+        around = water_around(self)
         return Block.parameters(self) | ({} if around is None else around.parameters())
 
     def with_parameters(self, values: dict[str, float]) -> Block:
