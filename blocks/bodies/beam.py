@@ -13,16 +13,19 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import (
+    BeamShapes,
     bending_matrices,
     bending_shapes,
+    line_moments,
+    line_shortening,
     points_of,
     rod_matrices,
     rod_shapes,
     shear_bending_matrices,
     shear_bending_shapes,
+    tip_shortening,
 )
 from titop.blocks.bodies.beam_scaling import MODE_SCALES, length_powers, scaling_beside
-from titop.blocks.bodies.beam_shortening import BeamShapes, line_moments, line_shortening, tip_shortening
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer

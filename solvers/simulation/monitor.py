@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, rotation_log
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.springs import CompliantClosure
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import relative_pose

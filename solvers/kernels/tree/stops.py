@@ -1,35 +1,12 @@
-"""Stops of coordinates, and the push that they share with contacts: `limits` and `impact` of `titop.blocks.joints`."""
+"""Stops of coordinates, see `titop.blocks.joints.limits`: they push as contacts do."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from titop.blocks.joints.impact import HERTZ
+from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
-
-
-@helper
-def impact_push(depth, rate, stiffness, dissipation, exponent):
-    """Return ``stiffness depth^exponent (1 + dissipation rate)`` at a depth >= 0, and zero where it would pull."""
-    share = 1.0 + dissipation * rate
-    return _elastic(depth, stiffness, exponent) * (share if share.real > 0.0 else 0.0 * share)
-
-
-@helper
-def impact_energy(depth, stiffness, exponent):
-    """Return the stored energy ``stiffness depth^(exponent + 1) / (exponent + 1)`` at a depth >= 0."""
-    return _elastic(depth, stiffness, exponent) * depth / (exponent + 1.0)
-
-
-@helper
-def _elastic(depth, stiffness, exponent):
-    if exponent == HERTZ:
-        return stiffness * depth * np.sqrt(depth)
-    some = depth if depth.real > 0.0 else 0.0 * depth + 1.0
-    return stiffness * depth * np.exp((exponent - 1.0) * np.log(some))
 
 
 @helper
