@@ -82,9 +82,9 @@ from .solvers.equilibrium.fit_shape import FittedShape as FittedShape
 from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint
 from .solvers.equilibrium.trim import trim as trim
-from .solvers.lft.arcs import lft_arcs as lft_arcs
 from .solvers.lft.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.lft.lft import lft as lft
+from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
 from .solvers.linear.block_system import block_system as block_system

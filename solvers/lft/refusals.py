@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -34,10 +33,9 @@ from titop.solvers.lft.fractions import Fractional, singular_at
 from titop.solvers.lft.operating_points import Equilibria, accelerations_at
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.linear.linearize import Ends
 from titop.solvers.model.model import Model
-from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.system_inputs import SystemInputs
 
 #: An error above this, in parts of the response, is worth a warning.
 _COARSE = 5e-2
@@ -123,7 +121,7 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 
 
-def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs, outputs: Any) -> None:
+def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
 
     Raises
@@ -143,12 +141,12 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs
     if not rescaled:
         return
     touched: dict[int, str] = {}
-    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
+    driven = np.abs(ends.inputs.applied) + np.abs(ends.inputs.motions)
     driven = driven.any(axis=1) | model.mechanism.inputs.motors.any(axis=1)
     touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
-    for output in read_names("outputs", outputs):
-        if isinstance(output, str) and (of := read_name(model, OUTPUT, output)).kind in _COORDINATE_KINDS:
-            touched |= dict.fromkeys(of.entries, "an output")
+    for group in ends.outputs:
+        if group.of is not None and group.of.kind in _COORDINATE_KINDS:
+            touched |= dict.fromkeys(group.of.entries, "an output")
     for joined in model.mechanism.interactions:
         touched |= {model.mechanism.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
     for gear in model.mechanism.gear_constraints:
@@ -188,7 +186,7 @@ def refuse_inexact(error: float, frozen: Sequence[str]) -> None:
 def refuse_unbalanced(equilibria: Equilibria, system: SystemLoop) -> None:
     """Refuse points that are no equilibria where the nominal one is, or accelerate otherwise than it does."""
     for row, point in zip(equilibria.test_points, equilibria.tests, strict=True):
-        a = accelerations_at(point, system.system_inputs)
+        a = accelerations_at(point, system.ends.inputs)
         beyond = a - system.a
         if excess(point, beyond, np.zeros_like(a)).max(initial=0.0) <= 1.0:
             continue
@@ -243,7 +241,8 @@ def _directions(n: int) -> Array:
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
     """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
-    warn(steadiness_findings(point), stacklevel=4)
+    if point.v.any():
+        warn(steadiness_findings(point), stacklevel=4)
     if a.any():
         worst = int(np.abs(a).argmax())
         found = f"accelerated by {a[worst]:.3g}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, OK, TOUCH_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, six
 from titop.solvers.kernels.spatial.matrices import times, transposed
@@ -75,12 +75,12 @@ class CompiledInteraction:
         write_touches: Any = None,
     ) -> None:
         def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
-            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
             write(ports, coordinates, inputs, row_at(numbers, count), told, row_at(loads, 6 * ports + coordinates))
-            return OK
+            return layout.OK
 
         def slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            size, rows = MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
+            size, rows = layout.MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
             width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
             given, own, result = row_at(motion, size), row_at(numbers, count), row_at(slopes, rows * width)
             moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
@@ -91,46 +91,46 @@ class CompiledInteraction:
                 write(ports, coordinates, inputs, own, moved, loads)
                 move_along(given, moved, ports, column, 0.0)
                 put_slope(loads, rows, result, width, column)
-            return OK
+            return layout.OK
 
         def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            told, rows = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
+            told, rows = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
             result = row_at(slopes, rows * (6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates))
             work = np.empty((1, rows), np.float64)
             write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
-            return OK
+            return layout.OK
 
         def stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
-            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
             write_energy(ports, coordinates, inputs, row_at(numbers, count), told, row_at(energy, 1))
-            return OK
+            return layout.OK
 
         def gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
-            told, gaps = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), np.int64(row_at(gap, 1)[0, 0])
+            told, gaps = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), np.int64(row_at(gap, 1)[0, 0])
             write_gap(ports, coordinates, inputs, row_at(numbers, count), told, row_at(gap, 2 * gaps))
-            return OK
+            return layout.OK
 
         def rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
-            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
             write_rates(ports, coordinates, inputs, row_at(numbers, count), told, row_at(rates, inputs))
-            return OK
+            return layout.OK
 
         def rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            told, result = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), row_at(slopes, inputs * inputs)
+            told, result = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), row_at(slopes, inputs * inputs)
             write_rates_driven(ports, coordinates, inputs, row_at(numbers, count), told, result)
-            return OK
+            return layout.OK
 
         def rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            told, rows = row_at(motion, MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
+            told, rows = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
             width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
             result = row_at(slopes, inputs * (width + rows))
             write_rates_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result)
-            return OK
+            return layout.OK
 
         def touches(ports, coordinates, inputs, count, stages, numbers, motion, result):
-            told = row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
-            write_touches(ports, coordinates, inputs, row_at(numbers, count), told, row_at(result, TOUCH_SIZE * count))
-            return OK
+            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
+            write_touches(ports, coordinates, inputs, row_at(numbers, count), told, row_at(result, layout.TOUCH_SIZE * count))
+            return layout.OK
 
         self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
         self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
@@ -145,17 +145,21 @@ class CompiledInteraction:
 @helper
 def advance(given, moved, ports, coordinates):
     """Write a motion whose targets have moved on by an imaginary step of time, told in the frame of the first port."""
-    for j in range(MOTION_SIZE * ports + 2 * coordinates):
+    for j in range(layout.MOTION_SIZE * ports + 2 * coordinates):
         moved[0, j] = given[0, j]
     for k in range(1, ports):
-        o = np.int64(MOTION_SIZE * k)
-        back, V, W = transposed(matrix_of(given, 0, o)), six(given, 0, np.int64(MOVING)), six(given, 0, o + MOVING)
+        o = np.int64(layout.MOTION_SIZE * k)
+        back, V, W = (
+            transposed(matrix_of(given, 0, o)),
+            six(given, 0, np.int64(layout.MOVING)),
+            six(given, 0, o + layout.MOVING),
+        )
         orbit = cross3((V[3], V[4], V[5]), (given[0, o + 9], given[0, o + 10], given[0, o + 11]))
         v, w = times(back, (V[0] + orbit[0], V[1] + orbit[1], V[2] + orbit[2])), times(back, (V[3], V[4], V[5]))
         twist = W[0] - v[0], W[1] - v[1], W[2] - v[2], W[3] - w[0], W[4] - w[1], W[5] - w[2]
         for j in range(6):
             displace(given, moved, o, j, twist[j])
-    for k in range(MOTION_SIZE * ports, MOTION_SIZE * ports + coordinates):
+    for k in range(layout.MOTION_SIZE * ports, layout.MOTION_SIZE * ports + coordinates):
         moved[0, k] += 1j * STEP * given[0, k + coordinates]
 
 
@@ -165,11 +169,13 @@ def move_along(given, moved, ports, column, size):
     k = 1 + column // 6
     if k < ports:
         for r in range(12):
-            moved[0, MOTION_SIZE * k + r] = given[0, MOTION_SIZE * k + r]
-        displace(given, moved, MOTION_SIZE * k, column % 6, size)
+            moved[0, layout.MOTION_SIZE * k + r] = given[0, layout.MOTION_SIZE * k + r]
+        displace(given, moved, layout.MOTION_SIZE * k, column % 6, size)
         return
     j = column - 6 * max(ports - 1, 0)
-    place = MOTION_SIZE * (j // 6) + MOVING + j % 6 if j < 6 * ports else MOTION_SIZE * ports + j - 6 * ports
+    place = (
+        layout.MOTION_SIZE * (j // 6) + layout.MOVING + j % 6 if j < 6 * ports else layout.MOTION_SIZE * ports + j - 6 * ports
+    )
     moved[0, place] = given[0, place] + 1j * STEP * size
 
 

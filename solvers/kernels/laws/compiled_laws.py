@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.solvers.kernels.interface.layout import OK, PORT_GAMMA, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import Call, row_at, vector_at
 from titop.solvers.kernels.laws import term_stages
@@ -90,7 +90,7 @@ def _terms_of(write: Any) -> Any:
     def terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         rows = row_at(numbers, number_count), row_at(twist, 6), row_at(law, law_size(n, ports))
         write(n, ports, used, rows[0], vector_at(q, n), vector_at(v, n), rows[1], passive, rows[2])
-        return OK
+        return layout.OK
 
     return terms
 
@@ -98,7 +98,7 @@ def _terms_of(write: Any) -> Any:
 def _energy_of(function: Any) -> Any:
     def energy(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
         vector_at(law, 1)[0] = function(n, row_at(numbers, number_count), vector_at(q, n))
-        return OK
+        return layout.OK
 
     return energy
 
@@ -126,7 +126,7 @@ def _slopes_of(write: Any) -> Any:
                 result[0, begin + r * columns + k] = column[0, r].imag / STEP
             if j < 2 * n:
                 write_port_columns(n, ports, used, j, x, rates, own_a, carried, stepped, result)
-        return OK
+        return layout.OK
 
     return slopes
 
@@ -140,9 +140,9 @@ def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes
             continue
         target, at = port_at(n, p), columns_at(n, p)
         speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)
-        rate = plus(rate, six(law, 0, target + PORT_GAMMA))
+        rate = plus(rate, six(law, 0, target + layout.PORT_GAMMA))
         if j >= n:
-            speed = plus(speed, _times(1j * STEP, _column(law, target + PORT_S, n, column)))
+            speed = plus(speed, _times(1j * STEP, _column(law, target + layout.PORT_S, n, column)))
         x = imaginary(speed)
         y = minus(imaginary(rate), twist_cross(x, real(speed)))
         if j < n:

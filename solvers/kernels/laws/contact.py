@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.interactions.shape import HALVINGS, LEVEL, PLANE, ROUNDED, WALL
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, TOUCH_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, move_along
 from titop.solvers.kernels.laws.interaction_kinds import SECOND, position_of, put_wrenches, rates_of
 from titop.solvers.kernels.spatial.algebra import matrix_of
@@ -246,7 +246,7 @@ def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
     elif what == STRAIGHTENING:
         _write_straightening(inputs, numbers, k, r, rate, spin, radius, result)
     else:
-        o = TOUCH_SIZE * k
+        o = layout.TOUCH_SIZE * k
         gap, force, _ = touch(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
         apart, a, b, c = distance(numbers, r)
         _, slip = _slip(numbers, apart, (a, b, c), rate, spin)
@@ -310,8 +310,8 @@ def _reading(what):
 def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What the motion changes of how all bristles bend, and each of these of the loads."""
     turn, r, (rate, w), t = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion), np.empty((1, SPHERE_SLOPES))
-    spin, width, moved = times(turn, w), 18, np.empty((1, 2 * MOTION_SIZE), np.complex128)
-    for j in range(2 * MOTION_SIZE):
+    spin, width, moved = times(turn, w), 18, np.empty((1, 2 * layout.MOTION_SIZE), np.complex128)
+    for j in range(2 * layout.MOTION_SIZE):
         moved[0, j] = motion[0, j]
     loads = np.empty((1, 12))
     for k in range(np.int64(numbers[0, TOUCHING])):

@@ -5,7 +5,7 @@ The numbers of a port stand from ``modes[0, o]``: rotation R0 (9) and position r
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import PORT_P
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, matrix_of, minus, plus, twist_cross
 from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.kernels.spatial.rotation_series import coefficient_slopes, rotation_coefficients
@@ -24,7 +24,7 @@ def pose_of(modes, o, moving):
     y = _turned(phi, a, b, modes[0, o + 1], modes[0, o + 4], modes[0, o + 7])
     z = _turned(phi, a, b, modes[0, o + 2], modes[0, o + 5], modes[0, o + 8])
     rotation = x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]
-    at = o + PORT_P
+    at = o + layout.PORT_P
     return rotation, (modes[0, at] + moving[0], modes[0, at + 1] + moving[1], modes[0, at + 2] + moving[2]), phi, b, c
 
 
@@ -49,7 +49,7 @@ def write_pose(law, target, at):
     for k in range(9):
         law[0, target + k] = rotation[k]
     for k in range(3):
-        law[0, target + PORT_P + k] = position[k]
+        law[0, target + layout.PORT_P + k] = position[k]
 
 
 @helper

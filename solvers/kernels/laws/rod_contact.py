@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
 from titop.solvers.kernels.laws.contact import (
@@ -62,7 +62,7 @@ from titop.solvers.native.kernel import helper, shared
 
 #: Where spheres begin, and how many numbers one has; where the shape's pose and twist stand in the motion.
 _SPHERES, _SPHERE = TOUCHING + 3, 2
-SHAPE = np.int64(MOTION_SIZE)
+SHAPE = np.int64(layout.MOTION_SIZE)
 
 
 @helper
@@ -88,9 +88,12 @@ def _size(numbers):
 @helper
 def _bend(n, numbers, motion, still, kept):
     """Write what is kept of the rod's places at its motion; its coordinates are not accelerated: `still` (n) are zeros."""
-    q, v = vector_at(address_of(motion, 2 * MOTION_SIZE), n), vector_at(address_of(motion, 2 * MOTION_SIZE + n), n)
+    q, v = (
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE + n), n),
+    )
     address, count = _rod_at(numbers)
-    rest, twist = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), six(motion, 0, np.int64(MOVING))
+    rest, twist = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), six(motion, 0, np.int64(layout.MOVING))
     move_outwards(n, _counts(numbers)[1], ALL_STEPS, row_at(address, count), q, v, still, twist, rest, kept)
 
 
@@ -99,7 +102,7 @@ def shape_of(motion):
     """Return, of the shape in the frame of the base, its attitude transposed, its position and its twist."""
     back = transposed(matrix_of(motion, 0, SHAPE))
     place = motion[0, SHAPE + 9], motion[0, SHAPE + 10], motion[0, SHAPE + 11]
-    return back, place, carry_twist(motion, 0, SHAPE, six(motion, 0, SHAPE + MOVING))
+    return back, place, carry_twist(motion, 0, SHAPE, six(motion, 0, SHAPE + layout.MOVING))
 
 
 @helper

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
 from titop.solvers.kernels.laws.rod_forces import (
@@ -31,7 +31,7 @@ from titop.solvers.native.kernel import helper, shared
 #: Where stations begin, and how many numbers one has.
 _HEAD, _STATION = 5, 7
 #: Where the pose of the rod's base stands in the motion, its wrench, before the efforts, in the loads, columns in the slopes.
-_BASE, _BASE_WRENCH, _TURNS, _BY_Q = np.int64(MOTION_SIZE), 6, 3, 18
+_BASE, _BASE_WRENCH, _TURNS, _BY_Q = np.int64(layout.MOTION_SIZE), 6, 3, 18
 
 
 @helper
@@ -64,7 +64,11 @@ def _size(numbers):
 def _bend(n, numbers, motion, still, kept):
     """Write what is kept of the rod's places where it rests in its shape; `still` are n zeros."""
     address, count = _rod_at(numbers)
-    rod, q, rest = row_at(address, count), vector_at(address_of(motion, 2 * MOTION_SIZE), n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    rod, q, rest = (
+        row_at(address, count),
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    )
     move_outwards(n, _counts(numbers)[1], ALL_STEPS, rod, q, still, still, rest, rest, kept)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import row_at
 from titop.solvers.kernels.laws.rod_columns import add_mass, add_moved, is_massive, mirror_mass
@@ -93,7 +93,7 @@ def write_slopes(
     for p in range(ports):
         if is_used(used, p):
             _write_port(n, p, columns, ROWS * n * (intervals + 1 + p), small, record, result)
-    return OK
+    return layout.OK
 
 
 @helper
@@ -224,7 +224,7 @@ def press_columns(n, ports, used, rows, numbers, kept, tables, columns, wrenches
 def _write_port(n, p, columns, s, small, law, slopes):
     """Write S, X, Y and Z of a port, in its frame."""
     write_back_transport(law, port_at(n, p), small, 0)
-    subspace, at = port_at(n, p) + PORT_S, columns_at(n, p)
+    subspace, at = port_at(n, p) + layout.PORT_S, columns_at(n, p)
     clear(small, 36, ROWS * n)
     for k in range(3):
         add_product(small, 36 + 6 * n * k, 6, small, 0, 6, 1, columns, s + 6 * n * k, n)

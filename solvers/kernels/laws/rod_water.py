@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.tolerances import TINY
-from titop.solvers.kernels.interface.layout import OK
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
@@ -163,7 +163,7 @@ def _apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
     rod, result, fields = row_at(numbers, count), row_at(efforts, 6 + n), _fields(row_at(numbers, count), pose, gravity)
     kept, moving = np.empty((1, kept_size(intervals_of(rod), 0))), applying > 1 and _is_moving(rod)
     _press(n, rod, moving, vector_at(q, n), vector_at(v, n), np.zeros(n), row_at(twist, 6), fields, kept, result)
-    return OK
+    return layout.OK
 
 
 def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
@@ -183,7 +183,7 @@ def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slope
     for i in range(places):
         _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, result)
     press_columns(n, 0, ALL_STEPS, rows, rod, kept, tables, columns, wrenches, small, result)
-    return OK
+    return layout.OK
 
 
 @helper

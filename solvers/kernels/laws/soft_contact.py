@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS, TOUCH_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, InteractionStages
 from titop.solvers.kernels.laws.contact import (
@@ -55,12 +55,15 @@ def _radius(numbers, k):
 @helper
 def _run(n, stages, program, numbers, motion, loads, results, shared):
     """Run a program of the body's for all points; return a status. `shared` is room for what these share."""
-    body, table = row_at(address_of(numbers, TOUCHING), _body_size(numbers)), ints_at(stages, 1, STAGE_COLUMNS)
-    q, v = vector_at(address_of(motion, 2 * MOTION_SIZE), n), vector_at(address_of(motion, 2 * MOTION_SIZE + n), n)
+    body, table = row_at(address_of(numbers, TOUCHING), _body_size(numbers)), ints_at(stages, 1, layout.STAGE_COLUMNS)
+    q, v = (
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE + n), n),
+    )
     write_shared(n, body, q, v, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), shared)
     places = address_of(body, points_at(body))
     arguments = points_of(body), address_of(shared, 0), places, address_of(loads, 0), address_of(results, 0)
-    return call_at(ints_at(table[0, PROGRAMS], BENDS + 1, 1)[program, 0], arguments)
+    return call_at(ints_at(table[0, layout.PROGRAMS], BENDS + 1, 1)[program, 0], arguments)
 
 
 @helper
@@ -82,7 +85,7 @@ def _pushed(numbers, back, r, p, c, radius, bristle):
 def _write_forces(n, inputs, numbers, motion, found, forces, loads):
     """Write the forces on all points, and what they do."""
     back, r, speed = shape_of(motion)
-    V = minus(six(motion, 0, np.int64(MOVING)), speed)
+    V = minus(six(motion, 0, np.int64(layout.MOVING)), speed)
     for j in range(12 + n):
         loads[0, j] = 0.0
     for k in range(np.int64(numbers[0, TOUCHING])):
@@ -104,7 +107,7 @@ def _write_forces(n, inputs, numbers, motion, found, forces, loads):
 
 
 def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     shared = np.empty((1, 3 * n + 12 + count))
     points = np.int64(own[0, TOUCHING])
     found, forces = np.empty((1, (_COLUMNS + 3 * n) * points)), np.empty((1, 3 * points))
@@ -115,12 +118,12 @@ def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
 
 def _reading(what):
     def read(ports, coordinates, inputs, count, stages, numbers, motion, result):
-        n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+        n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
         shared = np.empty((1, 3 * n + 12 + count))
         points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
-        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, TOUCH_SIZE * points + inputs * inputs)
+        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, layout.TOUCH_SIZE * points + inputs * inputs)
         status = _run(n, stages, COLUMNS, own, told, found, found, shared)
-        V = minus(six(told, 0, np.int64(MOVING)), speed)
+        V = minus(six(told, 0, np.int64(layout.MOVING)), speed)
         for k in range(points):
             o = (_COLUMNS + 3 * n) * k
             p = place_at(found, o)
@@ -179,7 +182,7 @@ def _add(n, p, df, lever, found, J, slopes, column, width):
 def _add_point(n, motion, speed, found, o, f, t, slopes, width):
     """Add what a point changes; its numbers in ``found[0]`` from `o` are p, u, b, J and du/dq."""
     own, p, u, J, none = (
-        six(motion, 0, np.int64(MOVING)),
+        six(motion, 0, np.int64(layout.MOVING)),
         place_at(found, o),
         place_at(found, o + 3),
         o + _BENDS,
@@ -206,7 +209,7 @@ def _add_point(n, motion, speed, found, o, f, t, slopes, width):
 
 
 def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     shared = np.empty((1, 3 * n + 12 + count))
     points, width, result = np.int64(own[0, TOUCHING]), 18 + 2 * n, row_at(slopes, (12 + n) * (18 + 2 * n))
     for k in range((12 + n) * width):
@@ -217,7 +220,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     bends, t = np.empty((1, n * n + (_BENDS + 9 * n) * points)), np.empty((1, 18))
     status = min(status, _run(n, stages, BENDS, own, told, forces, bends, shared))
     back, r, speed = shape_of(told)
-    V = minus(six(told, 0, np.int64(MOVING)), speed)
+    V = minus(six(told, 0, np.int64(layout.MOVING)), speed)
     for k in range(points):
         o = n * n + (_BENDS + 9 * n) * k
         p, f = place_at(bends, o), place_at(forces, 3 * k)
@@ -241,7 +244,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
 
 
 def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     width, shared, t = 18 + 2 * n, np.empty((1, 3 * n + 12 + count)), np.empty((1, SPHERE_SLOPES))
     result = row_at(slopes, inputs * (width + 12 + n))
     points, (back, r, speed), still = np.int64(own[0, TOUCHING]), shape_of(told), (0.0, 0.0, 0.0)
@@ -250,7 +253,7 @@ def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, sl
     for k in range(points):
         o = n * n + (_BENDS + 9 * n) * k
         p = place_at(bends, o)
-        rate = times(back, _velocity(minus(six(told, 0, np.int64(MOVING)), speed), p, place_at(bends, o + 3)))
+        rate = times(back, _velocity(minus(six(told, 0, np.int64(layout.MOVING)), speed), p, place_at(bends, o + 3)))
         place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
         write_bending(own, place, rate, still, _radius(own, k), bristle_of(inputs, own, k), t)
         _write_bent(n, told, speed, back, bends, o, t, 3 * k * width, width, result)
@@ -269,7 +272,13 @@ def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, sl
 @helper
 def _write_bent(n, motion, speed, back, bends, o, t, to, width, slopes):
     """Write the rows of what the motion changes of how the bristle of a point bends, as `_add_point` of the force."""
-    own, p, u, J, none = six(motion, 0, np.int64(MOVING)), place_at(bends, o), place_at(bends, o + 3), o + _BENDS, (0.0,) * 3
+    own, p, u, J, none = (
+        six(motion, 0, np.int64(layout.MOVING)),
+        place_at(bends, o),
+        place_at(bends, o + 3),
+        o + _BENDS,
+        (0.0,) * 3,
+    )
     w, turning = minus(own, speed), (speed[3], speed[4], speed[5])
     whole = _velocity(own, p, u)
     for j in range(n):

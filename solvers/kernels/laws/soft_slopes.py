@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import put_column
@@ -127,7 +127,7 @@ def _write_ports(n, ports, used, stages, numbers, kept, record, wrenches, found,
     totals = (6 + n) * n
     for p in range(ports):
         for r in range(6):
-            wrenches[0, 6 * p + r] = record[0, port_at(n, p) + PORT_WRENCH + r] if is_used(used, p) else 0.0
+            wrenches[0, 6 * p + r] = record[0, port_at(n, p) + layout.PORT_WRENCH + r] if is_used(used, p) else 0.0
     status = run(stages, PORT_SLOPES, 1, numbers, kept, wrenches, 0, found, 0)
     for k in range(totals):
         result[0, k] += found[0, k]
@@ -135,7 +135,7 @@ def _write_ports(n, ports, used, stages, numbers, kept, record, wrenches, found,
         if not is_used(used, p):
             continue
         o, target, at = totals + 18 * n * p, port_at(n, p), columns_at(n, p)
-        speed = six(record, 0, target + PORT_TWIST)
+        speed = six(record, 0, target + layout.PORT_TWIST)
         for j in range(n):
             x, y, z = _six_of(found, o, n, j), _six_of(found, o + 6 * n, n, j), _six_of(found, o + 12 * n, n, j)
             put_column(result, at, n, j, x)

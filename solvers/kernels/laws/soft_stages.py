@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S, UNKNOWN
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, port_at, result_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -86,10 +86,10 @@ def _write_ports(n, ports, used, stages, numbers, kept, twist, v, found, record)
         for k in range(12):
             record[0, target + k] = found[0, o + k]
         for k in range(6 * n):
-            record[0, target + PORT_S + k] = found[0, o + PORT_SUBSPACE + k]
-        own = _times_rates(n, record, target + PORT_S, v)
+            record[0, target + layout.PORT_S + k] = found[0, o + PORT_SUBSPACE + k]
+        own = _times_rates(n, record, target + layout.PORT_S, v)
         crossed = twist_cross(transport(record, 0, target, twist), own)
-        put_six(record, 0, target + PORT_GAMMA, plus(six(found, 0, o + PORT_RATE), crossed))
+        put_six(record, 0, target + layout.PORT_GAMMA, plus(six(found, 0, o + PORT_RATE), crossed))
     return status
 
 
@@ -114,7 +114,7 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
     write_shared(n, body, vector_at(q, n), own_v, at_parent, kept)
     write_rates(n, own_a, rate, kept)
     status = run(stages, MOTION, points_of(body), body, kept, kept, 0, kept, motion_at(n, body))
-    if known == UNKNOWN:
+    if known == layout.UNKNOWN:
         status = min(status, _write_ports(n, ports, used, stages, body, kept, at_parent, own_v, found, record))
     write_port_twists(n, ports, used, record, 0, at_parent, own_v, 0)
     write_port_accelerations(n, ports, used, record, 0, rate, own_a, 0)

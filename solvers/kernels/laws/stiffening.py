@@ -13,7 +13,7 @@ A port moves as those of `modal_ports` do, by the shape ``Phi - H q`` at the dis
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.modal import (
@@ -234,8 +234,8 @@ def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f,
         at = pose_of(modes, o, displaced(modes, o + SHAPE, n, q, by_q, 0))
         _, _, gamma = motion_of(modes, o, at, moved(by_q, 0, n, v), x)
         write_pose(law, target, at)
-        put_six(law, 0, target + PORT_GAMMA, plus(gamma, image_of(modes, o, at, curved(modes, n, ports, p, v, by_v))))
-        write_subspace(modes, o, n, at, by_q, 0, law, target + PORT_S)
+        put_six(law, 0, target + layout.PORT_GAMMA, plus(gamma, image_of(modes, o, at, curved(modes, n, ports, p, v, by_v))))
+        write_subspace(modes, o, n, at, by_q, 0, law, target + layout.PORT_S)
 
 
 @shared

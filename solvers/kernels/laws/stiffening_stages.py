@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK, PORT_S, PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import (
     by_rate_at,
     by_twist_at,
@@ -140,7 +140,7 @@ def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, 
         row_at(few + 8 * FEW, TAKEN),
         row_at(law, law_size(n, ports)),
     )
-    return OK
+    return layout.OK
 
 
 def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -168,7 +168,7 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
         second = plus(moved(alone, shape, n, own_a), curved(modes, n, ports, p, own_v, by_v))
         speed, gained = port_motion(modes, o, at, rate, second, x, y)
         keep_port(record, target, at, speed, gained, alone, kept)
-    return OK
+    return layout.OK
 
 
 def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -179,7 +179,7 @@ def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     )
     stride, shapes = _port_room(n), 6 + n + KEPT
     press_inwards(n, ports, used, modes, record, alone, stride, alone, shapes, stride)
-    return OK
+    return layout.OK
 
 
 def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -210,7 +210,7 @@ def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     for p in range(ports):
         if is_used(used, p):
             _add_port(modes, n, ports, p, own_q, own_v, own_a, x, y, record, by_q, by_v, by_a, small, result)
-    return OK
+    return layout.OK
 
 
 @helper
@@ -331,8 +331,8 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
         write_table(modes, group, 6, 6, n, x_of, table, 0)
         for k in range(6 * n):
             table[0, k] = -table[0, k]
-    write_subspace(modes, o, n, pose_of(modes, o, moving), shape, 0, law, target + PORT_S)
-    speed, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
+    write_subspace(modes, o, n, pose_of(modes, o, moving), shape, 0, law, target + layout.PORT_S)
+    speed, wrench = six(law, 0, target + layout.PORT_TWIST), six(law, 0, target + layout.PORT_WRENCH)
     write_port_slopes(modes, o, moving, rates, second, x, y, speed, wrench, small)
     by_place, by_speed = columns_at(n, p), columns_at(n, p) + 6 * n
     by_rate = columns_at(n, p) + 12 * n

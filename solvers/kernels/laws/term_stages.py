@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import OK, PORT_S, PORT_WRENCH, STAGE_COLUMNS, TERMS, UNKNOWN
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, port_at, result_at
 from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, entry_of, six
@@ -39,30 +39,30 @@ def add_port_wrenches(n, ports, used, law, wrenches, result, o):
         if not is_used(used, p):
             continue
         at = port_at(n, p)
-        wrench = six(wrenches, 0, at + PORT_WRENCH)
+        wrench = six(wrenches, 0, at + layout.PORT_WRENCH)
         add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
         for r in range(6):
-            s, w = at + PORT_S + r * n, entry_of(wrench, r)
+            s, w = at + layout.PORT_S + r * n, entry_of(wrench, r)
             for j in range(n):
                 result[0, o + 6 + j] += law[0, s + j] * w
 
 
 def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    if known == UNKNOWN:
-        sizes, own = (n, ports, used, number_count, passive, known), ints_at(stages, 1, STAGE_COLUMNS)
-        status = call_at(own[0, TERMS], (*sizes, stages, numbers, q, v, a, twist, acceleration, law, room, slopes))
-        if status != OK:
+    if known == layout.UNKNOWN:
+        sizes, own = (n, ports, used, number_count, passive, known), ints_at(stages, 1, layout.STAGE_COLUMNS)
+        status = call_at(own[0, layout.TERMS], (*sizes, stages, numbers, q, v, a, twist, acceleration, law, room, slopes))
+        if status != layout.OK:
             return status
     record = row_at(law, law_size(n, ports))
     write_port_twists(n, ports, used, record, 0, six(row_at(twist, 6), 0, 0), vector_at(v, n), 0)
     write_port_accelerations(n, ports, used, record, 0, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), 0)
-    return OK
+    return layout.OK
 
 
 def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
     write_result(n, ports, used, record, x, vector_at(a, n), record, record, result_at(n))
-    return OK
+    return layout.OK
 
 
 OUTWARD = Stage("outward_from_terms", _outward, len(Call._fields))

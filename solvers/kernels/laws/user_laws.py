@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import TargetLoads
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
@@ -126,11 +126,11 @@ def _writing(function: Any) -> Any:
             for r in range(3):
                 for c in range(3):
                     law[0, o + 3 * r + c] = terms.rotation[p, r, c]
-                law[0, o + PORT_P + r] = terms.position[p, r]
+                law[0, o + layout.PORT_P + r] = terms.position[p, r]
             for r in range(6):
-                law[0, o + PORT_GAMMA + r] = terms.bias[p, r]
+                law[0, o + layout.PORT_GAMMA + r] = terms.bias[p, r]
                 for c in range(n):
-                    law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
+                    law[0, o + layout.PORT_S + r * n + c] = terms.subspace[p, r, c]
 
     return write
 
@@ -178,7 +178,7 @@ def _changing_driven(function: Any, states: int) -> Any:
     tell = UserHelper(_telling(states))
 
     def write_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
-        size = MOTION_SIZE * ports + 2 * coordinates
+        size = layout.MOTION_SIZE * ports + 2 * coordinates
         moved = np.empty((1, size), np.complex128)
         for j in range(size):
             moved[0, j] = motion[0, j]
@@ -200,7 +200,7 @@ def _changing_slopes(rates: Any, acts: Any, states: int) -> Any:
     tell = UserHelper(_telling(states))
 
     def write_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
-        size, rows = MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
+        size, rows = layout.MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
         width, given = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates, numbers[0, : numbers.shape[1] - inputs]
         moved, own = np.empty((1, size), np.complex128), np.zeros((1, states), np.complex128)
         for j in range(size):
@@ -240,16 +240,16 @@ def _telling(states: int) -> Any:
             np.zeros(states, kind),
         )
         for k in range(ports):
-            o = MOTION_SIZE * k
+            o = layout.MOTION_SIZE * k
             for r in range(3):
                 for c in range(3):
                     told.R[k, r, c] = motion[0, o + 3 * r + c]
                 told.r[k, r] = motion[0, o + 9 + r]
             for r in range(6):
-                told.V[k, r] = motion[0, o + MOVING + r]
+                told.V[k, r] = motion[0, o + layout.MOVING + r]
         for k in range(coordinates):
-            told.q[k] = motion[0, MOTION_SIZE * ports + k]
-            told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
+            told.q[k] = motion[0, layout.MOTION_SIZE * ports + k]
+            told.v[k] = motion[0, layout.MOTION_SIZE * ports + coordinates + k]
         for k in range(inputs - states):
             told.u[k] = numbers[0, own + k]
         for k in range(states):
@@ -264,7 +264,7 @@ def _switching(function: Any, states: int) -> Any:
     tell = UserHelper(_telling(states))
 
     def write_gap(ports, coordinates, inputs, numbers, motion, gap):
-        moved = np.empty((1, MOTION_SIZE * ports + 2 * coordinates), np.complex128)
+        moved = np.empty((1, layout.MOTION_SIZE * ports + 2 * coordinates), np.complex128)
         advance(motion, moved, ports, coordinates)
         told = tell(ports, coordinates, inputs, numbers, moved)
         gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2
