@@ -24,6 +24,8 @@ from .blocks.constraints.gear import Gear as Gear
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure
 from .blocks.contract.block import Block as Block
 from .blocks.contract.block import PortRef as PortRef
+from .blocks.contract.description import MassProperties as MassProperties
+from .blocks.contract.description import Picture as Picture
 from .blocks.contract.law import Law as Law
 from .blocks.contract.law import LawTerms as LawTerms
 from .blocks.contract.target_motion import TargetMotion as TargetMotion
@@ -82,12 +84,12 @@ from .solvers.equilibrium.fit_shape import FittedShape as FittedShape
 from .solvers.equilibrium.fit_shape import fit_shape as fit_shape
 from .solvers.equilibrium.operating_point import OperatingPoint as OperatingPoint
 from .solvers.equilibrium.trim import trim as trim
+from .solvers.lft.block_system import block_system as block_system
 from .solvers.lft.delta_blocks import DeltaBlock as DeltaBlock
 from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
-from .solvers.linear.block_system import block_system as block_system
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv

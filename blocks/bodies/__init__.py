@@ -7,6 +7,7 @@
 - `flexible_body`: the law of these, and what can be wrong with them;
 - `second_order`: how their points foreshorten; `second_order_inertia`: the inertia then;
 - `beam`: uniform beams; `beam_matrices`: their mass and stiffness, and their second order;
+  `beam_scaling`: coordinates in which their law is a polynomial of their dimensions;
 - `rods`: rods that bend however far; `soft`: bodies by kinematics of a user's;
 - `water`: what a fluid does to rigid bodies, beams and rods.
 """

@@ -306,6 +306,11 @@ class DistributedLoad(Interaction):
 
     # -- checks and parameters -------------------------------------------------------------------------------------------
 
+    @property
+    def load_parameters(self) -> tuple[str, ...]:
+        """The scale, where no input drives the load."""
+        return () if self.driven else ("scale",)
+
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the load and what is suspicious."""
         errors, warnings = super().check()

@@ -111,6 +111,7 @@ class SoftLine(Line):
         What is measured, and its derivatives.
     """
 
+    not_in_files = SoftBody.not_in_files
     port_counts = (0, 0)
     own_field = "bodies"
     #: What its measure is, as signals name it.

@@ -40,6 +40,7 @@ class SoftData(Block):
     """The part of `SoftBody` that is data."""
 
     can_fold = True
+    not_in_files = "its kinematics are Python functions, and so are its curves: keep the system in a script that builds it"
 
     _densities: Array
     kinematics = Fixed[Any](lambda body, field, value: value)

@@ -31,10 +31,10 @@ def _load(place: str) -> Any:
     return getattr(import_module(f"titop.solvers.kernels.laws.{module}"), name)
 
 
-def _of_flexible_body(body: Any) -> str | None:
-    """Return where the law of a body stands, None in a fluid, of which kernels know nothing."""
+def _of_flexible_body(body: Any) -> str:
+    """Return where the law of a body stands: in a fluid it is a beam."""
     if body.fluid is not None:
-        return None
+        return "beam_water.LAW"
     return "modal_stages.LAW" if body.second_order is None else "stiffening_stages.LAW"
 
 
@@ -46,7 +46,7 @@ def _of_contact(contact: Any) -> str:
 
 
 #: Where the laws of blocks stand, or what tells where, by the name of the class or of one from which that is derived. An
-#: immersed rigid body is a rod without coordinates; others have laws of their own that answer through Python.
+#: immersed rigid body is a rod without coordinates.
 KINDS: dict[str, str | Callable[[Any], str | None]] = {
     "FlexibleBody": _of_flexible_body,
     "RigidBody": lambda body: None if body.fluid is None else "rod_stages.LAW",
@@ -92,7 +92,8 @@ def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    return [_load(place) for place in ("modal_stages.LAW", "stiffening_stages.LAW", "rod_stages.LAW", "soft_stages.LAW")]
+    kinds = ("modal_stages.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW", "soft_stages.LAW")
+    return [_load(place) for place in kinds]
 
 
 def all_interactions() -> list[InteractionStages]:
