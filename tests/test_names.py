@@ -30,7 +30,7 @@ FILES_LEFT = {
 
 #: Small modules with one importing sibling, likewise.
 SMALL_LEFT = {
-    "blocks/bodies/soft/misuse.py", "blocks/contract/sending.py", "blocks/joints/parameters.py",
+    "blocks/contract/sending.py", "blocks/joints/parameters.py",
     "graph/files/water_fields.py", "graph/urdf/meshes.py", "graph/urdf/tree.py", "solvers/native/dispatching.py",
 }  # fmt: skip
 
