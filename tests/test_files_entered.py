@@ -60,8 +60,9 @@ def test_an_uncertain_model() -> None:
     s.connect("world", bob, joint=tt.Revolute("hinge", axis=[0, 1, 0], damping=0.1, stiffness=1.0))
     m = s.resolve()
     ranges = {"bob.mass": tt.percent(10), "hinge.damping": tt.percent(20), "bob.com.z": (-1.1, -0.9)}
-    entered = files_entered(lambda: tt.lft(m, m.neutral(), ranges, inputs=["hinge"], outputs=["hinge.q"]))
-    assert 0 < len(entered) <= 64, sorted(entered)
+    point = m.neutral()
+    entered = files_entered(lambda: tt.lft(m, point, ranges, inputs=["hinge"], outputs=["hinge.q"]))
+    assert 0 < len(entered) <= 49, sorted(entered)
 
 
 def test_forward_dynamics(cart_pole: tt.Model) -> None:

@@ -24,7 +24,7 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.constraints.closure import displacement_jacobians
 from titop.blocks.constraints.rigid_closure import RigidClosure
-from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.springs import CompliantClosure
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting, partition_at, shares_at

@@ -1,12 +1,22 @@
-"""The blocks of an uncertainty: what each stands for, how often it occurs, and how its values are normalised."""
+"""The blocks of an uncertainty: what each stands for, how often it occurs, how its values are normalised, and its channels."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from titop.solvers.lft.fractions import Fractional
+from titop.solvers.signals.exported import Signal
+
+if TYPE_CHECKING:
+    from control import StateSpace
 
 #: Kinds of blocks: ``δ I`` with a real or a complex δ, or a full complex matrix.
-Kind = Literal["real", "complex", "full"]
+BlockKind = Literal["real", "complex", "full"]
 
 
 class DeltaBlock(NamedTuple):
@@ -47,7 +57,7 @@ class DeltaBlock(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: BlockKind
     repetitions: int
     columns: int
     lower: float = -1.0
@@ -114,3 +124,40 @@ class DeltaBlock(NamedTuple):
     def _entering(self, value: float) -> float:
         """Return the number by which a value enters a model: itself, or a tangent."""
         return math.tan((value - (self.lower + self.upper) / 2) / self.part) if self.part else value
+
+
+# -- channels --------------------------------------------------------------------------------------------------------------
+
+
+class Connectable(Protocol):
+    """A linear fractional model."""
+
+    @property
+    def M(self) -> StateSpace: ...
+    @property
+    def blocks(self) -> tuple[DeltaBlock, ...]: ...
+    @property
+    def channels(self) -> tuple[int, int]: ...
+
+
+def channel_signals(blocks: Sequence[DeltaBlock]) -> tuple[list[Signal], list[Signal]]:
+    """Return the signals w and z of blocks."""
+    w = [Signal(f"{block.name}.w[{k}]", "1") for block in blocks for k in range(block.repetitions)]
+    return w, [Signal(f"{block.name}.z[{k}]", "1") for block in blocks for k in range(block.columns)]
+
+
+def real_fraction(M: StateSpace, blocks: Sequence[DeltaBlock]) -> Fractional:
+    """Return a model as a fraction in its real deltas, then 1/s or 1/z; its other blocks are zero."""
+    real = [b.kind == "real" for b in blocks]
+    w, z = np.repeat(real, [b.repetitions for b in blocks]), np.repeat(real, [b.columns for b in blocks])
+    of, to = np.flatnonzero(w), np.flatnonzero(z)
+    u, y = np.arange(len(w), M.ninputs), np.arange(len(z), M.noutputs)
+    A = np.block([[M.D[np.ix_(to, of)], M.C[to]], [M.B[:, of], M.A]])
+    B, C = np.vstack([M.D[np.ix_(to, u)], M.B[:, u]]), np.hstack([M.D[np.ix_(y, of)], M.C[y]])
+    sizes = *(block.repetitions for block in blocks if block.kind == "real"), M.nstates
+    return Fractional(A, B, C, M.D[np.ix_(y, u)], sizes)
+
+
+def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Return where parts of some sizes stand one after the other."""
+    return tuple(slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist()))

@@ -12,11 +12,10 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
 from titop.solvers.lft.fractions import degrees
-from titop.solvers.lft.labels import Connectable, channel_signals, positions, real_fraction, signals_of, unlike
 from titop.solvers.lft.sampled_models import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
-from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
+from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, positions, refuse_not_finite, unlike
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
     for name, value, most, usual in (("stages", stages, _STAGES, "1 or 2"), ("order", order, _ORDERS, "4")):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
             raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", f"{usual} will do"))
-    (w, z), (_, inputs, outputs) = model.channels, signals_of(model.M)
+    (w, z), (_, inputs, outputs) = model.channels, named_signals(model.M)
     taken = positions("controller inputs", controller.input_labels, outputs[z:])
     driven = positions("controller outputs", controller.output_labels, inputs[w:])
     if (len(taken), len(driven)) != (controller.ninputs, controller.noutputs):
@@ -216,7 +215,7 @@ def _named(
     model: Connectable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing, kept: Sequence[int]
 ) -> StateSpace:
     """Return matrices as a system with the signals of a model, and more states: inputs that are kept, the controller's."""
-    (w, z), (states, inputs, outputs) = model.channels, signals_of(model.M)
+    (w, z), (states, inputs, outputs) = model.channels, named_signals(model.M)
     more = [Signal(f"{inputs[k].path}.before", inputs[k].unit) for k in kept]
     more += [Signal(name, "") for name in closing.states]
     more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices[0]) - len(states) - len(more))]

@@ -16,7 +16,6 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS, EXACT, SAME, TINY
-from titop.solvers.support.equal_sizes import equal_sizes
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
 #: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the
@@ -28,6 +27,8 @@ _RIGHT = 30 * EXACT
 _WIDE = 1e8
 #: No direction is turned farther than into any other.
 _TURNED = 1.0
+#: How often units are taken half of the way to where the largest entries of rows, and of columns, are one.
+_HALF_WAYS = 8
 
 
 class Fractional(NamedTuple):
@@ -243,6 +244,26 @@ def balance(model: Fractional) -> tuple[Fractional, Array]:
             break
         scale *= factor
     return model._replace(A=model.A * scale / scale[:, None], B=model.B / scale[:, None], C=model.C * scale), scale
+
+
+def equal_sizes(matrices: Array) -> tuple[Array, Array]:
+    """Return by what rows (..., m, 1) and columns (..., 1, n) of matrices are divided: powers of two, ones of zeros.
+
+    The rows and columns of symmetric matrices have the same units.
+    """
+    sizes = np.abs(matrices)
+    rows, columns = np.ones((*sizes.shape[:-1], 1)), np.ones((*sizes.shape[:-2], 1, sizes.shape[-1]))
+    for _ in range(_HALF_WAYS):
+        left = sizes / rows / columns
+        rows = rows * _halfway(left.max(axis=-1, keepdims=True, initial=0.0))
+        columns = columns * _halfway(left.max(axis=-2, keepdims=True, initial=0.0))
+    return rows, columns
+
+
+def _halfway(largest: Array) -> Array:
+    """Return the powers of two next to the roots of some numbers, one for zeros."""
+    found: Array = np.exp2(np.round(np.log2(np.where(largest > 0, largest, 1.0)) / 2))
+    return found
 
 
 def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:

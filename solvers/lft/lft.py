@@ -1,23 +1,28 @@
-"""Linear fractional models of systems with uncertain parameters."""
+"""Linear fractional models of systems with uncertain parameters; of angles over wide ranges, several, each of an arc."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, EXACT
+from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.lft.fractions import Fractional, close_deltas, degrees, recentre, reduce_fraction
-from titop.solvers.lft.labels import channel_signals
+from titop.solvers.lft.delta_blocks import channel_signals
+from titop.solvers.lft.fractions import Fractional, degrees, recentre, reduce_fraction
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Family
 from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
-from titop.solvers.lft.operating_points import Equilibria
+from titop.solvers.lft.operating_points import Equilibria, accelerations_at, held_point, is_of_point, value_at
 from titop.solvers.lft.refusals import (
     refuse_corners,
     refuse_idle,
@@ -30,14 +35,10 @@ from titop.solvers.lft.refusals import (
     warn_of_motion,
 )
 from titop.solvers.lft.system_loop import SystemLoop
-from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
-from titop.solvers.linear.linearize import read_omitted
+from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
-from titop.solvers.signals.exported import state_signals
-
-if TYPE_CHECKING:
-    pass
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: Members that are looked at where states are omitted.
 _MEMBERS = 3
@@ -175,16 +176,17 @@ def lft(
     if equilibrium is not None:
         equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
-    system = SystemLoop(at, uncertainty, inputs, outputs, hold, independent)
+    system = SystemLoop(at, uncertainty, inputs, outputs, omit, hold, independent)
     warn_of_motion(at, system.a)
-    refuse_rescaled(system.model, uncertainty, system.system_inputs, outputs)
-    small, states, signals = system.fraction(reduce), system.states, state_signals(at.model)
-    if len(omit):
-        small, states = _omit(small, states, read_omitted(at.model, omit), signals)
+    refuse_rescaled(system.model, uncertainty, system.ends)
+    family = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    small, states = system.fraction(reduce), system.states
+    if system.ends.omitted.size:
+        small, states = _omit(small, system, family)
+    named = [system.ends.states[k] for k in states]
     small = reduce_fraction(small) if reduce else small
     # not before: products with what is off the middle turn zeros into rounding
     small = recentre(small, [*(each.middle for each in uncertainty.all), 0.0])
-    family, named = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent), [signals[k] for k in states]
     if system.frozen and not uncertainty.fits:
         refuse_inexact(_assemble(small, uncertainty.all, named, system, family).check(2, corners=False), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
@@ -225,42 +227,159 @@ def _assemble(
     A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
     C = np.vstack([model.A[:n, n:], model.C[:, n:]])
     D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
-    M = named_system((A, B, C, D), states, [*w, *system.inputs], [*z, *system.outputs], system.point.model.name)
+    M = named_system(
+        (A, B, C, D), states, [*w, *system.ends.inputs.signals], [*z, *system.ends.output_signals], system.point.model.name
+    )
     return LFTModel(M, blocks, counted, family, moving=moving)
 
 
-def _omit(model: Fractional, states: Array, omitted: Array, signals: Sequence[Named]) -> tuple[Fractional, Array]:
+def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fractional, Array]:
     """Return the model without omitted states, and the states that are left.
 
-    Members at random deltas are looked at: channels may be fed by what these do not depend on.
+    Raises
+    ------
+    ModelError
+        As `linearize` of random members, where something depends on what was to be omitted.
     """
-    from scipy.linalg import matrix_balance
-
-    strange = np.setdiff1d(omitted, states)
-    if strange.size:
-        path = signals[strange[0]].path
-        raise ModelError(Finding("no-state", "omit", path, "a state of the model", "it is held, or follows from others"))
-    left, rng = np.isin(states, omitted), np.random.default_rng(0)
-    columns = [np.zeros((0, int(left.sum())))]
-    for _ in range(_MEMBERS):
-        member = close_deltas(model, [*rng.uniform(-1, 1, len(model.sizes) - 1), None])
-        alike, _ = matrix_balance(member.A, permute=False)
-        columns += [_beside_rows(alike)[~left][:, left], _beside_rows(member.C)[:, left]]
-    sizes = np.vstack(columns)
-    if sizes.any():
-        path = signals[np.intersect1d(states, omitted)[int(sizes.max(axis=0).argmax())]].path
-        advice = "rates, outputs or uncertain terms depend on it: keep it"
-        raise ModelError(Finding("not-omissible", "omit", path, "a coordinate on which nothing depends", advice))
-    kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), ~left])
-    small = Fractional(
-        model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, (*model.sizes[:-1], int((~left).sum()))
-    )
-    return small, states[~left]
+    if system.model.is_constrained:
+        family = family._replace(independent=[system.model.coordinate_names[k] for k in system.states if k < system.model.nv])
+    for deltas in np.random.default_rng(0).uniform(-1.0, 1.0, (_MEMBERS, len(family.uncertainty.all))).tolist():
+        names = (uncertain.name for uncertain in family.uncertainty.all)
+        family.linearized(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))
+    left = ~np.isin(system.states, system.ends.omitted)
+    kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), left])
+    sizes = *model.sizes[:-1], int(left.sum())
+    return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes), system.states[left]
 
 
-def _beside_rows(rows: Array) -> Array:
-    """Return sizes of entries (m, n) in parts of the largest of their row; zero of those that are none but for rounding."""
-    sizes = np.abs(rows)
-    beside = sizes.max(axis=1, keepdims=True, initial=0.0)
-    acting = (sizes > 10 * EXACT * beside) & (sizes > CANCELLED * sizes.max(initial=0.0))
-    return np.divide(sizes, beside, out=np.zeros_like(sizes), where=acting)
+# -- arcs -------------------------------------------------------------------------------------------------------------------
+
+
+def lft_arcs(
+    model: Any,
+    point: Any,
+    parameters: Mapping[Any, Any],
+    inputs: Sequence[str] | str = (),
+    outputs: Sequence[Any] | str = (),
+    arcs: Mapping[str, int] | None = None,
+    **options: Any,
+) -> tuple[LFTModel, ...]:
+    """Return linear fractional models that cover wide ranges of angles together, each of an arc.
+
+    The nominal angle of an arc is that of the point where it lies inside, else the arc's middle. There the point is the given
+    one, moved, with efforts that hold it; of a function `equilibrium` it is what this returns.
+
+    Parameters
+    ----------
+    model : Model
+    point : OperatingPoint, (q, v, tau), (q, v) or q
+    parameters : mapping of name, or tuple of names, to range
+        As in `lft`; angles may have ranges of any width.
+    inputs, outputs
+        As in `linearize`.
+    arcs : mapping of name to int, optional
+        Into how many arcs of equal width the range of an angle is cut. By default as few as `lft` takes: of 240 degrees at
+        most, of angles among `quarters` 480. Narrow arcs keep tangents, and with them numbers, small.
+    **options
+        `quarters`, `equilibrium` and all others of `lft`.
+
+    Returns
+    -------
+    tuple of LFTModel
+        Their blocks tell the arcs by `lower` and `upper`. Of several angles all combinations, the last varying fastest.
+
+    Raises
+    ------
+    ModelError
+        For unknown angles and numbers of arcs that are none, and as `lft`.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("swing", gravity=[0, 0, -9.81])
+    >>> s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+    >>> turn = {"hinge.q": (-3.2, 3.2)}
+    >>> parts = tt.lft_arcs(s.resolve(), [0.0], turn, ["hinge"], ["hinge.q"], arcs={"hinge.q": 3})
+    >>> [(round(part.blocks[0].lower, 3), round(part.blocks[0].upper, 3)) for part in parts]
+    [(-3.2, -1.067), (-1.067, 1.067), (1.067, 3.2)]
+    """
+    at, all_bounds = read_point(model, point), read_mapping("parameters", parameters)
+    cuts = _cuts(at, all_bounds, options.get("quarters", ()), arcs)
+    a = accelerations_at(at, SystemInputs(at.model, inputs, options.get("hold", ())))
+    models = []
+    for chosen in itertools.product(*cuts.values()):
+        ranges = dict(zip(cuts, chosen, strict=True))
+        angles = {name: arc.nominal for key, arc in ranges.items() for name in _names(key)}
+        bounds = {key: (ranges[key].lower, ranges[key].upper) if key in ranges else value for key, value in all_bounds.items()}
+        there = _point_at(at, all_bounds, angles, options.get("equilibrium"), a)
+        models.append(lft(model, there, bounds, inputs, outputs, **options))
+    return tuple(models)
+
+
+class Arc(NamedTuple):
+    """A part of the range of an angle (rad), and the nominal one in it."""
+
+    lower: float
+    upper: float
+    nominal: float
+
+
+def _names(key: Any) -> tuple[str, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _cuts(point: OperatingPoint, all_bounds: Mapping[Any, Any], quarters: Any, arcs: Any) -> dict[Any, list[Arc]]:
+    """Return the arcs of each angle whose range is cut."""
+    counts = None if arcs is None else dict(read_mapping("arcs", arcs))
+    wide = set(_names(quarters)) if isinstance(quarters, str) else set(quarters)
+    found = {}
+    for key, bounds in all_bounds.items():
+        names, numbers = _names(key), real_array(bounds)
+        if numbers is None or numbers.shape != (2,) or not all(_is_angle(point, name) for name in names):
+            continue
+        width = float(numbers[1] - numbers[0])
+        if counts is None:
+            count = math.ceil(width / (WIDEST_QUARTER if wide & set(names) else WIDEST_HALF) * (1 - SAME))
+        else:
+            count = _count(next((counts.pop(name) for name in names if name in counts), 1))
+        if count > 1:
+            found[key] = _arcs(float(numbers[0]), float(numbers[1]), count, value_at(point, names[0]))
+    for name in counts or ():
+        expected, advice = "an angle among the parameters, its range as (lower, upper)", "see tt.lft"
+        raise ModelError(Finding("unknown-angle", "arcs", name, expected, advice))
+    return found
+
+
+def _arcs(lower: float, upper: float, count: int, nominal: float) -> list[Arc]:
+    """Return arcs of equal width."""
+    edges = np.linspace(lower, upper, count + 1).tolist()
+    inside = SAME * (upper - lower)
+    return [Arc(a, b, nominal if a + inside < nominal < b - inside else (a + b) / 2) for a, b in itertools.pairwise(edges)]
+
+
+def _count(number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ModelError(Finding("bad-count", "arcs", number, "a whole number, one at least", "two for a full turn, or more"))
+    return number
+
+
+def _is_angle(point: OperatingPoint, name: Any) -> bool:
+    """Tell whether a name is that of an angle of the operating point."""
+    model, (stem, end) = point.model, split_end(name) if isinstance(name, str) else ("", "")
+    if end != "q" or stem not in model.coordinate_names:
+        return False
+    return model.mechanism.assembly.coordinate_units[model.coordinate_names.index(stem)] == "rad"
+
+
+def _point_at(
+    point: OperatingPoint, bounds: Mapping[Any, Any], angles: Mapping[str, float], equilibrium: Any, a: Array
+) -> OperatingPoint:
+    """Return the point with other angles, held there or as a function says."""
+    model = point.model
+    if not angles:
+        return point
+    if equilibrium is not None:
+        paths = [name for key in bounds for name in _names(key) if is_of_point(model, name)]
+        found: OperatingPoint = equilibrium(model, {path: value_at(point, path) for path in paths} | dict(angles))
+        return found
+    return held_point(point, model, angles, a)

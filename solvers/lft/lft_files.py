@@ -12,12 +12,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
-from titop.blocks.bodies.modal_parameters import Share
+from titop.blocks.contract.description import Share
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import NamedRange, Uncertain
 from titop.solvers.linear.linearize import named_system
+from titop.solvers.linear.state_space import named_signals
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import Archive, write_archive
 
@@ -64,7 +64,7 @@ def save_lft(
     members = [(u.name, member) for u in uncertain for member in u.members]
     shares = [(name, member.path, share) for name, member in members for share in member.shares]
     texts: dict[str, list[Any]] = {
-        **dict(zip(_SIGNALS, signals_of(M), strict=True)),
+        **dict(zip(_SIGNALS, named_signals(M), strict=True)),
         "members": [(name, member.path) for name, member in members],
         "shares": [(name, path, share.name) for name, path, share in shares],
         "moving": [(m.name, m.unit) for m in moving],

@@ -17,16 +17,15 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
 from titop.solvers.lft.feedback import closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
-from titop.solvers.lft.labels import real_fraction, signals_of
 from titop.solvers.lft.lft_files import load_lft, save_lft
 from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.uncertainty import Uncertain
-from titop.solvers.linear.state_space import named_system
+from titop.solvers.linear.state_space import named_signals, named_system
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -75,7 +74,7 @@ class LFTModel:
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, M by its matrices and signals: systems of python-control do not pickle."""
         M = self.M
-        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *signals_of(M), str(M.name), float(M.dt or 0.0))}
+        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *named_signals(M), str(M.name), float(M.dt or 0.0))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, M=named_system(*state["M"]))
@@ -143,7 +142,7 @@ class LFTModel:
             )
             advice = "a mass matrix is singular there: narrow the ranges"
             raise ModelError(Finding("ill-posed", "at", shown, "values at which the system has a response", advice))
-        (w, z), (states, inputs, outputs) = self.channels, signals_of(self.M)
+        (w, z), (states, inputs, outputs) = self.channels, named_signals(self.M)
         return named_system(small[:4], states, inputs[w:], outputs[z:], str(self.M.name), float(self.M.dt or 0.0))
 
     @property

@@ -15,8 +15,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
-from titop.solvers.lft.fractions import Fractional, reduce_static, separate_parts
-from titop.solvers.support.equal_sizes import equal_sizes
+from titop.solvers.lft.fractions import Fractional, equal_sizes, reduce_static, separate_parts
 
 
 class Signals:

@@ -11,12 +11,11 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals
 from titop.solvers.lft.feedback import in_series, side_by_side
 from titop.solvers.lft.fractions import reach
-from titop.solvers.lft.labels import Connectable, channel_signals, positions, signals_of, unlike
 from titop.solvers.lft.sampled_models import Matrices
-from titop.solvers.linear.state_space import named_system, refuse_not_finite
+from titop.solvers.linear.state_space import named_signals, named_system, positions, refuse_not_finite, unlike
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def with_neglected(
     A, B, C, D = in_series(plant, side_by_side([nothing, W]))
     columns = len(C) - M.noutputs
     block = DeltaBlock.complex(name) if rows == columns == 1 else DeltaBlock.full(name, rows, columns)
-    states, inputs, all_outputs = signals_of(M)
+    states, inputs, all_outputs = named_signals(M)
     inputs[w:w], all_outputs[z:z] = channel_signals([block])
     states += unlike([Signal(f"{name}.x{i + 1}", "1") for i in range(len(A) - M.nstates)], states)
     of = [*range(w), *range(M.ninputs, M.ninputs + rows), *range(w, M.ninputs)]
@@ -67,7 +66,7 @@ def _ends(
     model: Connectable, names: Sequence[str], kind: str, outputs: Any
 ) -> tuple[tuple[Array, Array], tuple[Array, Array], bool]:
     """Return rows of C and D of what a block takes, columns of B and D of what it adds to, and whether these are outputs."""
-    M, (w, z), (_, inputs, all_outputs) = model.M, model.channels, signals_of(model.M)
+    M, (w, z), (_, inputs, all_outputs) = model.M, model.channels, named_signals(model.M)
     inputs, known = inputs[w:], all_outputs[z:]
     if kind not in _KINDS:
         raise ModelError(Finding("bad-value", "kind", kind, " or ".join(map(repr, _KINDS)), "see LFTModel.append"))

@@ -97,7 +97,7 @@ def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Arra
         a = system_inputs.accelerations(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     else:
         a = point.residual
-    if excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
+    if not a.any() or excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
         return np.zeros_like(a)
     return np.where(np.abs(a) > ROUNDING * np.abs(a).max(), a, 0.0)
 

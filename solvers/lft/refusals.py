@@ -10,23 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.paths import owner_of, parts_of
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
-from titop.blocks.bodies.beam import Beam
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.checking.block_findings import inertia_findings
-from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.loads import Load
-from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
@@ -34,10 +26,9 @@ from titop.solvers.lft.fractions import Fractional, singular_at
 from titop.solvers.lft.operating_points import Equilibria, accelerations_at
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.linear.linearize import Ends
 from titop.solvers.model.model import Model
-from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind
-from titop.solvers.signals.system_inputs import SystemInputs
 
 #: An error above this, in parts of the response, is worth a warning.
 _COARSE = 5e-2
@@ -46,12 +37,8 @@ _INSIDE = 8
 #: Pairs of opposite corners, and of random directions, that are looked at.
 _CORNERS, _RANDOM = 16, 16
 
-#: Parameters of a beam with which the amplitudes of its modes scale, but not its tip's displacements.
-_MODE_SCALES = ("density", "area", "iy", "iz")
 #: Kinds of outputs that read coordinates.
 _COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, Kind.MOMENTUM}
-#: Of blocks that are neither joints nor bodies nor interactions, which of their parameters are rational.
-_RATIONAL: dict[type, tuple[str, ...]] = {Motor: ("gear", "rotor_inertia"), Load: ("force", "torque"), Gear: ("ratio",)}
 
 
 # -- before -----------------------------------------------------------------------------------------------------------------
@@ -77,20 +64,15 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
 
 def _may_be_rational(model: Model, path: str) -> bool:
     """Tell whether a parameter is one of a kind that may enter so, by a fit at least."""
-    owner, parts = owner_of(path), parts_of(path)
-    if path.startswith("gravity."):
-        return True
-    block = model.mechanism.assembly.blocks.get(owner)
-    joined = [node for c in model.mechanism.assembly.connections for node in (c.joint, c.child.block)]
-    if block is model.mechanism.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):
-        return True
-    return any(isinstance(block, kind) and parts[-1 - (kind is Load)] in names for kind, names in _RATIONAL.items())
+    block = model.mechanism.assembly.blocks.get(owner_of(path))
+    rational = None if block is None else block.rational_parameters
+    return rational is None or entry_of(path) in rational
 
 
 def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
     """Refuse ranges in which a block refuses its values, or loses the definiteness of its mass: at their ends, block by block.
 
-    Of blocks that are neither rigid nor flexible bodies, random values are looked at as well.
+    Of blocks that are neither rigid nor modal bodies of titop's, random values are looked at as well.
     """
     owners: dict[str, list[str]] = {}
     for uncertain in uncertainty.all:
@@ -105,7 +87,7 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             continue
         known = len(_wrong(point, block))
         rows = [*itertools.product((-1.0, 1.0), repeat=len(names))]
-        if not isinstance(block, RigidBody | FlexibleBody):
+        if not (block.is_rigid or block.is_modal):
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
@@ -123,7 +105,7 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 
 
-def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs, outputs: Any) -> None:
+def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
 
     Raises
@@ -133,22 +115,17 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, inputs: SystemInputs
     """
     rescaled: set[int] = set()
     for name, block in model.mechanism.assembly.blocks.items():
-        scaled: list[int] = []
-        if isinstance(block, Beam):
-            modes = any(uncertainty.at(f"{name}.{entry}") for entry in _MODE_SCALES)
-            scaled = [k for k in range(block.nv) if uncertainty.at(f"{name}.length") or (modes and k >= 6)]
-        elif isinstance(block, FlexibleBody) and uncertainty.at(f"{name}.mass_scale"):
-            scaled = [*range(block.nv)]
+        scaled = {k for entry, own in block.rescaled_coordinates().items() if uncertainty.at(f"{name}.{entry}") for k in own}
         rescaled |= {model.mechanism.assembly.v_slices[name].start + k for k in scaled}
     if not rescaled:
         return
     touched: dict[int, str] = {}
-    driven = np.abs(inputs.applied) + np.abs(inputs.motions)
+    driven = np.abs(ends.inputs.applied) + np.abs(ends.inputs.motions)
     driven = driven.any(axis=1) | model.mechanism.inputs.motors.any(axis=1)
     touched |= dict.fromkeys(np.flatnonzero(driven).tolist(), "an input")
-    for output in read_names("outputs", outputs):
-        if isinstance(output, str) and (of := read_name(model, OUTPUT, output)).kind in _COORDINATE_KINDS:
-            touched |= dict.fromkeys(of.entries, "an output")
+    for group in ends.outputs:
+        if group.of is not None and group.of.kind in _COORDINATE_KINDS:
+            touched |= dict.fromkeys(group.of.entries, "an output")
     for joined in model.mechanism.interactions:
         touched |= {model.mechanism.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
     for gear in model.mechanism.gear_constraints:
@@ -188,7 +165,7 @@ def refuse_inexact(error: float, frozen: Sequence[str]) -> None:
 def refuse_unbalanced(equilibria: Equilibria, system: SystemLoop) -> None:
     """Refuse points that are no equilibria where the nominal one is, or accelerate otherwise than it does."""
     for row, point in zip(equilibria.test_points, equilibria.tests, strict=True):
-        a = accelerations_at(point, system.system_inputs)
+        a = accelerations_at(point, system.ends.inputs)
         beyond = a - system.a
         if excess(point, beyond, np.zeros_like(a)).max(initial=0.0) <= 1.0:
             continue
@@ -243,7 +220,8 @@ def _directions(n: int) -> Array:
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
     """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
-    warn(steadiness_findings(point), stacklevel=4)
+    if point.v.any():
+        warn(steadiness_findings(point), stacklevel=4)
     if a.any():
         worst = int(np.abs(a).argmax())
         found = f"accelerated by {a[worst]:.3g}"

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, slices
 from titop.solvers.lft.fractions import Fractional, reach, reduce_static
-from titop.solvers.lft.labels import Connectable, slices
 
 #: A, B, C and D.
 Matrices = tuple[Array, Array, Array, Array]

@@ -16,19 +16,17 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.factored_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
-from titop.solvers.lft.labels import gains_of
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
-from titop.solvers.lft.uncertainty import Uncertainty
-from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs
+from titop.solvers.lft.uncertainty import Uncertainty, gains_of
+from titop.solvers.linear.linearize import read_ends
+from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.reduction import reduction
-from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
-from titop.solvers.signals.system_inputs import SystemInputs
 
 
 class SystemLoop:
@@ -38,30 +36,37 @@ class SystemLoop:
     ----------
     point : OperatingPoint
     uncertainty : Uncertainty
-    inputs, outputs, hold, independent
+    inputs, outputs, omit, hold, independent
         As in `linearize`.
 
     Attributes
     ----------
+    ends : Ends
+        What the names of inputs, outputs and states stand for.
     a : (nv,) array
         Accelerations at the point, which all members share.
     states : int array
         Entries of ``[dq; dv; dx]``.
-    inputs, outputs : tuple of Signal
-        Paths and units.
     frozen : tuple of str
         Outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
     """
 
     def __init__(
-        self, point: OperatingPoint, uncertainty: Uncertainty, inputs: Any, outputs: Any, hold: Any, independent: Any
+        self,
+        point: OperatingPoint,
+        uncertainty: Uncertainty,
+        inputs: Any,
+        outputs: Any,
+        omit: Any,
+        hold: Any,
+        independent: Any,
     ) -> None:
         self.point, self.uncertainty = point, uncertainty
         middle = uncertainty.values_at({})
         model = uncertainty.model_at(middle)
-        self.system_inputs = SystemInputs(model, inputs, hold)
-        self.a = accelerations_at(point, self.system_inputs)
         q, v = state_at(point.model, point.q, point.v, middle)
+        self.ends = read_ends(model, lambda: (q, v, point.residual, np.zeros(model.nu)), inputs, outputs, omit, hold)
+        self.a = accelerations_at(point, self.ends.inputs)
         self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
         self.acting, applied = [], []
@@ -70,16 +75,17 @@ class SystemLoop:
             self.acting.append(acting)
             applied += loads
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
-        pushes = point.model.mechanism.inputs.own_pushes(inputs_of(point))
+        own = point.model.mechanism.inputs
+        pushes = own.own_pushes(inputs_of(point)) if own.own else []
         driven = {push.block.name: push.derivatives(point.q) for push in pushes}
         self.tree = Tree(state, applied, driven, uncertainty)
         for joined in model.mechanism.assembly.loops:
             refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = LinearLoop(), model
-        reduced = reduction(model, q, v, self.system_inputs.held, independent)
+        reduced = reduction(model, q, v, self.ends.inputs.held, independent)
         count = len(reduced.states) // 2
         self.states = np.concatenate([reduced.states, 2 * model.nv + np.arange(model.nx)])
-        self._build(self.states[:count], read_names("outputs", outputs))
+        self._build(self.states[:count])
 
     def fraction(self, reduce: bool = False) -> Fractional:
         """Return the loop with its unknowns solved for, in all that is uncertain, then 1/s.
@@ -89,58 +95,56 @@ class SystemLoop:
         deltas = [uncertain.name for uncertain in self.uncertainty.all]
         return self.loop.fraction(deltas, self._rates, self._outputs, reduce)
 
-    def _build(self, independent: Array, outputs: Sequence[Any]) -> None:
-        model, loop, inputs, nv = self.model, self.loop, self.system_inputs, self.model.nv
+    def _build(self, independent: Array) -> None:
+        model, loop, inputs, nv = self.model, self.loop, self.ends.inputs, self.model.nv
         free = np.flatnonzero(~inputs.held)
         others = np.eye(nv)[:, np.setdiff1d(free, independent)]
         states, n = loop.columns("x", 2 * len(independent) + model.nx), len(independent)
         spread = np.eye(nv)[:, independent]
         mechanical = states[:n], states[n : 2 * n]
         q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in mechanical)
-        state, external = self.tree.state, loop.columns("u", len(inputs.channels))
-        groups = read_outputs(model, outputs, inputs, lambda: (state.q, state.v, state.a, np.zeros(model.nu)))
-        self.inputs, self.outputs = inputs.signals, tuple(signal for group in groups for signal in group.signals)
-        paths = ([signal.path for signal in signals] for signals in (self.inputs, self.outputs))
+        paths = ([signal.path for signal in signals] for signals in (inputs.signals, self.ends.output_signals))
         of_inputs, of_outputs = gains_of(self.uncertainty.paths(), *paths)
-        driven = self._scale(external, of_inputs)
+        external = self._scale(loop.columns("u", len(inputs.named)), of_inputs)
+        driven = stack(external, states[2 * n :])  # channels: what is named, then states of the first order
         solved_for = np.flatnonzero(~inputs.prescribed)
         a = inputs.motions @ driven + np.eye(nv)[:, solved_for] @ loop.columns("?", len(solved_for))
         changes = Changes(self.tree, loop, q, v, a)
         for push in self.tree.applied:
             changes.hold(push)
         self._push(changes, driven)
-        joined, own_rates = self._join(changes, solved_for, driven, states[2 * n :])
+        joined, own_rates = self._join(changes, solved_for, driven)
         changes.inwards()
         applied = inputs.applied @ driven
         needed = changes.efforts - self._own_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
-        rates_q = v - model.mechanism.bracket(state.v) @ q
+        rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
-        readings = [_read(moving, output, group) for output, group in zip(outputs, groups, strict=True)]
-        frozen = (group for group, (_, exact) in zip(groups, readings, strict=True) if not exact)
+        readings = [_read(moving, group) for group in self.ends.outputs]
+        frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
         self.frozen = tuple(signal.path for group in frozen for signal in group.signals)
         self._outputs = self._scale(stack(*(signal for signal, _ in readings)), of_outputs)
 
-    def _join(self, changes: Changes, solved_for: Array, driven: Signals, x: Signals) -> tuple[Signals, list[Signals]]:
-        """Apply interactions and closures; return their efforts (nv) on coordinates, and how their states `x` change.
+    def _join(self, changes: Changes, solved_for: Array, driven: Signals) -> tuple[Signals, list[Signals]]:
+        """Apply interactions and closures; return their efforts (nv) on coordinates, and how their states change.
 
         Closures' rows join the loop.
         """
-        total, channels = zeros(self.model.nv), self.system_inputs.channels
+        total, channels = zeros(self.model.nv), self.ends.inputs.channels
         rates: list[Signals] = []
-        chosen = np.zeros((self.model.nu, len(channels)))
+        chosen = np.zeros((self.model.nu + self.model.nx, len(channels)))
         for k, channel in enumerate(channels):
             if channel.kind == Kind.INPUT:
                 chosen[channel.entry, k] = 1.0
         for acting in self.acting:
-            efforts, own_rates = acting.push(self.tree, changes, stack(chosen @ driven, x))
+            efforts, own_rates = acting.push(self.tree, changes, chosen @ driven)
             total += efforts
             rates.append(own_rates)
         if self.constraints is None:
             return total, rates
-        free = np.flatnonzero(~self.system_inputs.held)
+        free = np.flatnonzero(~self.ends.inputs.held)
         for kind, acted_on in (("displacement", free), ("twist", free), ("acceleration", solved_for)):
             rows = self.constraints.chosen(acted_on)
             self.loop.require(self.constraints.rows_of(self.tree, changes, kind)[rows])
@@ -161,9 +165,8 @@ class SystemLoop:
 
     def _push(self, changes: Changes, driven: Signals) -> None:
         """Apply the inputs that are wrenches at ports."""
-        inputs, places = self.system_inputs, self.model.mechanism.inputs
-        units = np.eye(6)
-        for k, channel in enumerate(inputs.channels):
+        places, units = self.model.mechanism.inputs, np.eye(6)
+        for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.WRENCH:
                 changes.push(channel.port, units[:, [channel.entry]] @ driven[k])
             elif channel.kind == Kind.INPUT:
@@ -178,7 +181,7 @@ class SystemLoop:
         for block, at_q, at_v, columns in model.mechanism.inputs.own:
             matrix[at_v, columns] = block.input_matrix(q[at_q])
         total = zeros(model.nv)
-        for k, channel in enumerate(self.system_inputs.channels):
+        for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.INPUT:
                 total += matrix[:, [channel.entry]] @ driven[k] + self._geared(channel.signal.path, channel.entry, driven[k])
         return total
@@ -223,8 +226,9 @@ class SystemChanges(NamedTuple):
     q, v, a, tau : Signals (nv)
         Changes of coordinates, rates, accelerations and applied efforts.
     inputs : Signals
+        With states of the first order behind them.
     x : Signals (nx)
-        Changes of states of the first order.
+        These states.
     changes : Changes
     """
 
@@ -249,14 +253,11 @@ class _Slopes(SnapshotChanges):
         self.q, self.v, self.a, self.tau, self.inputs = np.split(np.eye(sum(sizes)), np.cumsum(sizes[:-1]))
 
 
-def _read(moving: SystemChanges, output: Any, group: SystemOutputs) -> tuple[Signals, bool]:
+def _read(moving: SystemChanges, group: SystemOutputs) -> tuple[Signals, bool]:
     """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
-    model, q, v, a = moving.changes.tree.state
-    if isinstance(output, str):
-        of = read_name(model, OUTPUT, output)
-        signals = READINGS[of.kind](moving, of) if of.kind in READINGS else None
-        if signals is not None:
-            return signals[list(of.entries)], True
+    (model, q, v, a), of = moving.changes.tree.state, group.of
+    if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
+        return signals[list(of.entries)], True
     tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
     at = Snapshot(model, q, v, a, tau, None, None, q)
     slopes = np.asarray(group.derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))

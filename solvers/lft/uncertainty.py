@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import owner_of, split_end
+from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
 from titop.blocks.contract.coordinates import todays
+from titop.blocks.contract.description import CommonParameter, Share
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.labels import GAIN
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
@@ -31,6 +29,10 @@ WIDEST_HALF, WIDEST_QUARTER = math.radians(240.0), math.radians(480.0)
 
 #: Last parts of names of coordinates, rates and inputs.
 _ANGLE, _RATE, _INPUT = "q", "v", "u"
+#: Last part of the names of gains.
+_GAIN = "gain"
+#: Names of the gains of signals, None where there is none.
+Gains = list[str | None]
 
 
 class NamedRange(NamedTuple):
@@ -121,7 +123,7 @@ class Uncertainty:
     """
 
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
-        self.point, self.known = point, point.model.parameters()
+        self.point, self.known = point, point.model.mechanism.parameters()
         self.common = common_parameters(point.model.mechanism.assembly)
         self._quarters = set(map(self._current_name, (quarters,) if isinstance(quarters, str) else quarters))
         given = read_mapping("parameters", parameters)
@@ -272,7 +274,7 @@ class Uncertainty:
             return self.common[name][:2]
         if isinstance(name, str):
             stem, end = split_end(name)
-            if end == GAIN and stem:
+            if end == _GAIN and stem:
                 return 1.0, "1"
             if end in (_ANGLE, _RATE) and stem in model.coordinate_names:
                 k = model.coordinate_names.index(stem)
@@ -320,12 +322,42 @@ def rotation_names(path: str) -> list[str]:
     return [f"{path}.rotation.{axis}" for axis in "xyz"]
 
 
-def common_parameters(assembly: Assembly) -> dict[str, Common]:
+def common_parameters(assembly: Assembly) -> dict[str, CommonParameter]:
     """Return these numbers by dotted name, with the dotted names of what follows from each."""
     result = {}
     for name, block in assembly.blocks.items():
-        if isinstance(block, FlexibleBody):
-            for entry, (value, unit, shares) in common_numbers(block).items():
-                own = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
-                result[f"{name}.{entry}"] = Common(value, unit, own)
+        for entry, (value, unit, shares) in block.common_parameters().items():
+            own = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
+            result[f"{name}.{entry}"] = CommonParameter(value, unit, own)
     return result
+
+
+def gains_of(names: Collection[str], inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Gains, Gains]:
+    """Return which of some names is the gain of each input and of each output, by their paths; None where there is none.
+
+    What is called as a signal is that signal's gain alone; else it is that of a vector's entries, or of all that an owner has,
+    unless these have gains of their own.
+
+    Raises
+    ------
+    ModelError
+        For names that stand for inputs and outputs at once.
+    """
+    signals = {*inputs, *outputs}
+    of_inputs, of_outputs = ([_gain_of(path, names, signals) for path in paths] for paths in (inputs, outputs))
+    for name in sorted({name for name in of_inputs if name} & {name for name in of_outputs if name}):
+        found = [
+            f"{path}.{_GAIN}" for path, own in zip([*inputs, *outputs], [*of_inputs, *of_outputs], strict=True) if own == name
+        ]
+        got, expected = "the gain of inputs and outputs at once", "that of inputs alone or of outputs alone"
+        advice = f"it could be {', '.join(dict.fromkeys(found))}: name one of these, or several as a tuple"
+        raise ModelError(Finding("ambiguous-gain", f"parameters[{name!r}]", got, expected, advice))
+    return of_inputs, of_outputs
+
+
+def _gain_of(path: str, names: Collection[str], signals: Collection[str]) -> str | None:
+    """Return the name that is the gain of a signal: its own, its vector's, its owner's; None where there is none."""
+    own = parts_of(path.split("[")[0])
+    wider = [".".join(own[:k]) for k in range(len(own), 0, -1)]
+    stems = [path, *(stem for stem in wider if stem not in signals)]
+    return next((f"{stem}.{_GAIN}" for stem in stems if f"{stem}.{_GAIN}" in names), None)

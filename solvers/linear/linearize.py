@@ -22,7 +22,7 @@ from titop.solvers.equilibrium.linear_validity import (
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
 from titop.solvers.linear.state_space import named_system
-from titop.solvers.linear.system_outputs import SystemOutputs, read_outputs, state_of
+from titop.solvers.linear.system_outputs import State, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal, state_signals
@@ -141,7 +141,7 @@ def linearize(
            [-9.81,  0.  ]])
     """
     at = read_point(model, point)
-    ends = read_ends(at, inputs, outputs, omit, hold)
+    ends = read_ends(at.model, state_of(at), inputs, outputs, omit, hold)
     linear = linear_equations([at], ends.inputs, ends.outputs, independent)
     kept = np.arange(len(linear.states))
     if ends.omitted.size:
@@ -191,20 +191,20 @@ class Ends(NamedTuple):
         return tuple(signal for group in self.outputs for signal in group.signals)
 
 
-def read_ends(at: OperatingPoint, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
-    """Return what names stand for at a point; see `linearize`. What a model's names stand for is found once.
+def read_ends(model: Model, at: State, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
+    """Return what names stand for; see `linearize`, and `read_outputs` for `at`. What a model's names stand for is found once.
 
     Raises
     ------
     ModelError
         For unknown names.
     """
-    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(at.model, {})
+    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(model, {})
     if (ends := known.get(key)) is not None:  # another thread may clear what is known
         return ends
-    system_inputs = SystemInputs(at.model, inputs, hold, states=True)
-    system_outputs = read_outputs(at.model, outputs, system_inputs, state_of(at))
-    ends = Ends(system_inputs, system_outputs, state_signals(at.model), read_omitted(at.model, omit))
+    system_inputs = SystemInputs(model, inputs, hold, states=True)
+    system_outputs = read_outputs(model, outputs, system_inputs, at)
+    ends = Ends(system_inputs, system_outputs, state_signals(model), read_omitted(model, omit))
     if None not in key:
         if len(known) == _MOST_KNOWN:
             known.clear()

@@ -18,6 +18,7 @@ from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_d
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.lpv_basis import FamilyBasis
+from titop.solvers.linear.system_outputs import state_of
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
@@ -127,7 +128,7 @@ class FamilyMembers:
         self.guess, self.recipe = guess, recipe
         self.failures: dict[int, str] = {}
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
-        self.ends = read_ends(guess, recipe.inputs, recipe.outputs, recipe.omit, recipe.hold)
+        self.ends = read_ends(guess.model, state_of(guess), recipe.inputs, recipe.outputs, recipe.omit, recipe.hold)
 
     # -- members -------------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
-"""Linear systems with named signals, as python-control holds them: made, read, and their channels inverted.
+"""Linear systems with named signals, as python-control holds them: made, read, signals found by name, channels inverted.
 
 Inverting a channel, an output becomes an input, and its input the output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,49 @@ def named_system(
     )
     system.signals = table_of(states, inputs, outputs)
     return system
+
+
+def named_signals(M: StateSpace) -> tuple[list[Signal], list[Signal], list[Signal]]:
+    """Return states, inputs and outputs of a named system."""
+    table = getattr(M, "signals", {})
+    groups = M.state_labels, M.input_labels, M.output_labels
+    states, inputs, outputs = ([table.get(label, Signal(label, "")) for label in labels] for labels in groups)
+    return states, inputs, outputs
+
+
+def unlike(signals: Iterable[Signal], known: Iterable[Signal]) -> list[Signal]:
+    """Return signals, those renamed whose names others have."""
+    taken, result = {signal.name for signal in known}, []
+    for signal in signals:
+        path, count = signal.path, 1
+        while exported(path) in taken:
+            count += 1
+            path = f"{signal.path}_{count}"
+        taken.add(exported(path))
+        result.append(Signal(path, signal.unit))
+    return result
+
+
+def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list[int]:
+    """Return where signals stand among others; the name of a vector stands for all of its entries.
+
+    Raises
+    ------
+    ModelError
+        For names that are unknown, or there twice.
+    """
+    result: list[int] = []
+    labels = [signal.name for signal in known]
+    for name in names:
+        found = [labels.index(exported(str(name)))] if exported(str(name)) in labels else []
+        found = found or [k for k, signal in enumerate(known) if exported(str(name)) in stems(signal.path)]
+        if not found:
+            advice = did_you_mean(name, labels)
+            raise ModelError(Finding("unknown-signal", where, name, "a signal of the model", advice))
+        if set(found) & set(result) or len(found) > len(set(found)):
+            raise ModelError(Finding("given-twice", where, name, "each signal once", "leave one out"))
+        result += found
+    return result
 
 
 def is_state_space(system: Any) -> bool:

@@ -13,9 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.contract.block import PortRef
-from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Loop
@@ -142,7 +140,7 @@ class Mechanism(ClosedLoops):
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the rigid bodies that are in no fluid, which have inertial parameters; parents first."""
         blocks = self._assembly.blocks
-        return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
+        return tuple(name for name in self.body_names if blocks[name].is_rigid)
 
     @structural
     def inertial(self) -> InertialParameters:
@@ -219,7 +217,7 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensed(self) -> list[Quantity]:
         """What the sensors read."""
-        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
+        weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
         return [sensed(assembly, sensor) for sensor in assembly.sensors]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from scipy.linalg import cholesky, matrix_balance, svd
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, slices
 
 #: Directions whose square is smaller than this part of a block's others are taken for as large.
 _LEAST = CLOSE**2
@@ -57,7 +56,7 @@ class Structure:
         findings = [finding for k, block in enumerate(blocks) for finding in _wrong(k, block)]
         if findings:
             raise ModelError(findings)
-        return cls(tuple(blocks), _slices([b.repetitions for b in blocks]), _slices([b.columns for b in blocks]))
+        return cls(tuple(blocks), slices([b.repetitions for b in blocks]), slices([b.columns for b in blocks]))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -246,11 +245,6 @@ def _unit_scales(gains: Array, structure: Structure) -> tuple[Array, Array]:
         scale = max(reached / size, 1.0) if reached else min(size / seen, 1.0)
         among[k], among[:, k], scales[k] = among[k] / scale, among[:, k] * scale, scales[k] * scale
     return scales[z], scales[w]
-
-
-def _slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    ends = np.cumsum([0, *sizes]).tolist()
-    return tuple(slice(*pair) for pair in pairwise(ends))
 
 
 def _wrong(k: int, block: Any) -> list[Finding]:

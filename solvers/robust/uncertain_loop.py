@@ -24,7 +24,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.labels import positions, signals_of
+from titop.solvers.linear.state_space import named_signals, positions
 from titop.solvers.robust.structure import Matrices, Structure
 from titop.solvers.signals.exported import Signal
 
@@ -121,7 +121,7 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     system = _continuous(A, B, C, D, period) if period else Matrices(A, B, C, D)
     rate = middle_rate(system.A)
     system, scales = _in_units(system, rate)
-    _, inputs, outputs = signals_of(model)
+    _, inputs, outputs = named_signals(model)
     states = tuple(str(name) for name in model.state_labels)
     return UncertainLoop(system, structure, structure, tuple(inputs), tuple(outputs), states, period, rate, scales)
 

@@ -1,5 +1,5 @@
 """What has nothing to do with mechanics.
 
 - `archive`: arrays in files; `workers`: several processes, and threads of linear algebra; `extras`: optional libraries;
-  `interpolated`: samples over time; `equal_sizes`: units of matrices; `progress`: bars.
+  `interpolated`: samples over time; `progress`: bars.
 """

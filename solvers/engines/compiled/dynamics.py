@@ -225,10 +225,11 @@ class CompiledDynamics:
 
     def _nearest(self, second: bool, q: Array, v: Array, fixed: Array, rates: Array) -> Array | None:
         """Return the nearest rates to some that keep loops closed; None where that has to be looked at more closely."""
-        if not self._mechanism.is_constrained:
+        kernels = self._calls.nearest_rates
+        if kernels is None:
             return None
         nearest = real_only(rates, "rates").copy()
-        status = self._calls.nearest_rates[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
+        status = kernels[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
         raise_pending()
         return nearest if status == layout.OK else None
 

@@ -107,7 +107,7 @@ class Reading:
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
         """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
-        if type(q) is type(v) is type(a) is np.ndarray and type(tau) in (np.ndarray, type(None)):
+        if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
             result = np.empty((len(state[0]), self._size)) if q.ndim else np.empty((0, self._size))
@@ -147,15 +147,17 @@ class Reading:
                 raise TypeError
             if wrenches is None and u is None:
                 return int(self._bound.call(*state, result))
-            acting, given, _ = self._acted_on.by(wrenches, u, self._anywhere)
-            return acting.run(self._bound, wrenches, given, *state, result)
+            if u is not None:
+                u, _ = self._acted_on.read_inputs(u, self._anywhere)
+            return self._acted_on.run(self._bound, wrenches, u, (*state, result))
         applied = np.zeros(state[1].shape) if tau is None else tau
         if wrenches is None and u is None:
             return int(self._bound.call(*state, applied, tau is not None, result))
-        acting, given, driven = self._acted_on.by(wrenches, u, None, closing=True)
-        if tau is not None and driven is not None:
-            applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
-        return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
+        if u is not None:
+            u, driven = self._acted_on.read_inputs(u, None, closing=True)
+            if tau is not None and driven is not None:
+                applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
+        return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
 
     def _read_stack(self, given: dict[str, Any]) -> Array | None:
         """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""

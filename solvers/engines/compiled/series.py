@@ -9,7 +9,6 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.mechanism import EquationSeries, PortSeries, SeriesCore
 from titop.solvers.engines.compiled.packed import PackedSystem
@@ -25,7 +24,7 @@ CONSTANT: Array = np.zeros((0, 6))
 
 def group_springs(system: PackedSystem) -> list[Joint]:
     """Return the spherical and free joints with a stiffness, whose efforts the kernels do not differentiate by time."""
-    names = [c.joint.name for c in system.structure.connections if isinstance(c.joint, Spherical | Free)]
+    names = [c.joint.name for c in system.structure.connections if c.joint.quaternion.stop]
     joints = [system.assembly.blocks[name] for name in names if name not in system.tables.general_names]
     return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
 

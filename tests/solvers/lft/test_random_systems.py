@@ -12,9 +12,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.solvers.lft.labels import signals_of
 from titop.solvers.lft.members import frequencies_around, largest_difference, points_at, response
-from titop.solvers.linear.state_space import named_system
+from titop.solvers.linear.state_space import named_signals, named_system
 
 #: Beside the response's norm: see `test_lft`; ten times as much where stiff beams stand beside light joints.
 EXACT = 1e-8
@@ -183,5 +182,5 @@ def test_a_wrong_member_is_found() -> None:
     w = model.channels[0]
     larger = np.where(np.arange(model.M.ninputs) < w, 1.001, 1.0)
     matrices = model.M.A, model.M.B * larger, model.M.C, model.M.D * larger
-    wrong = replace(model, M=named_system(matrices, *signals_of(model.M), "wrong"))
+    wrong = replace(model, M=named_system(matrices, *named_signals(model.M), "wrong"))
     assert wrong.check(3) > EXACT

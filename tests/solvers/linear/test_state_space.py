@@ -1,4 +1,4 @@
-"""Channels of linear systems, inverted."""
+"""Linear systems with named signals: found by name, made unlike others; channels inverted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import titop as tt
 from tests.closed_systems import geared_hand, slider_crank
 from tests.solvers.linear.nonlinear_systems import cart
 from tests.systems import random_tree
+from titop.solvers.linear.state_space import positions, unlike
+from titop.solvers.signals.exported import Signal
 
 pytestmark = pytest.mark.portable
 
@@ -116,3 +118,23 @@ def test_a_driven_channel_is_the_inverse_about_every_point(make: Callable[[], tt
             size = np.abs(direct(s)).max()
             assert np.abs(inverted(s) - direct(s)).max() < 1e-9 * size  # the same function, by other ways
             assert np.abs(forward(s) - direct(s)).max() > 1e-3 * size
+
+
+# -- signals by name --------------------------------------------------------------------------------------------------------
+
+KNOWN = [Signal("gyro.x", "rad/s"), Signal("gyro.y", "rad/s"), Signal("hub.C.F[0]", "N"), Signal("hub.C.F[1]", "N")]
+
+
+def test_entries_and_vectors() -> None:
+    """Dotted or as they are exported."""
+    assert positions("signals", ["hub.C.F", "gyro_y"], KNOWN) == [2, 3, 1]
+    assert positions("signals", ["hub_C_F[1]", "gyro"], KNOWN) == [3, 0, 1]
+    with pytest.raises(tt.ModelError, match="unknown-signal"):
+        positions("signals", ["gyr"], KNOWN)
+    with pytest.raises(tt.ModelError, match="given-twice"):
+        positions("signals", ["gyro", "gyro.x"], KNOWN)
+
+
+def test_names_that_are_taken() -> None:
+    found = unlike([Signal("gyro.x", ""), Signal("gyro_x", ""), Signal("x[0]", "")], KNOWN)
+    assert [signal.path for signal in found] == ["gyro.x_2", "gyro_x_3", "x[0]"]
