@@ -384,6 +384,12 @@ class ClosedMechanism(Configurations):
         return (*closures, *(constraint.name for constraint in self.gear_constraints))
 
     @structural
+    def closure_rows(self) -> dict[str, slice]:
+        """Where the constraints of each rigid closure stand among all, by its name."""
+        ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
+        return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
+
+    @structural
     def constraint_units(self) -> tuple[str, ...]:
         """Units of the constraints' errors: of a gear, its driven coordinate's."""
         of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)

@@ -81,11 +81,11 @@ class ReferenceDynamics:
         The inertial terms h are quadratic in v, so that differences give dh/dv to rounding: of any length, and taken where h
         compares with gravity.
         """
-        model, matrix = self._mechanism, self.mass_matrix(q)
-        sizes = model.scale.coordinates_of(np.real(np.diag(matrix)))
+        mechanism, matrix = self._mechanism, self.mass_matrix(q)
+        sizes = mechanism.scale.coordinates_of(np.real(np.diag(matrix)))
         speed = float(np.abs(v / sizes).max(initial=0.0))
-        rate = float(np.sqrt(np.linalg.norm(model.assembly.gravity) / model.scale.length)) or speed
-        coriolis = matrix @ model.bracket(v)
+        rate = float(np.sqrt(np.linalg.norm(mechanism.assembly.gravity) / mechanism.scale.length)) or speed
+        coriolis = matrix @ mechanism.bracket(v)
         if not speed:
             return coriolis
         fast = rate / speed * v
