@@ -131,7 +131,7 @@ def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: It
     if not mechanism.is_constrained:
         return rates.copy()
     dynamics = mechanism.engine.dynamics
-    close = (dynamics.closed_velocity, dynamics.closed_acceleration)[order]
+    close: Any = (dynamics.closed_velocity, dynamics.closed_acceleration)[order]
     closed: Array = close(*before, follow_drivers(mechanism, rates, chosen, GearConstraint.follow_rate), chosen)
     return closed
 

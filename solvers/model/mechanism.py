@@ -24,7 +24,7 @@ from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
-from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
 from titop.solvers.signals.line_readings import line_places
@@ -306,7 +306,7 @@ class Mechanism(ClosedLoops):
             return self.cut_at(rod.name, fraction)
         kept = self._openings.get(name)
         if kept is None or kept[0] is not self.assembly:
-            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [Place(name, CHILD_PORT)]))
+            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [MovablePlace(name, CHILD_PORT)]))
         return kept[1]
 
     @structural

@@ -26,7 +26,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
-from titop.solvers.mechanism.inputs import Place, PortPush
+from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
@@ -41,7 +41,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     model: NamedMechanism
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
         self._states = np.zeros(len(model.inputs.state_names))
