@@ -24,7 +24,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
-from titop.solvers.mechanism.inputs import Place, PortPush
+from titop.solvers.mechanism.inputs import WrenchPlace, PortPush
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
@@ -40,7 +40,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     model: Mechanism
 
-    def __init__(self, model: Mechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
         self._states = np.zeros(len(model.inputs.state_names))
