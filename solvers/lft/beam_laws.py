@@ -48,7 +48,7 @@ def beam_scales(block: Block, middle: Block) -> Scales | None:
         return None
     n = block.nv
     length = block.length / middle.length
-    line, polar = (own / before for own, before in zip(_masses(block), _masses(middle), strict=True))
+    line, polar = (now / before for now, before in zip(_masses(block), _masses(middle), strict=True))
     counts = [*block.mode_counts.values()]
     columns = np.concatenate([_TIP_SCALE, np.repeat([2.0, 2.0, 1.0, 1.0], counts)])
     rows = np.concatenate([_TIP_EFFORT_SCALE, np.repeat([1.0, 1.0, 0.0, 0.0], counts)])
@@ -73,8 +73,8 @@ def _masses(beam: Beam) -> tuple[float, float]:
 
 def _signs(block: Beam, middle: Beam) -> Array:
     """Return 1 for modes (n) that point as those of the other beam do, -1 for those that point against them."""
-    own, other = (beam.undeformed[:12, 6:] for beam in (block, middle))
-    return np.where((own * other).sum(axis=0) < 0, -1.0, 1.0)
+    modes, other = (beam.undeformed[:12, 6:] for beam in (block, middle))
+    return np.where((modes * other).sum(axis=0) < 0, -1.0, 1.0)
 
 
 # -- an uncertain length --------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class LengthLaw(NamedTuple):
     middle: Array
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        beyond = rest.acceleration.padded(1).copy()
+        beyond = rest.acceleration.pad(1).copy()
         beyond[:, 0] -= self.middle
         scaled = self._times(constants, Signals(beyond), self.columns[:6])
         efforts = self.efforts.apply(constants, Signals(np.ones((1, 1))))
@@ -121,7 +121,7 @@ class LengthLaw(NamedTuple):
         """Return signals times powers of the length."""
         for power in range(1, int(powers.max()) + 1):
             longer = (powers >= power).astype(float)
-            scaled = self.length.mapped(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]
+            scaled = self.length.transform(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]
             signal = scaled.apply(loop, signal) + np.diag(1.0 - longer) @ signal
         return signal
 
@@ -133,8 +133,8 @@ def length_law(changing: ChangedBlock, beam: Beam, at: LawPoint) -> LengthLaw | 
     length = Polynomial.affine(np.eye(1), [(member.delta, np.full((1, 1), member.half / member.middle))])
     counts = [*beam.mode_counts.values()]
     rows = np.concatenate([_AT_PORT, _TIP_EFFORTS, np.repeat(_MODES_EFFORTS, counts)])
-    own = np.concatenate([_TIP, np.repeat(_MODES, counts)])
-    columns = np.concatenate([_AT_PORT, own, own, own, _AT_PORT])
+    powers = np.concatenate([_TIP, np.repeat(_MODES, counts)])
+    columns = np.concatenate([_AT_PORT, powers, powers, powers, _AT_PORT])
     calm = at._replace(twist=np.zeros(6), acceleration=np.zeros(6))
 
     def matrices(values: Mapping[str, float], at: LawPoint) -> Array:

@@ -80,7 +80,7 @@ def _may_be_rational(model: Model, path: str) -> bool:
         return True
     block = model.mechanism.assembly.blocks.get(owner)
     joined = [node for c in model.mechanism.assembly.connections for node in (c.joint, c.child.block)]
-    if block is model.mechanism.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):
+    if block is model.mechanism.assembly.world or any(block is node for node in joined) or isinstance(block, Interaction):
         return True
     return any(isinstance(block, kind) and parts[-1 - (kind is Load)] in names for kind, names in _RATIONAL.items())
 
@@ -107,10 +107,12 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
-            own = {path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path}
-            wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): value for path, value in own.items()}))
+            values = {
+                path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path
+            }
+            wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): x for path, x in values.items()}))
             if len(wrong) > known:
-                shown = ", ".join(f"{path} = {value:.6g}" for path, value in own.items())
+                shown = ", ".join(f"{path} = {x:.6g}" for path, x in values.items())
                 expected, advice = "values that the block accepts", f"narrow the range: {wrong[0]}"
                 raise ModelError(Finding("bad-range", "parameters", shown, expected, advice))
 
