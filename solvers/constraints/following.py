@@ -79,23 +79,6 @@ class Following:
         np.add.at(result.T, leading, (matrix * moves).T)
         return result / self.lengths
 
-    def unfolded(self, x: Array) -> Array:
-        """Return all coordinates (n) from those that lead, measured by their lengths."""
-        if not len(self.gears):
-            return x
-        leading, moves = self.basis
-        return ((x.T / self.lengths)[..., leading] * moves).T
-
-    def least_meshing(self, right: Array) -> Array:
-        """Return the x (n) of least norm with which those gears that take a coordinate out have the values `right` (g)."""
-        x = np.zeros((self.rows.shape[1], *right.shape[1:]), dtype=np.result_type(self.rows, right, float))
-        if not len(self.gears):
-            return x
-        values = right[self.gears].T / self.rows[self.gears, self.followers]
-        for (i, j, share), value in zip(self._outwards(), values.T[::-1], strict=True):
-            x[i] = value if j == GROUND else value + share * x[j]
-        return x - self.unfolded(self.folded(x.T).T)
-
 
 def following(rows: Array) -> Following:
     """Return which coordinates follow which, by gears: rows (g x n) of at most two entries."""

@@ -17,9 +17,9 @@ from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
+from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
-from titop.solvers.lft.beam_laws import Scales, beam_scales
 from titop.solvers.lft.changed_blocks import HOLD, ChangedBlock, UncertainCoordinates, not_rational
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
@@ -260,7 +260,7 @@ def port_motion(
     places = [name for name in changing.names if name.startswith(f"{block.name}.{port}.position.") and name not in names]
     placed = ChangedBlock(changing.assembly, block, [*names, *places], changing.uncertainty)
 
-    def polynomial(matrix: Callable[[Block, Scales], Array], moving: ChangedBlock = moving) -> Polynomial:
+    def polynomial(matrix: Callable[[Block, CoordinateScaling], Array], moving: ChangedBlock = moving) -> Polynomial:
         found = interpolate(
             lambda values: matrix(moving.at(values), _scales(moving.at(values), block)),
             moving.deltas,
@@ -271,7 +271,7 @@ def port_motion(
             raise ModelError(not_rational(moving.path(found.delta), found.misfit, found.delta in moving.uncertainty.fits))
         return found
 
-    def bends(changed: Block, scales: Scales) -> Array:
+    def bends(changed: Block, scales: CoordinateScaling) -> Array:
         # by coordinate, entry of the twist, and coordinate that moves
         bent = current_form(changed, "subspace_slopes")(port, q, v)[0]
         return np.einsum("kij,j,k->ijk", bent, scales.rows, scales.columns).reshape(6 * n, n)
@@ -288,8 +288,8 @@ def port_motion(
     return steps, OwnMotion.resting(subspace, onto, polynomial(bends))
 
 
-def _scales(block: Block, middle: Block) -> Scales:
-    return beam_scales(block, middle) or Scales(np.ones(block.nv), np.ones(block.nv))
+def _scales(block: Block, middle: Block) -> CoordinateScaling:
+    return block.scaling_beside(middle) or CoordinateScaling(np.ones(block.nv), np.ones(block.nv))
 
 
 def _port_geometry(block: Block, middle: Block, port: str, q: Array) -> PortGeometry:

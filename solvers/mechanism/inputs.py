@@ -130,6 +130,8 @@ class Inputs:
         Of inputs.
     state_names, state_units : tuple of str
         Of states.
+    count : int
+        How many inputs and states there are.
     place_of : dict of str to int
         Where each stands among them, by name.
     lower, upper : (nu,) arrays
@@ -161,7 +163,7 @@ class Inputs:
         self.names = tuple(name for block in blocks for name in block.input_names)
         self.state_names = tuple(name for block in stated for name in block.state_paths)
         self.state_units = tuple(unit for block in stated for unit in known_units(block.state_units, len(block.state_names)))
-        nu = len(self.names)
+        nu, self.count = len(self.names), len(self.names) + len(self.state_names)
         self.place_of = {name: place for place, name in enumerate(self.names)}
         self.units: tuple[str, ...] = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
@@ -292,17 +294,12 @@ class Inputs:
         """Return the wrenches (n, 6) of the inputs (nu) at their places; of stacked ones, stacked."""
         return u[..., self.columns, None] * self.units_at_places
 
-    @property
-    def count(self) -> int:
-        """Number of inputs and states."""
-        return len(self.names) + len(self.state_names)
-
     @cached_property
     def drives_coordinates(self) -> bool:
         """Whether there are inputs along the coordinates themselves."""
         return bool(self.own or self.motors.any())
 
-    @property
+    @cached_property
     def drives_ports(self) -> bool:
         """Whether there are inputs, or states, that act at places, or by interactions."""
         return bool(self.places or self.driving)
@@ -312,7 +309,8 @@ class Inputs:
 
         Of stacked inputs and configurations, stacked.
         """
-        efforts = (self.given(u) if self.state_names else u).dot(self.motors.T)
+        given = self.given(u) if self.state_names else u
+        efforts = self.motors.dot(given) if given.ndim == 1 else given.dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: Ports, q: Any) -> Array:

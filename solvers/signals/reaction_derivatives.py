@@ -54,7 +54,7 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
-    pair = port_pairs(at.model.mechanism, [loop], at.q, at.v, at.a)[0]
+    pair = port_pairs(at.model.mechanism, [loop], at.q, at.v)[0]
     own = [owner_of(name) == loop.closure.name for name in at.model.constraint_names]
     multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
     turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)

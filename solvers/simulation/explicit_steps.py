@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
@@ -17,14 +18,90 @@ from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
+from titop.solvers.simulation.closed_states import NEAR, PRECISION, ClosedState
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import OdeStepper
-from titop.solvers.simulation.tableaus import tableau
 
-#: What trial states may give that go too far: numbers that overflow, and loops that are open.
+#: States (m, n) as a function of the parts (m) of a step that have passed, 0 to 1.
+Within = Callable[[Array], Array]
+
+
+class Tableau(NamedTuple):
+    """A method: stage s stands at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
+
+    Attributes
+    ----------
+    kind : subclass of scipy.integrate.OdeSolver
+        Scipy's form of it.
+    nodes : list of float
+        Of all stages.
+    coefficients : (n, n) array
+    end : int
+        The stage whose state is that at the end of the step; those behind it serve `within`.
+    used : int
+        How many stages the error needs.
+    estimators : (1, used) or (2, used) array
+        See `error_of` of the kernels' `step_control`.
+    exponent : float
+        Of the error in the length of the next step.
+    curve : (k, n) array
+        The states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates`` where a part of it has passed.
+    """
+
+    kind: Any
+    nodes: list[float]
+    coefficients: Array
+    end: int
+    used: int
+    estimators: Array
+    exponent: float
+    curve: Array
+
+    def within(self, states: Array, rates: Array, h: float) -> Within:
+        """Return the states within a step of length h, from all its stages."""
+        terms, begin = h * (self.curve @ rates), states[0].copy()
+        powers = np.arange(1, len(terms) + 1)
+        return lambda parts: begin + np.power.outer(parts, powers) @ terms
+
+
+@cache
+def tableau(method: str) -> Tableau:
+    """Return a method, ``"DOP853"``, ``"RK45"`` or ``"RK23"``."""
+    return _dop853() if method == "DOP853" else _embedded_pair({"RK45": RK45, "RK23": RK23}[method])
+
+
+def _embedded_pair(kind: Any) -> Tableau:
+    n = kind.n_stages
+    coefficients = np.zeros((n + 1, n + 1))
+    coefficients[:n, : kind.A.shape[1]], coefficients[n, :n] = kind.A, kind.B
+
+    exponent = -1 / (kind.error_estimator_order + 1)
+    return Tableau(
+        kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, np.ascontiguousarray(kind.P.T)
+    )
+
+
+def _dop853() -> Tableau:
+    n, more = DOP853.n_stages, len(DOP853.C_EXTRA)
+    coefficients = np.zeros((n + 1 + more, n + 1 + more))
+    coefficients[:n, :n], coefficients[n, :n] = DOP853.A, DOP853.B
+    coefficients[n + 1 :, : DOP853.A_EXTRA.shape[1]] = DOP853.A_EXTRA
+    estimators = np.array([DOP853.E5[:n], DOP853.E3[:n]])  # the rate at the end counts for nothing
+
+    whole, first, last = np.zeros((3, n + 1 + more))
+    whole[:n], first[0], last[n] = DOP853.B, 1.0, 1.0
+    terms = np.vstack([whole, first - whole, 2 * whole - last - first, DOP853.D])
+    curve, factor = np.zeros((len(terms), n + 1 + more)), np.ones(1)
+    for k, term in enumerate(terms):  # factors are what has passed and what is left, in turns
+        factor = np.convolve(factor, [1.0, -1.0] if k % 2 else [0.0, 1.0])
+        curve += np.outer(np.append(factor[1:], np.zeros(len(terms) - len(factor) + 1)), term)
+    exponent = -1 / (DOP853.error_estimator_order + 1)
+    return Tableau(DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
+
+
+#: Statuses of trial states that went too far: numbers that overflow, and loops that are open.
 _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
-#: Tries after which Python has a look: at signals such as Ctrl-C, and to tell how far it is.
+#: Tries after which compiled steps return to Python, which sees signals such as Ctrl-C and tells how far it is.
 _MANY = 100
 
 
@@ -87,7 +164,7 @@ class RungeKutta(OdeStepper):
     def y(self) -> Array:
         return self._y
 
-    def advance(self, watch: float) -> OnClosures | None:
+    def advance(self, watch: float) -> ClosedState | None:
         clock, method, is_step = self._clock, self.method, False
         self.states[0], self.is_clear = self._y, None
         while not is_step and clock[control.LENGTH] > 0.0:
@@ -184,7 +261,7 @@ class CompiledRungeKutta(RungeKutta):
         self._act()  # anew in any case
         return super().go_to(end, anew)
 
-    def advance(self, watch: float) -> OnClosures | None:
+    def advance(self, watch: float) -> ClosedState | None:
         """Make a step, or several until one reaches the time `watch` (s), or there were many.
 
         In the last one something may have switched: see `is_clear`. It may have to be put on the closures with care: None is
@@ -196,7 +273,7 @@ class CompiledRungeKutta(RungeKutta):
         self._check_length()
         return reached
 
-    def _steps(self, watch: float) -> OnClosures | None:
+    def _steps(self, watch: float) -> ClosedState | None:
         method, clock = self.method, self._clock
         first, reached = clock.item(control.STEPS), min(watch, clock.item(control.END))
         one_by_one = self._in_time or self._by_functions
@@ -210,7 +287,7 @@ class CompiledRungeKutta(RungeKutta):
                 made, self.is_clear = clock.item(control.STEPS) - first, status == layout.OK
                 if not self.is_clear or (made and (clock.item(control.TIME) >= reached or made >= _MANY)):
                     reached_state = self._dynamics.told
-                    return OnClosures(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
+                    return ClosedState(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
             elif status in (control.LOOK_CLOSER, control.TOO_SHORT):
                 self.is_clear = None
                 return None

@@ -1,32 +1,27 @@
-"""What is suspicious about a motion: limits that it leaves, contacts, springs of rotations past half a turn."""
+"""What is suspicious about a motion: limits that it leaves, contacts that start deep, or that steps are too long for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, rotation_log
-from titop.blocks.basics.tolerances import TYPED
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.units import effort_unit, rate_unit
-from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.interaction import motion_derivatives
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.interaction_loads import contacts_of, relative_pose, target_derivatives, target_motion
+from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.model.model import Model
 
 #: So many steps follow the push of an impact, half a wave, to one in a hundred.
 _IMPACT_STEPS = 10
 #: Points that start deeper than this part of the system's reach are likely meant to start outside.
 _DEEP = 0.01
-#: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.
-_STRETCH = 1.6
 
 
 def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array) -> Iterator[Finding]:
@@ -119,63 +114,3 @@ def _impact_time(model: Model, loop: Loop, q: Array, v: Array, point: int) -> fl
     p, k = float(contact.exponent), float(contact.stiffness)
     depth = ((p + 1.0) * mass * speed**2 / (2.0 * k)) ** (1.0 / (p + 1.0))
     return float(2.0 * depth / speed / (p + 1.0) * beta(1.0 / (p + 1.0), 0.5))
-
-
-class HalfTurns:
-    """The relative rotations of compliant closures, and of free and spherical joints with springs, watched step by step.
-
-    Parameters
-    ----------
-    model : Model
-
-    Attributes
-    ----------
-    passed : dict of name to time (s)
-        Closures and joints that passed half a turn, and when they had.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self.passed: dict[str, float] = {}
-        self._rotations = dict(_rotations(model))
-        self._last: dict[str, Array] = {}
-
-    def look(self, t: float, q: Array) -> None:
-        """Look at the state at the end of a step, at time t (s)."""
-        for name, rotation in self._rotations.items():
-            now, before = rotation(q), self._last.get(name)
-            if before is not None and name not in self.passed:
-                angle = np.linalg.norm(rotation_log(before.T @ now))
-                if np.linalg.norm(rotation_log(now) - rotation_log(before)) > _STRETCH * angle + TYPED:
-                    self.passed[name] = t
-            self._last[name] = now
-
-    @property
-    def any(self) -> bool:
-        """Whether there is something to watch."""
-        return bool(self._rotations)
-
-    def findings(self) -> Iterator[Finding]:
-        """Yield what to warn of."""
-        for name, t in self.passed.items():
-            expected = "rotations by less than half a turn: the spring's displacement jumps there, and energy with it"
-            advice = "put the rotation into a joint, or leave its stiffness out"
-            yield Finding("half-turn", name, f"half a turn by t = {t:.6g} s", expected, advice)
-
-
-def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
-    """Yield each spring that stores the energy of a rotation, and the rotation as a function of q."""
-    for loop in model.mechanism.assembly.loops:
-        if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
-            yield loop.closure.name, _of_loop(model, loop)
-    for block in model.mechanism.assembly.blocks_with_coordinates:
-        if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
-            yield block.name, _of_joint(block, model.mechanism.assembly.q_slices[block.name])
-
-
-def _of_loop(model: Model, loop: Loop) -> Callable[[Array], Array]:
-    return lambda q: relative_pose(model.mechanism, loop, q)[0]
-
-
-def _of_joint(joint: Joint, where: slice) -> Callable[[Array], Array]:
-    rest, _ = joint.pose("", joint.rest)
-    return lambda q: rest.T @ joint.pose("", q[where])[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from math import inf, isfinite
 from typing import Any
@@ -11,9 +11,16 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, rotation_log
+from titop.blocks.basics.tolerances import TYPED
+from titop.blocks.interactions.springs import CompliantClosure
+from titop.blocks.joints.joint import Joint
+from titop.graph.network.connections import Loop
+from titop.solvers.constraints.interaction_loads import relative_pose
+from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.findings import HalfTurns
+from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.steppers import EXPLICIT
 from titop.solvers.support.progress import SHOW_AFTER, progress_bar
 
 #: A simulation that would take longer than this (s) from there on is told of.
@@ -33,17 +40,20 @@ _BOUNDED = 1.5
 #: What else bounds steps, the longest that are allowed or the instants of a controller, has to leave room for so many: two or
 #: three steps of Radau, which are needed there too, take as long as 35 (34 coordinates) to 250 (2 coordinates) of DOP853.
 _ROOM = 100
+#: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.
+_STRETCH = 1.6
 
 
 class Monitor:
-    """Looks on while a simulation goes on: shows how far it is, and tells if it will not end.
+    """Looks on while a simulation goes on: shows how far it is, and tells if it will not end, or what makes its steps short.
 
     Parameters
     ----------
     plant : DrivenModel
     times : (n,) array, s
-    bounds : mapping of argument to float, s
-        What bounds the steps; see `Pace`.
+    method : str or GeneralizedAlpha
+    max_step : float, s
+        Longest step that users allow.
     progress : bool
         Show a progress bar on a terminal.
 
@@ -53,11 +63,19 @@ class Monitor:
         Springs that pass half a turn.
     """
 
-    def __init__(self, plant: DrivenModel, times: Array, bounds: Mapping[str, float], progress: bool) -> None:
-        self._plant, self._begin, length = plant, float(times[0]), float(times[-1] - times[0])
-        self.half_turns = HalfTurns(plant.model)
-        self._pace = Pace(self._begin, float(times[-1]), bounds)
-        self._shown: Any = progress_bar(total=length, unit="s") if progress else nullcontext()
+    def __init__(
+        self, plant: DrivenModel, times: Array, method: str | GeneralizedAlpha, max_step: float, progress: bool
+    ) -> None:
+        self._plant, self._begin, end = plant, float(times[0]), float(times[-1])
+        bounds = {"max_step": max_step}
+        if isinstance(method, GeneralizedAlpha) and method.step is not None:
+            bounds["step"] = method.step
+        if plant.loop is not None:
+            bounds["sample_time"] = plant.loop.sample_time
+        self.half_turns, self._pace = HalfTurns(plant.model), Pace(self._begin, end, bounds)
+        self._chatter = Chatter(plant.gaps.owners, end)
+        self._stiffness = StiffnessWatch(plant, method, self._begin, max_step) if method in EXPLICIT else None
+        self._shown: Any = progress_bar(total=end - self._begin, unit="s") if progress else nullcontext()
 
     def __enter__(self) -> Monitor:
         self._bar = self._shown.__enter__()
@@ -66,11 +84,27 @@ class Monitor:
     def __exit__(self, *error: Any) -> None:
         self._shown.__exit__(*error)
 
-    def look(self, t: float, y: Array, steps: Callable[[], float]) -> None:
-        """Look at the time `t` (s) and state that are reached in some `steps`, which are asked for when it is due."""
+    def look(self, t: float, y: Array, steps: Callable[[], float], switches: Array | None = None, pieces: int = 1) -> None:
+        """Look at the time `t` (s) and state that are reached.
+
+        Parameters
+        ----------
+        t : float, s
+        y : array
+        steps : callable
+            How many steps there were; it is asked when it is due.
+        switches : (n,) array, optional
+            How often each gap has switched.
+        pieces : int
+            Of how many pieces the way was, beside those that switches make.
+        """
         self._pace.look(t, steps)
         if self.half_turns.any:
             self.half_turns.look(t, self._plant.split(t, y)[0])
+        if switches is not None:
+            self._chatter.look(t, switches, steps)
+        if self._stiffness is not None and self._stiffness.is_due:
+            self._stiffness.look(t, y, int(steps()), pieces if switches is None else pieces + int(switches.sum()))
         if (bar := self._bar) is not None and t - self._begin - bar.n > bar.total / 200:
             bar.update(t - self._begin - bar.n)
 
@@ -178,7 +212,7 @@ class StiffnessWatch:
         Longest step that is allowed.
     """
 
-    def __init__(self, plant: DrivenModel, method: str, start: float, longest: float = np.inf) -> None:
+    def __init__(self, plant: DrivenModel, method: str, start: float, longest: float) -> None:
         self._plant, self._method, self._start, self._longest = plant, method, start, longest
         self._look_at: float = time.perf_counter() + _LOOK_AFTER
 
@@ -195,7 +229,7 @@ class StiffnessWatch:
         ModelWarning
             Naming the coordinate that bounds the steps, and the methods to take.
         """
-        if not (self.is_due and steps):
+        if not steps:
             return
         self._look_at = np.inf
         step = (t - self._start) / steps
@@ -216,7 +250,7 @@ def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, 
     That is the size of the largest eigenvalue (1/s), the coordinate that has most of it, and whether it decays more than it
     oscillates.
     """
-    from titop.solvers.simulation.rate_jacobian import RateJacobian  # imports scipy
+    from titop.solvers.simulation.implicit_equations import RateJacobian  # imports scipy
 
     model = plant.model
     try:
@@ -231,3 +265,63 @@ def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, 
     names = *model.coordinate_names, *model.state_names
     name = names[at] if at < len(names) else "the controller's states"
     return float(np.abs(values[k])), name, bool(abs(values[k].real) > abs(values[k].imag))
+
+
+class HalfTurns:
+    """The relative rotations of compliant closures, and of free and spherical joints with springs, watched step by step.
+
+    Parameters
+    ----------
+    model : Model
+
+    Attributes
+    ----------
+    passed : dict of name to time (s)
+        Closures and joints that passed half a turn, and when they had.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.passed: dict[str, float] = {}
+        self._rotations = dict(_rotations(model))
+        self._last: dict[str, Array] = {}
+
+    def look(self, t: float, q: Array) -> None:
+        """Look at the state at the end of a step, at time t (s)."""
+        for name, rotation in self._rotations.items():
+            now, before = rotation(q), self._last.get(name)
+            if before is not None and name not in self.passed:
+                angle = np.linalg.norm(rotation_log(before.T @ now))
+                if np.linalg.norm(rotation_log(now) - rotation_log(before)) > _STRETCH * angle + TYPED:
+                    self.passed[name] = t
+            self._last[name] = now
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to watch."""
+        return bool(self._rotations)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what to warn of."""
+        for name, t in self.passed.items():
+            expected = "rotations by less than half a turn: the spring's displacement jumps there, and energy with it"
+            advice = "put the rotation into a joint, or leave its stiffness out"
+            yield Finding("half-turn", name, f"half a turn by t = {t:.6g} s", expected, advice)
+
+
+def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """Yield each spring that stores the energy of a rotation, and the rotation as a function of q."""
+    for loop in model.mechanism.assembly.loops:
+        if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
+            yield loop.closure.name, _loop_rotation(model, loop)
+    for block in model.mechanism.assembly.blocks_with_coordinates:
+        if isinstance(block, Joint) and block.quaternion.stop and block.stiffness[-3:].any():
+            yield block.name, _joint_rotation(block, model.mechanism.assembly.q_slices[block.name])
+
+
+def _loop_rotation(model: Model, loop: Loop) -> Callable[[Array], Array]:
+    return lambda q: relative_pose(model.mechanism, loop, q)[0]
+
+
+def _joint_rotation(joint: Joint, where: slice) -> Callable[[Array], Array]:
+    rest, _ = joint.pose("", joint.rest)
+    return lambda q: rest.T @ joint.pose("", q[where])[0]

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.implicit_equations import RateJacobian
 from titop.solvers.simulation.steppers import OdeStepper
 
 #: Implicit integrators.

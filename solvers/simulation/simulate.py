@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
@@ -22,15 +22,14 @@ from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion
-from titop.solvers.simulation.closed_states import closed_start
+from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import Event, Watched, read_events
+from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.integrate import integrate, step_bounds
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.solution import ReachedStates, SimulationInterrupt, interrupt
-from titop.solvers.simulation.steppers import require_projecting
+from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -183,7 +182,7 @@ def simulate(
     if model.is_constrained:
         if isinstance(scheme, str):
             require_projecting(scheme)
-        q, v = closed_start(model, q, v, motion.names)
+        q, v = close_start(model, q, v, motion.names)
         plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
@@ -202,8 +201,8 @@ def simulate(
         if model.nv + model.nx == 0:
             solution = ReachedStates(times, np.empty((len(times), 0)), {})
         else:
-            with Monitor(plant, times, step_bounds(plant, scheme, max_step), progress) as monitor:
-                solution = integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
+            with Monitor(plant, times, scheme, max_step, progress) as monitor:
+                solution = _integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
             warn(monitor.half_turns.findings())
         solution.statistics["seconds"] = time.perf_counter() - begin
         trajectory = _collect(plant, solution, watched)
@@ -220,7 +219,7 @@ def simulate(
         raise stop from None
 
 
-def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, Watched]) -> Trajectory:
+def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, WatchedEvent]) -> Trajectory:
     """Return the solution at the output times that it reached, and at the terminal event."""
     (t, y, statistics), model = solution, plant.model
     ends = [(event.times[0], event.states[0]) for event in events.values() if event.terminal and event.times]
@@ -258,3 +257,86 @@ def _read_times(t: Any) -> Array:
     if times is None or not usable or not (np.diff(times) > 0).all():
         raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
     return times
+
+
+def _integrate(
+    plant: DrivenModel,
+    times: Array,
+    y0: Array,
+    events: Sequence[WatchedEvent],
+    method: str | GeneralizedAlpha,
+    tolerances: dict[str, float],
+    monitor: Monitor,
+) -> ReachedStates:
+    """Return the states at the output times, and add to the events.
+
+    Explicit methods are CyRK's, in compiled code, where no event, switch, kink or sample lies within, and no loop has to stay
+    closed. All others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
+    """
+    is_free = not plant.model.is_constrained and not plant.has_stages
+    kinks = plant.kinks(tolerances["rtol"])
+    ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled)
+    if method in EXPLICIT and not ends_within and (plant.is_plain or is_free):
+        return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
+    from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
+
+    return integrate_stepwise(plant, times, y0, events, method, tolerances, kinks, monitor)
+
+
+class _EveryStep:
+    """An event that never happens, which CyRK calls after every step.
+
+    That is when Python sees signals such as Ctrl-C (compiled loops do not), when the bar moves, and what is known of a step
+    that was the last one.
+    """
+
+    terminal, direction = False, 0
+
+    def __init__(self, t: float, y: Array, monitor: Monitor) -> None:
+        self.last, self._monitor, self._steps = (t, y), monitor, 0
+
+    def __call__(self, t: float, y: Array, *_: Any) -> float:
+        self.last = t, y.copy()
+        self._monitor.look(*self.last, lambda: self._steps)
+        self._steps += 1
+        return 1.0
+
+
+def _integrate_at_once(
+    plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: dict[str, float], monitor: Monitor
+) -> ReachedStates:
+    """Return the states at the output times, by CyRK's explicit integrators."""
+    from CyRK import PySolver, pysolve_ivp
+
+    derivative, arguments = plant.derivative()
+    span, solver = (float(times[0]), float(times[-1])), PySolver()
+    every_step = _EveryStep(span[0], y0, monitor)
+    try:
+        pysolve_ivp(
+            derivative,
+            span,
+            y0,
+            method=method,
+            args=arguments or None,
+            t_eval=times,
+            events=(every_step,),
+            pass_dy_as_arg=True,
+            solution_reuse=solver,
+            **tolerances,
+        )
+    except KeyboardInterrupt:
+        raise interrupt(every_step.last, span[1], _solution(solver, times, y0)) from None
+    if not solver.success:
+        t, state = every_step.last
+        plant.dynamics(t, *plant.split(t, state))  # raises what is wrong with the model there
+        raise ConvergenceError(
+            f"{method} gave up after t = {t:.6g} s of {times[-1]:.6g} s ({solver.message}); "
+            'perhaps a stiff system: try method="Radau"'
+        )
+    return _solution(solver, times, y0)
+
+
+def _solution(solver: Any, times: Array, y0: Array) -> ReachedStates:
+    """Return what CyRK has computed, perhaps of a solution that was interrupted, even before its first step."""
+    t, y = (solver.t, solver.y) if solver.size else (times[:1], y0[:, None])
+    return ReachedStates(np.array(t), np.array(y).T, {"steps": solver.steps_taken})  # CyRK counts nothing else

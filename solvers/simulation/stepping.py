@@ -16,12 +16,12 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.entries.gap_entries import LONGER, TRIES
 from titop.solvers.simulation.alpha_solver import AlphaSolver
-from titop.solvers.simulation.closed_states import OnClosures, follow_branch
+from titop.solvers.simulation.closed_states import ClosedState, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import EventValue, Watched, find_events
+from titop.solvers.simulation.events import EventValue, WatchedEvent, find_events
 from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.monitor import Chatter, Monitor, StiffnessWatch
+from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.scipy_steps import ScipySteps
 from titop.solvers.simulation.solution import ReachedStates, interrupt
 from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
@@ -32,24 +32,43 @@ def integrate_stepwise(
     plant: DrivenModel,
     times: Array,
     y0: Array,
-    events: Sequence[Watched],
+    events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
     kinks: Array,
     monitor: Monitor,
 ) -> ReachedStates:
-    """Return the states at the output times, and add to the events; arguments as those of `integrate.integrate`.
+    """Return the states at the output times, and add to the events.
 
-    Steps end at `kinks` (s, increasing).
+    Parameters
+    ----------
+    plant : DrivenModel
+    times : (n,) array, s
+    y0 : array
+        State at the first of them.
+    events : sequence of Watched
+    method : str or GeneralizedAlpha
+    tolerances : dict
+        ``rtol``, ``atol``, ``max_step``.
+    kinks : array, s
+        Increasing; steps end there.
+    monitor : Monitor
+        Looks at steps.
+
+    Raises
+    ------
+    ConvergenceError
+        If the integrator gives up.
+    SimulationInterrupt
+        On Ctrl-C, with what was reached.
     """
     begin, end = float(times[0]), float(times[-1])
     outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True
     switching = Switching(plant, (begin, end), y0) if plant.gaps.count else None
-    chatter = Chatter(plant.gaps.owners, end)
     pauses = [*kinks[(kinks > begin) & (kinks < end)].tolist(), end]
     stepper: Stepper | None = None
     counted: dict[str, float] = {}
-    watch, pieces = StiffnessWatch(plant, str(method), begin, tolerances["max_step"]), 0
+    pieces = 0
 
     def statistics() -> dict[str, float]:
         added = {} if stepper is None else stepper.statistics()
@@ -61,12 +80,7 @@ def integrate_stepwise(
     def look(t: float, y: Array) -> None:
         nonlocal last
         last = t, y
-        monitor.look(t, y, steps)
-        if switching is not None:
-            chatter.look(t, switching.counts, steps)
-        if watch.is_due and stepper is not None and method in EXPLICIT:
-            cuts = 0 if switching is None else int(switching.counts.sum())
-            watch.look(t, y, int(stepper.statistics()["steps"]), pieces + cuts)
+        monitor.look(t, y, steps, None if switching is None else switching.counts, pieces)
 
     for event in events:
         event.seen = EventValue(event(begin, y0), begin, 0)
@@ -126,7 +140,7 @@ class OutputStates:
 def _step_to_end(
     plant: DrivenModel,
     stepper: Stepper,
-    events: Sequence[Watched],
+    events: Sequence[WatchedEvent],
     outputs: OutputStates,
     look: Callable[[float, Array], None],
     every: bool,
@@ -159,8 +173,8 @@ def _step_to_end(
 
 
 def _end_where_it_switches(
-    plant: DrivenModel, stepper: Stepper, step: LastStep, closed: OnClosures, switching: Switching
-) -> tuple[LastStep, OnClosures, bool]:
+    plant: DrivenModel, stepper: Stepper, step: LastStep, closed: ClosedState, switching: Switching
+) -> tuple[LastStep, ClosedState, bool]:
     """Let a step end where something switches; return it, its end, and whether it does there."""
     if switching.clears(step, closed.y, stepper.is_clear):
         return step, closed, False

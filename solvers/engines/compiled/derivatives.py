@@ -10,7 +10,6 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
 from titop.solvers.constraints.branch import is_open, rank_on_branch, refuse_dead_centre
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
@@ -20,13 +19,14 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
 class CompiledDerivatives:
     """The derivatives of the compiled engine; see `DerivativesCore` for its functions."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
 
     # -- along one direction, in trees without the matrices ----------------------------------------------------------------

@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics, consistency
 from titop.solvers.constraints.assembling import project_acceleration, project_velocity
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near, rank_on_branch
-from titop.solvers.constraints.mechanism import Constraints, NamedMechanism, finite_constraints
+from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_forward
@@ -24,6 +24,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import OwnPush, Place, Push, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
@@ -34,7 +35,7 @@ _LEAST_SAVED = 8
 class CompiledDynamics:
     """The dynamics of the compiled engine; see `DynamicsCore` for its functions."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
 
     # -- of the tree -----------------------------------------------------------------------------------------------------
@@ -222,10 +223,11 @@ class CompiledDynamics:
 
     def _nearest(self, second: bool, q: Array, v: Array, fixed: Array, rates: Array) -> Array | None:
         """Return the nearest rates to some that keep loops closed; None where that has to be looked at more closely."""
-        if not self._model.is_constrained:
+        kernels = self._calls.nearest_rates
+        if kernels is None:
             return None
         nearest = real_only(rates, "rates").copy()
-        status = self._calls.nearest_rates[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
+        status = kernels[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
         raise_pending()
         return nearest if status == layout.OK else None
 
@@ -239,7 +241,7 @@ def _rows(*arrays: Array) -> list[tuple[Array, ...]]:
 
 
 def settled_hybrid(
-    model: NamedMechanism,
+    model: Mechanism,
     system: PackedSystem,
     calls: CompiledCalls,
     q: Array,

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.contract.applied import is_acted_on
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import effort_entries
 from titop.solvers.kernels.interface import layout
+from titop.solvers.model.mechanism import Mechanism
 
 
 class CompiledEfforts:
     """What acts along the coordinates of a system, as far as it is compiled."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem) -> None:
         self._model, self._system = model, system
 
     @cached_property

@@ -14,7 +14,6 @@ from titop.blocks.basics.user_input import axes_of, sequence_findings
 from titop.solvers.arguments.reading import all_finite, made_ready
 from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
 from titop.solvers.kernels.entries import reading_entries
@@ -22,6 +21,7 @@ from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.mechanism.inputs import Push, own_efforts
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
 
@@ -71,7 +71,7 @@ class Reading:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
     rows : sequence of Row
@@ -83,7 +83,7 @@ class Reading:
 
     def __init__(
         self,
-        model: NamedMechanism,
+        model: Mechanism,
         acted_on: ActedOn,
         rows: Sequence[Row],
         angles: Sequence[tuple[str, str, int]] = (),
@@ -107,7 +107,7 @@ class Reading:
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
         """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
-        if type(q) is type(v) is type(a) is np.ndarray and type(tau) in (np.ndarray, type(None)):
+        if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
             result = np.empty((len(state[0]), self._size)) if q.ndim else np.empty((0, self._size))
@@ -147,15 +147,17 @@ class Reading:
                 raise TypeError
             if wrenches is None and u is None:
                 return int(self._bound.call(*state, result))
-            acting, given, _ = self._acted_on.by(wrenches, u, self._anywhere)
-            return acting.run(self._bound, wrenches, given, *state, result)
+            if u is not None:
+                u, _ = self._acted_on.read_inputs(u, self._anywhere)
+            return self._acted_on.run(self._bound, wrenches, u, (*state, result))
         applied = np.zeros(state[1].shape) if tau is None else tau
         if wrenches is None and u is None:
             return int(self._bound.call(*state, applied, tau is not None, result))
-        acting, given, driven = self._acted_on.by(wrenches, u, None, closing=True)
-        if tau is not None and driven is not None:
-            applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
-        return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
+        if u is not None:
+            u, driven = self._acted_on.read_inputs(u, None, closing=True)
+            if tau is not None and driven is not None:
+                applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
+        return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
 
     def _read_stack(self, given: dict[str, Any]) -> Array | None:
         """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
@@ -291,7 +293,7 @@ class CompiledReadings:
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a state that was read."""
         found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
-        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied)[0] if found is None else found
+        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied) if found is None else found
 
     @cached_property
     def _all_multipliers(self) -> Reading:

@@ -24,7 +24,7 @@ from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
 from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts_of
 from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_whole, status_of
-from titop.solvers.kernels.interface.layout import FOLLOWERS, HELD, INCONSISTENT, KNOWN, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 
@@ -36,9 +36,9 @@ def efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, 
     Accelerations `a` enter the second derivatives, in `sides` (3 x k) behind the values, but those of gears, which are zero.
     """
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status == OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, KNOWN)
-    if status == OK:
+    if status == layout.OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, layout.KNOWN)
+    if status == layout.OK:
         constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     return status
 
@@ -83,7 +83,7 @@ def constrained(
     forward dynamics these three are None.
     """
     matrix, room, sides, vectors, chosen, columns, gram = rooms
-    k, m, n, error, bias = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], a.size, sides[0], sides[1]
+    k, m, n, error, bias = loops[0, layout.ROWS], loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS], a.size, sides[0], sides[1]
     jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]
     for j in range(n):
         start[j] = 0.0
@@ -93,7 +93,7 @@ def constrained(
     if imposed is not None:
         unfold_vector(loops, floats, start)  # what follows imposed motions
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
+    if status != layout.OK:
         return status
     if spare is not None:
         for j in range(law.size):
@@ -109,8 +109,8 @@ def constrained(
         for c in range(m):
             clear_where(imposed, folded[c])
     r = choose_rows(folded, lengths, largest, sides[2], chosen)
-    if r + loops[0, FOLLOWERS] != loops[0, RANK] and not loops[0, HELD]:
-        return SINGULAR
+    if r + loops[0, layout.FOLLOWERS] != loops[0, layout.RANK] and not loops[0, layout.HELD]:
+        return layout.SINGULAR
     for j in range(n):
         if imposed is not None:
             efforts[j] = a[j]
@@ -125,19 +125,19 @@ def constrained(
         clear_where(imposed, a)
         hold(imposed, matrix)
     status = constrained_accelerations(ints, tree, matrix, folded, bias, chosen[:r], columns, gram, a)
-    if status != OK:
+    if status != layout.OK:
         return status
     unfold_vector(loops, floats, a)
-    if not loops[0, HELD] and (r < m or imposed is not None):
+    if not loops[0, layout.HELD] and (r < m or imposed is not None):
         if imposed is not None:
             if opened(error):
-                return INCONSISTENT
+                return layout.INCONSISTENT
         alone = matrix[0]
         for j in range(n):
             alone[j] = columns[j, r]
         unfold_vector(loops, floats, alone)
         if contradicted(jacobian, error, bias, v, a, alone):
-            return INCONSISTENT
+            return layout.INCONSISTENT
     if imposed is not None:
         for i in range(n):
             for j in range(n):
@@ -150,7 +150,11 @@ def constrained(
 @shared
 def constrained_rooms(loops, n):
     """Return the rooms of `constrained`."""
-    k, m, r = loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], max(loops[0, RANK] - loops[0, FOLLOWERS], 0)
+    k, m, r = (
+        loops[0, layout.ROWS],
+        loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS],
+        max(loops[0, layout.RANK] - loops[0, layout.FOLLOWERS], 0),
+    )
     return (
         np.empty((n, n)),
         np.empty((k + m, n)),

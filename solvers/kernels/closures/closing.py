@@ -11,7 +11,7 @@ from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
 from titop.solvers.kernels.closures.least_norm import add_least, split_rows, to_nearest
 from titop.solvers.kernels.equations.whole_passes import outward_whole, status_of
-from titop.solvers.kernels.interface.layout import CONSTRAINT, ELEMENTS, FOLLOWERS, KIND, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.moving import integrate_group, turns
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
@@ -45,10 +45,10 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
     and how many are independent. Return a status.
     """
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
+    if status != layout.OK:
         return status
-    n, k, followers = v.size, loops[0, ROWS], loops[0, FOLLOWERS]
-    m, more = k - followers, max(0, min(loops[0, RANK], k, n) - followers)
+    n, k, followers = v.size, loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
+    m, more = k - followers, max(0, min(loops[0, layout.RANK], k, n) - followers)
     jacobian, folded, sides = np.empty((k, n)), np.empty((m, n)), np.empty((3, k))
     lengths, chosen, which = np.empty(n), np.empty(min(m, n), np.int64), np.empty(k, np.int64)
     error = sides[0]
@@ -65,7 +65,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
     independent = followers + choose_rows(folded, lengths, largest, sides[2], chosen)
     count = min(independent, followers + more)
     for c in range(count):
-        which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
     told[1], told[2] = 1.0, float(independent)
     if count < followers + more:
         told[1] = 0.0
@@ -73,7 +73,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
         told[1] = last_of(folded, lengths, largest, sides[2], chosen[: more - 1])
     split, taken, _ = split_rows(jacobian, which[:count], sizes, imposed, False)
     if taken < 0:
-        return SINGULAR
+        return layout.SINGULAR
     right, least = np.empty((count, 1)), np.zeros((n, 1))
     for c in range(count):
         right[c, 0] = -error[which[c]]
@@ -82,7 +82,7 @@ def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v
         step[j] = 0.0 if imposed[j] else sizes[j] * least[j, 0]
         closed[j] = v[j]
     status = to_nearest(split, taken, jacobian, error, False, sizes, imposed, v, closed)
-    return status if status != OK else min(status_of(step), status_of(closed))
+    return status if status != layout.OK else min(status_of(step), status_of(closed))
 
 
 @helper
@@ -90,8 +90,8 @@ def move(ints, plain, q, step):
     """Move a configuration along a step; `plain` (2 x n) lists where coordinates are numbers, in q and in v."""
     for p in range(plain.shape[1]):
         q[plain[0, p]] += step[plain[1, p]]
-    for i in range(1, ints[0, ELEMENTS]):
-        if turns(ints[i, KIND]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        if turns(ints[i, layout.KIND]):
             integrate_group(ints, i, q, step, q)
 
 
@@ -104,7 +104,7 @@ def close(precision, sizes, plain, imposed, loops, ints, floats, numbers, stages
     least = math.inf
     for _ in range(_STEPS):
         status = closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)
-        if status != OK:
+        if status != layout.OK:
             return False
         if told[0] < precision[0] or (told[0] < precision[1] and told[0] > 0.5 * least):
             return True

@@ -11,29 +11,10 @@ ports; E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^
 from __future__ import annotations
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.laws.vectors import cross3, product, times, transposed
 from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
-from titop.solvers.kernels.interface.layout import (
-    ALONG,
-    COLUMN_S,
-    COLUMN_X,
-    COLUMN_Y,
-    COLUMN_Z,
-    CONSTRAINTS,
-    DRIVEN,
-    DRIVEN_V,
-    DRIVER,
-    DRIVER_V,
-    FIRST_GEAR,
-    FIRST_LOAD,
-    FIRST_RIGID,
-    FORCE,
-    GEARS,
-    LAST,
-    LOADS,
-    RIGIDS,
-    TURNS,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.port_frames import relative_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import (
     dot,
@@ -47,8 +28,7 @@ from titop.solvers.kernels.spatial.algebra import (
     twist_cross,
     unit,
 )
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3, rotation_log
+from titop.solvers.kernels.spatial.rotations import rotation_log
 from titop.solvers.native.kernel import helper, shared
 
 # -- answers: rows of constraints
@@ -71,19 +51,19 @@ MOVED_COLUMNS = 60
 @helper
 def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
     """Write what the closures do to their ports into the last loads, two for each closure."""
-    row, k = loops[0, FIRST_RIGID], 0
-    load = ints[0, FIRST_LOAD] + ints[0, LOADS] - 2 * loops[0, RIGIDS]
-    for _ in range(loops[0, RIGIDS]):
+    row, k = loops[0, layout.FIRST_RIGID], 0
+    load = ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS] - 2 * loops[0, layout.RIGIDS]
+    for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
-        phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
+        phi = rotation_log(turn) if ints[row, layout.TURNS] else (0.0, 0.0, 0.0)
         at_1, at_2 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        n = ints[row, CONSTRAINTS]
+        n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi)
             at_1, at_2 = plus(at_1, scaled(multipliers[k], E1)), plus(at_2, scaled(multipliers[k], E2))
             k += 1
-        put_six(floats, load, FORCE, at_1)
-        put_six(floats, load + 1, FORCE, at_2)
+        put_six(floats, load, layout.FORCE, at_1)
+        put_six(floats, load + 1, layout.FORCE, at_2)
         load += 2
         row += max(2, n)
 
@@ -100,9 +80,9 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
     answers, wrenches, moved, frames, moving = rooms
     rows[:] = 0.0
     moving[:] = 0
-    row, k = loops[0, FIRST_RIGID], 0
-    for _ in range(loops[0, RIGIDS]):
-        n = ints[row, CONSTRAINTS]
+    row, k = loops[0, layout.FIRST_RIGID], 0
+    for _ in range(loops[0, layout.RIGIDS]):
+        n = ints[row, layout.CONSTRAINTS]
         turn, r = relative_pose(ints, floats, law, world, row)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
@@ -127,9 +107,9 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
                 dq[j, i] -= dot(six(moved, j, MOVED_PRESSED), displaced)
         k += n
         row += max(2, n)
-    for row in range(loops[0, FIRST_GEAR], loops[0, FIRST_GEAR] + loops[0, GEARS]):
-        rows[0, k, ints[row, DRIVEN_V]] = floats[row, DRIVEN]
-        rows[0, k, ints[row, DRIVER_V]] = floats[row, DRIVER]
+    for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
+        rows[0, k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
+        rows[0, k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
         k += 1
 
 
@@ -138,8 +118,8 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
     """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
     V1, V2 = twists
     A1, A2 = accelerations
-    n, step = ints[row, CONSTRAINTS], complex(0.0, COMPLEX_STEP)
-    phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
+    n, step = ints[row, layout.CONSTRAINTS], complex(0.0, COMPLEX_STEP)
+    phi = rotation_log(turn) if ints[row, layout.TURNS] else (0.0, 0.0, 0.0)
     wrenches[:] = 0.0
     for d in range(6):
         e = unit(d)
@@ -147,7 +127,7 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
         turned = product(turn, (1.0, -z, y, z, 1.0, -x, -y, x, 1.0))
         ahead = times(turn, (step * e[0], step * e[1], step * e[2]))
         placed = r[0] + ahead[0], r[1] + ahead[1], r[2] + ahead[2]
-        about = rotation_log(turned) if ints[row, TURNS] else (0.0j, 0.0j, 0.0j)
+        about = rotation_log(turned) if ints[row, layout.TURNS] else (0.0j, 0.0j, 0.0j)
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turned, placed, about)
             second = bias_of(floats, row + c, turned, placed, about, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
@@ -176,7 +156,7 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
 @helper
 def _write_by_shifts(floats, row, turn, V1, V2, answers, k):
     """Write the bias's derivatives by both ports' linear velocities v1, v2: of ``c . (R (w x v2) + (R v2 - v1) x w1)``."""
-    along, w1 = (floats[row, ALONG], floats[row, ALONG + 1], floats[row, ALONG + 2]), (V1[3], V1[4], V1[5])
+    along, w1 = (floats[row, layout.ALONG], floats[row, layout.ALONG + 1], floats[row, layout.ALONG + 2]), (V1[3], V1[4], V1[5])
     back = transposed(turn)
     spin, carried = times(back, w1), cross3(w1, along)
     across = cross3(times(back, along), (V2[3] - spin[0], V2[4] - spin[1], V2[5] - spin[2]))
@@ -194,7 +174,7 @@ def _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving
     for p in range(2):
         twist = V1 if p == 0 else V2
         write_frame(ints, floats, sums, row + p, frames, 12 * p)
-        j = ints[row + p, LAST]
+        j = ints[row + p, layout.LAST]
         while j >= 0:
             i = paths[0, j]
             if moving[1, i] != row:
@@ -202,8 +182,8 @@ def _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving
                 count += 1
                 for o in range(MOVED_COLUMNS):
                     moved[i, o] = 0.0
-            s, x = _at_port(frames, p, columns, j, COLUMN_S), _at_port(frames, p, columns, j, COLUMN_X)
-            y, z = _at_port(frames, p, columns, j, COLUMN_Y), _at_port(frames, p, columns, j, COLUMN_Z)
+            s, x = _at_port(frames, p, columns, j, layout.COLUMN_S), _at_port(frames, p, columns, j, layout.COLUMN_X)
+            y, z = _at_port(frames, p, columns, j, layout.COLUMN_Y), _at_port(frames, p, columns, j, layout.COLUMN_Z)
             put_six(moved, i, MOVED_S + 6 * p, s)
             put_six(moved, i, MOVED_X + 6 * p, x)
             put_six(moved, i, MOVED_Y + 6 * p, plus(y, twist_cross(x, twist)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import CONSISTENT, LOOSE_RANK, OPEN, SAME
 from titop.solvers.kernels.closures.following import one_of
-from titop.solvers.kernels.interface.layout import FOLLOWERS, GEARS, HELD, NV, OK, RANK, ROWS, SINGULAR
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.native.kernel import helper, shared
@@ -152,7 +152,7 @@ def hold(imposed, matrix):
 def add_gears(loops, jacobian, a, second):
     """Add accelerations to the gears' second derivatives, the last ones."""
     k = second.size
-    for i in range(k - loops[0, GEARS], k):
+    for i in range(k - loops[0, layout.GEARS], k):
         for j in range(a.size):
             second[i] += jacobian[i, j] * a[j]
 
@@ -174,8 +174,8 @@ def rows_to_choose(loops, n):
 
     They are those that act, and unless their number is held one more, which there should not be.
     """
-    more = 0 if loops[0, HELD] else 1
-    return max(0, min(loops[0, RANK] + more, loops[0, ROWS], n) - loops[0, FOLLOWERS])
+    more = 0 if loops[0, layout.HELD] else 1
+    return max(0, min(loops[0, layout.RANK] + more, loops[0, layout.ROWS], n) - loops[0, layout.FOLLOWERS])
 
 
 @helper
@@ -233,7 +233,7 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
 
     `chosen` are the independent rows of the Jacobian; `columns` (nv x r + 1) and `gram` (r x r + 1) are room.
     """
-    n, r = ints[0, NV], chosen.size
+    n, r = ints[0, layout.NV], chosen.size
     for k in range(n):
         for c in range(r):
             columns[k, c] = jacobian[chosen[c], k]
@@ -252,13 +252,13 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
                 gram[c, d] += entry * columns[k, d]
         gram[c, r] = -(gram[c, r] + bias[row])
     if not solve_symmetric(gram, r):
-        return SINGULAR
+        return layout.SINGULAR
     for k in range(n):
         total = columns[k, r]
         for c in range(r):
             total += columns[k, c] * gram[c, r]
         a[k] = total
-    return OK
+    return layout.OK
 
 
 @helper

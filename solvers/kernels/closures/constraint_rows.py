@@ -7,36 +7,11 @@ rotation vector, w the relative angular velocity in the frame of port 2.
 from __future__ import annotations
 
 from titop.blocks.basics.tolerances import CANCELLED
-from titop.solvers.kernels.interface.layout import (
-    ABOUT,
-    ACC,
-    ALIGNED1,
-    ALIGNED2,
-    ALONG,
-    CONSTRAINTS,
-    DRIVEN,
-    DRIVEN_Q,
-    DRIVEN_V,
-    DRIVER,
-    DRIVER_Q,
-    DRIVER_V,
-    ELEMENT,
-    FIRST_GEAR,
-    FIRST_RIGID,
-    GEARS,
-    OFFSET,
-    PARENT,
-    PORT,
-    PORT_ACC,
-    RIGIDS,
-    TURNS,
-    R,
-    V,
-)
+from titop.blocks.laws.vectors import cross3, dot3, times, transposed
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.port_frames import relative_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, six, transport
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate_bias, log_rate_transposed, rotation_log
+from titop.solvers.kernels.spatial.rotations import log_rate_bias, log_rate_transposed, rotation_log
 from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared
@@ -45,11 +20,11 @@ from titop.solvers.native.kernel import helper, shared
 @helper
 def port_acceleration(ints, floats, law, work, row):
     """Return the acceleration of the port at `row` where the coordinates are not accelerated."""
-    i = ints[row, ELEMENT]
+    i = ints[row, layout.ELEMENT]
     if law is not None:
-        if ints[row, PORT] >= 0:
-            return six(law, 0, ints[row, PORT] + PORT_ACC)
-    return transport(floats, row, 0, six(work, i, ACC))
+        if ints[row, layout.PORT] >= 0:
+            return six(law, 0, ints[row, layout.PORT] + layout.PORT_ACC)
+    return transport(floats, row, 0, six(work, i, layout.ACC))
 
 
 @shared
@@ -58,13 +33,13 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
 
     `work` holds twists and the accelerations where no coordinate is accelerated, `world` the poses of all elements.
     """
-    row, k = loops[0, FIRST_RIGID], 0
-    for _ in range(loops[0, RIGIDS]):
+    row, k = loops[0, layout.FIRST_RIGID], 0
+    for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
-        phi = rotation_log(turn) if ints[row, TURNS] else (0.0, 0.0, 0.0)
+        phi = rotation_log(turn) if ints[row, layout.TURNS] else (0.0, 0.0, 0.0)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
-        n = ints[row, CONSTRAINTS]
+        n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi)
             error[k] = _value(floats, row + c, turn, r, phi)
@@ -77,13 +52,16 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
             _write_efforts(ints, floats, law, work, row + 1, E2, jacobian[k])
             k += 1
         row += max(2, n)
-    for row in range(loops[0, FIRST_GEAR], loops[0, FIRST_GEAR] + loops[0, GEARS]):
+    for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
         for j in range(jacobian.shape[1]):
             jacobian[k, j] = 0.0
-        jacobian[k, ints[row, DRIVEN_V]] = floats[row, DRIVEN]
-        jacobian[k, ints[row, DRIVER_V]] = floats[row, DRIVER]
-        error[k] = floats[row, DRIVEN] * q[ints[row, DRIVEN_Q]] + floats[row, DRIVER] * q[ints[row, DRIVER_Q]]
-        error[k] -= floats[row, OFFSET]
+        jacobian[k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
+        jacobian[k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
+        error[k] = (
+            floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
+            + floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
+        )
+        error[k] -= floats[row, layout.OFFSET]
         bias[k] = 0.0
         k += 1
 
@@ -105,16 +83,20 @@ def _three(floats, row, o):
 @helper
 def _value(floats, row, turn, r, phi):
     """Return ``along . r + about . phi + c . R n - offset``."""
-    value = dot3(_three(floats, row, ALONG), r) + dot3(_three(floats, row, ABOUT), phi)
-    return value + dot3(_three(floats, row, ALIGNED1), times(turn, _three(floats, row, ALIGNED2))) - floats[row, OFFSET]
+    value = dot3(_three(floats, row, layout.ALONG), r) + dot3(_three(floats, row, layout.ABOUT), phi)
+    return (
+        value
+        + dot3(_three(floats, row, layout.ALIGNED1), times(turn, _three(floats, row, layout.ALIGNED2)))
+        - floats[row, layout.OFFSET]
+    )
 
 
 @helper
 def gradients(floats, row, turn, r, phi):
     """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``."""
-    along, back = _three(floats, row, ALONG), transposed(turn)
-    about = log_rate_transposed(phi, _three(floats, row, ABOUT))
-    aligned = cross3(_three(floats, row, ALIGNED2), times(back, _three(floats, row, ALIGNED1)))
+    along, back = _three(floats, row, layout.ALONG), transposed(turn)
+    about = log_rate_transposed(phi, _three(floats, row, layout.ABOUT))
+    aligned = cross3(_three(floats, row, layout.ALIGNED2), times(back, _three(floats, row, layout.ALIGNED1)))
     angular = about[0] + aligned[0], about[1] + aligned[1], about[2] + aligned[2]
     arm, at_1, at_2 = cross3(along, r), times(turn, angular), times(back, along)
     return (
@@ -132,29 +114,29 @@ def bias_of(floats, row, turn, r, phi, V1, V2, E2):
     ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1)
     r_rate = ahead[0] - V1[0] + orbit[0], ahead[1] - V1[1] + orbit[1], ahead[2] - V1[2] + orbit[2]
     swung, carried = times(turn, cross3(w, (V2[0], V2[1], V2[2]))), cross3(r_rate, w1)
-    along = _three(floats, row, ALONG)
-    c, n = times(back, _three(floats, row, ALIGNED1)), _three(floats, row, ALIGNED2)
+    along = _three(floats, row, layout.ALONG)
+    c, n = times(back, _three(floats, row, layout.ALIGNED1)), _three(floats, row, layout.ALIGNED2)
     bias = dot3(along, swung) + dot3(along, carried) + dot3(c, cross3(w, cross3(w, n)))
-    return bias + dot3(_three(floats, row, ABOUT), log_rate_bias(phi, w)) + dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
+    return bias + dot3(_three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) + dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
 
 
 @helper
 def _write_efforts(ints, floats, law, work, row, wrench, efforts):
     """Add what a wrench on the port at `row` does along the coordinates on the path to the world."""
-    i = ints[row, ELEMENT]
-    if law is None or ints[row, PORT] < 0:
-        wrench = carry_wrench(floats, row, R, wrench)
+    i = ints[row, layout.ELEMENT]
+    if law is None or ints[row, layout.PORT] < 0:
+        wrench = carry_wrench(floats, row, layout.R, wrench)
     if law is not None:
-        if ints[row, PORT] >= 0:
+        if ints[row, layout.PORT] >= 0:
             port_effort(ints, law, row, i, wrench, efforts)
-            wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
+            wrench = carry_wrench(law, 0, ints[row, layout.PORT], wrench)
     while i > 0:
-        along_joint(ints, floats, i, wrench, efforts, ints[i, V])
-        p = ints[i, PARENT]
+        along_joint(ints, floats, i, wrench, efforts, ints[i, layout.V])
+        p = ints[i, layout.PARENT]
         if p > 0:
-            wrench = carry_wrench(work, i, R, wrench)
+            wrench = carry_wrench(work, i, layout.R, wrench)
             if law is not None:
-                if ints[i, PORT] >= 0:
+                if ints[i, layout.PORT] >= 0:
                     port_effort(ints, law, i, p, wrench, efforts)
-                    wrench = carry_wrench(law, 0, ints[i, PORT], wrench)
+                    wrench = carry_wrench(law, 0, ints[i, layout.PORT], wrench)
         i = p

@@ -10,35 +10,22 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.interface.layout import (
-    CONSTRAINT,
-    DRIVEN,
-    DRIVER,
-    EXTENT,
-    FOLLOWER,
-    FOLLOWERS,
-    GEAR,
-    GEARS,
-    LEADER,
-    LENGTH,
-    ROWS,
-    SIDE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
 
 
 @helper
 def share_of(loops, floats, g):
     """Return how far the follower of the gear at row g of `loops` moves a unit of its leader."""
-    row, own = loops[g, GEAR], loops[g, SIDE]
-    return -floats[row, DRIVEN + DRIVER - own] / floats[row, own]
+    row, own = loops[g, layout.GEAR], loops[g, layout.SIDE]
+    return -floats[row, layout.DRIVEN + layout.DRIVER - own] / floats[row, own]
 
 
 @helper
 def fold_vector(loops, floats, x):
     """Replace forces by ``G^T x``."""
-    for g in range(1, loops[0, FOLLOWERS] + 1):
-        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+    for g in range(1, loops[0, layout.FOLLOWERS] + 1):
+        i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         if j >= 0:
             x[j] += share_of(loops, floats, g) * x[i]
         x[i] = 0.0
@@ -47,16 +34,16 @@ def fold_vector(loops, floats, x):
 @helper
 def unfold_vector(loops, floats, x):
     """Let the followers move as their leaders do: replace ``x'`` by ``G x'``."""
-    for g in range(loops[0, FOLLOWERS], 0, -1):
-        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+    for g in range(loops[0, layout.FOLLOWERS], 0, -1):
+        i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         x[i] = share_of(loops, floats, g) * x[j] if j >= 0 else 0.0
 
 
 @helper
 def fold_vectors(loops, floats, x):
     """Replace the columns of x, forces, by ``G^T x``."""
-    for g in range(1, loops[0, FOLLOWERS] + 1):
-        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+    for g in range(1, loops[0, layout.FOLLOWERS] + 1):
+        i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         share = share_of(loops, floats, g) if j >= 0 else 0.0
         for c in range(x.shape[1]):
             if j >= 0:
@@ -67,8 +54,8 @@ def fold_vectors(loops, floats, x):
 @helper
 def unfold_vectors(loops, floats, x):
     """Replace the columns of x, motions of the leaders, by ``G x``."""
-    for g in range(loops[0, FOLLOWERS], 0, -1):
-        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+    for g in range(loops[0, layout.FOLLOWERS], 0, -1):
+        i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         share = share_of(loops, floats, g) if j >= 0 else 0.0
         for c in range(x.shape[1]):
             x[i, c] = share * x[j, c] if j >= 0 else 0.0
@@ -77,8 +64,8 @@ def unfold_vectors(loops, floats, x):
 @helper
 def fold_mass_matrix(loops, floats, matrix):
     """Replace a mass matrix by ``G^T M G``, ones on the followers' diagonal."""
-    for g in range(1, loops[0, FOLLOWERS] + 1):
-        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+    for g in range(1, loops[0, layout.FOLLOWERS] + 1):
+        i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         if j >= 0:
             share = share_of(loops, floats, g)
             matrix[j, j] += share * (2.0 * matrix[i, j] + share * matrix[i, i])
@@ -95,8 +82,8 @@ def fold_mass_matrix(loops, floats, matrix):
 @helper
 def remaining(loops, c):
     """Return which constraint is the c-th of those that gears with followers leave: of the closures, then other gears."""
-    closures = loops[0, ROWS] - loops[0, GEARS]
-    return c if c < closures else loops[1 + loops[0, FOLLOWERS] + c - closures, CONSTRAINT]
+    closures = loops[0, layout.ROWS] - loops[0, layout.GEARS]
+    return c if c < closures else loops[1 + loops[0, layout.FOLLOWERS] + c - closures, layout.CONSTRAINT]
 
 
 @helper
@@ -112,7 +99,7 @@ def fold_rows(loops, floats, jacobian, folded):
 @helper
 def one_of(loops, floats, k):
     """Return what counts as one of the k-th coordinate: a radian, the system's length."""
-    return floats[0, EXTENT] if loops[1 + loops[0, GEARS] + k, LENGTH] else 1.0
+    return floats[0, layout.EXTENT] if loops[1 + loops[0, layout.GEARS] + k, layout.LENGTH] else 1.0
 
 
 @helper
@@ -127,8 +114,8 @@ def leaders_lengths(loops, floats, lengths):
     """Write the lengths of G's columns (n), what a leader moves altogether: lengths in units of the system's."""
     for k in range(lengths.size):
         lengths[k] = one_of(loops, floats, k) ** -2
-    for g in range(1, loops[0, FOLLOWERS] + 1):
-        i, j = loops[g, FOLLOWER], loops[g, LEADER]
+    for g in range(1, loops[0, layout.FOLLOWERS] + 1):
+        i, j = loops[g, layout.FOLLOWER], loops[g, layout.LEADER]
         if j >= 0:
             share = share_of(loops, floats, g)
             lengths[j] += share * share * lengths[i]

@@ -13,7 +13,7 @@ import numpy as np
 from titop.solvers.kernels.closures.constrained_forward import hold
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_vectors, remaining, unfold_vectors
 from titop.solvers.kernels.closures.least_norm import add_least, take_least
-from titop.solvers.kernels.interface.layout import OK, SINGULAR
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.native.kernel import helper, shared
@@ -95,7 +95,7 @@ def accelerations_slopes(ints, tree, loops, floats, imposed, folded, chosen, mat
             for j in range(n):
                 gram[c, e] += folded[chosen[c], j] * columns[j, e]
     if factor(chain, gram) >= 0:
-        return SINGULAR
+        return layout.SINGULAR
     carried = np.empty((r, n))
     for d in range(cases):
         x = result[d]
@@ -119,7 +119,7 @@ def accelerations_slopes(ints, tree, loops, floats, imposed, folded, chosen, mat
             for i in range(n):
                 for j in range(n):
                     x[i, j] += moved[i, j]
-    return OK
+    return layout.OK
 
 
 @helper

@@ -17,7 +17,7 @@ import numpy as np
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, RANK
 from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row, opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, ones_of, remaining
-from titop.solvers.kernels.interface.layout import CONSTRAINT, FOLLOWERS, GEARS, INCONSISTENT, OK, ROWS, SINGULAR, WHOLE_RANK
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper, shared
 
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones. Rounding is that of
@@ -80,14 +80,14 @@ def make_orthogonal(rows, counts, what, shares, order, squares, room, first, lar
 def _independent_rows(loops, floats, jacobian, which):
     """Write the numbers of independent rows of a Jacobian, those of gears with followers first; return how many."""
     k, n = jacobian.shape
-    followers = loops[0, FOLLOWERS]
+    followers = loops[0, layout.FOLLOWERS]
     m = k - followers
     folded, lengths, squares, chosen = np.empty((m, n)), np.empty(n), np.empty(m), np.empty(min(m, n), np.int64)
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
     r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian), squares, chosen)
     for c in range(followers + r):
-        which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
     return followers + r
 
 
@@ -127,9 +127,9 @@ def split_constraints(loops, floats, jacobian, ones, unknown, least):
     `make_orthogonal` says of them. Where all rows are expected to be independent they are tried first: to tell which are takes
     as long as the rest.
     """
-    k = loops[0, ROWS]
+    k = loops[0, layout.ROWS]
     which, end = np.arange(k), -1
-    if loops[0, WHOLE_RANK] == k:
+    if loops[0, layout.WHOLE_RANK] == k:
         split, first, end = split_rows(jacobian, which, ones, unknown, least)
     if end < k:
         count = _independent_rows(loops, floats, jacobian, which)
@@ -170,19 +170,19 @@ def share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, 
     Accelerations that contradict the constraints, open loops, and efforts that cannot be balanced or nearly so, are left to
     callers that look closer.
     """
-    n, k = tau.size, loops[0, ROWS]
-    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
-        return INCONSISTENT
+    n, k = tau.size, loops[0, layout.ROWS]
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
+        return layout.INCONSISTENT
     needed, ones = np.empty((n, 1)), np.empty(n)
     ones_of(loops, floats, ones)
     for j in range(n):
         needed[j, 0] = efforts[j] - driven[j]
     split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
     if end < 0 or not take_least(split, first, end, unknown, ones, needed, np.zeros((k, 1))) <= BALANCED:
-        return SINGULAR
+        return layout.SINGULAR
     for j in range(n):
         tau[j] = needed[j, 0]
-    return OK
+    return layout.OK
 
 
 @shared
@@ -306,4 +306,4 @@ def contradiction(jacobian, bias, second, sizes, v, given, x):
         rest, scale, rate = max(rest, abs(left)), max(scale, terms), max(rate, speed)
     if second:
         scale += rate * rate
-    return OK if rest <= BALANCED * scale + CANCELLED * entry * fastest else INCONSISTENT
+    return layout.OK if rest <= BALANCED * scale + CANCELLED * entry * fastest else layout.INCONSISTENT

@@ -7,22 +7,7 @@ A block at rest in moving axes meets a displacement s and changes x and y of `di
 from __future__ import annotations
 
 from titop.solvers.kernels.derivatives.direction_rooms import DISPLACED, FIRST, SECOND, THIRD, clear_row
-from titop.solvers.kernels.interface.layout import (
-    BASE,
-    COLUMN,
-    COLUMN_S,
-    COLUMN_X,
-    COLUMN_Y,
-    COLUMN_Z,
-    LAW,
-    OWN,
-    OWN_V,
-    PORT_COUNT,
-    PORTS,
-    SLOPES,
-    USED,
-    WRENCH,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, is_used
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.ports.surroundings import by_displacement, is_held
@@ -48,9 +33,9 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 @helper
 def sum_ports(ints, i, sums):
     """Add the wrenches at general block i's ports to that of its row."""
-    for p in range(ints[i, PORT_COUNT]):
-        if is_used(ints[i, USED], p):
-            add_six(sums, i, WRENCH, six(sums, ints[i, PORTS] + p, WRENCH))
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if is_used(ints[i, layout.USED], p):
+            add_six(sums, i, layout.WRENCH, six(sums, ints[i, layout.PORTS] + p, layout.WRENCH))
 
 
 # -- along a direction
@@ -59,18 +44,18 @@ def sum_ports(ints, i, sums):
 @helper
 def move_ports(ints, columns, i, dq, dv, room):
     """Write the displacements, and the changes of twists and accelerations, of general block i's ports."""
-    n, own = ints[i, OWN], ints[i, OWN_V]
-    for p in range(ints[i, PORT_COUNT]):
-        if not is_used(ints[i, USED], p):
+    n, own = ints[i, layout.OWN], ints[i, layout.OWN_V]
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if not is_used(ints[i, layout.USED], p):
             continue
-        row, first = ints[i, PORTS] + p, ints[i, COLUMN] + p * n
+        row, first = ints[i, layout.PORTS] + p, ints[i, layout.COLUMN] + p * n
         s, x, y = six(room, i, FIRST), six(room, i, SECOND), six(room, i, THIRD)
         for j in range(n):
             k, by_q, by_v = first + j, dq[own + j], dv[own + j]
-            axis = six(columns, k, COLUMN_S)
+            axis = six(columns, k, layout.COLUMN_S)
             s = plus(s, scaled(by_q, axis))
-            x = plus(x, plus(scaled(by_q, six(columns, k, COLUMN_X)), scaled(by_v, axis)))
-            y = plus(y, plus(scaled(by_q, six(columns, k, COLUMN_Y)), scaled(by_v, six(columns, k, COLUMN_Z))))
+            x = plus(x, plus(scaled(by_q, six(columns, k, layout.COLUMN_X)), scaled(by_v, axis)))
+            y = plus(y, plus(scaled(by_q, six(columns, k, layout.COLUMN_Y)), scaled(by_v, six(columns, k, layout.COLUMN_Z))))
         put_six(room, row, FIRST, s)
         put_six(room, row, SECOND, x)
         put_six(room, row, THIRD, y)
@@ -79,11 +64,11 @@ def move_ports(ints, columns, i, dq, dv, room):
 @helper
 def answer_change(ints, law, slopes, i, twist, dq, dv, sums, room, change):
     """Return the change of the wrench that general block i takes, its ports' held, and add that of its efforts to `change`."""
-    n, o, own = ints[i, OWN], ints[i, LAW], ints[i, OWN_V]
-    size, by_q, by_v = 6 + n, ints[i, SLOPES], ints[i, SLOPES] + by_rate_at(n)
-    by_twist, along_q, along_v = ints[i, SLOPES] + by_twist_at(n), part_of(dq, own, (n,)), part_of(dv, own, (n,))
-    s, x = transport(sums, i, BASE, six(room, i, FIRST)), transport(sums, i, BASE, six(room, i, SECOND))
-    y = minus(transport(sums, i, BASE, six(room, i, THIRD)), twist_cross(twist, x))
+    n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
+    size, by_q, by_v = 6 + n, ints[i, layout.SLOPES], ints[i, layout.SLOPES] + by_rate_at(n)
+    by_twist, along_q, along_v = ints[i, layout.SLOPES] + by_twist_at(n), part_of(dq, own, (n,)), part_of(dv, own, (n,))
+    s, x = transport(sums, i, layout.BASE, six(room, i, FIRST)), transport(sums, i, layout.BASE, six(room, i, SECOND))
+    y = minus(transport(sums, i, layout.BASE, six(room, i, THIRD)), twist_cross(twist, x))
     for r in range(size):
         total = dot(six(law, 0, o + r * size), y) + dot(six(slopes, 0, by_twist + 6 * r), x)
         if is_held(ints, i):
@@ -96,18 +81,18 @@ def answer_change(ints, law, slopes, i, twist, dq, dv, sums, room, change):
             room[i, THIRD + r] = total + more
         else:
             change[own + r - 6] += total + more
-    return carry_wrench(sums, i, BASE, six(room, i, THIRD))
+    return carry_wrench(sums, i, layout.BASE, six(room, i, THIRD))
 
 
 @helper
 def press_ports(ints, columns, i, room, change):
     """Add the changes of the wrenches at general block i's ports to that of its own, and to its efforts' in `change`."""
-    n, own = ints[i, OWN], ints[i, OWN_V]
-    for p in range(ints[i, PORT_COUNT]):
-        if is_used(ints[i, USED], p):
-            wrench, first = six(room, ints[i, PORTS] + p, THIRD), ints[i, COLUMN] + p * n
+    n, own = ints[i, layout.OWN], ints[i, layout.OWN_V]
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if is_used(ints[i, layout.USED], p):
+            wrench, first = six(room, ints[i, layout.PORTS] + p, THIRD), ints[i, layout.COLUMN] + p * n
             for j in range(n):
-                change[own + j] += dot(six(columns, first + j, COLUMN_S), wrench)
+                change[own + j] += dot(six(columns, first + j, layout.COLUMN_S), wrench)
             add_six(room, i, THIRD, wrench)
 
 
@@ -117,12 +102,12 @@ def press_ports(ints, columns, i, room, change):
 @helper
 def spread_to_ports(ints, columns, i, dual, room):
     """Write the dual vectors of general block i's ports, which nothing pulls yet."""
-    n, own = ints[i, OWN], ints[i, OWN_V]
-    for p in range(ints[i, PORT_COUNT]):
-        if is_used(ints[i, USED], p):
-            row, w = ints[i, PORTS] + p, six(room, i, FIRST)
+    n, own = ints[i, layout.OWN], ints[i, layout.OWN_V]
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if is_used(ints[i, layout.USED], p):
+            row, w = ints[i, layout.PORTS] + p, six(room, i, FIRST)
             for j in range(n):
-                w = plus(w, scaled(dual[own + j], six(columns, ints[i, COLUMN] + p * n + j, COLUMN_S)))
+                w = plus(w, scaled(dual[own + j], six(columns, ints[i, layout.COLUMN] + p * n + j, layout.COLUMN_S)))
             clear_row(room, row)
             put_six(room, row, FIRST, w)
 
@@ -130,9 +115,9 @@ def spread_to_ports(ints, columns, i, dual, room):
 @helper
 def answer_pull(ints, law, slopes, i, twist, dual, sums, room, by_q, by_v):
     """Write how general block i, its ports' wrenches held, pulls its element, and add how it pulls its coordinates."""
-    n, o, own = ints[i, OWN], ints[i, LAW], ints[i, OWN_V]
-    size, at = 6 + n, ints[i, SLOPES]
-    w, own_q, own_v = transport(sums, i, BASE, six(room, i, FIRST)), part_of(by_q, own, (n,)), part_of(by_v, own, (n,))
+    n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
+    size, at = 6 + n, ints[i, layout.SLOPES]
+    w, own_q, own_v = transport(sums, i, layout.BASE, six(room, i, FIRST)), part_of(by_q, own, (n,)), part_of(by_v, own, (n,))
     moved = stirred = displaced = _NOTHING
     for r in range(size):
         weight = entry_of(w, r) if r < 6 else dual[own + r - 6]
@@ -144,26 +129,26 @@ def answer_pull(ints, law, slopes, i, twist, dual, sums, room, by_q, by_v):
         for j in range(n):
             own_q[j] += weight * of_q[j]
             own_v[j] += weight * of_v[j]
-    put_six(room, i, SECOND, carry_wrench(sums, i, BASE, moved))
-    put_six(room, i, THIRD, carry_wrench(sums, i, BASE, plus(stirred, wrench_cross(twist, moved))))
-    put_six(room, i, DISPLACED, carry_wrench(sums, i, BASE, displaced))
+    put_six(room, i, SECOND, carry_wrench(sums, i, layout.BASE, moved))
+    put_six(room, i, THIRD, carry_wrench(sums, i, layout.BASE, plus(stirred, wrench_cross(twist, moved))))
+    put_six(room, i, DISPLACED, carry_wrench(sums, i, layout.BASE, displaced))
 
 
 @helper
 def pull_ports(ints, columns, i, room, by_q, by_v):
     """Add what pulls general block i's ports to what pulls its element and its coordinates."""
-    n, own = ints[i, OWN], ints[i, OWN_V]
-    for p in range(ints[i, PORT_COUNT]):
-        if not is_used(ints[i, USED], p):
+    n, own = ints[i, layout.OWN], ints[i, layout.OWN_V]
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if not is_used(ints[i, layout.USED], p):
             continue
-        row = ints[i, PORTS] + p
+        row = ints[i, layout.PORTS] + p
         moved, stirred, displaced = six(room, row, SECOND), six(room, row, THIRD), six(room, row, DISPLACED)
         for j in range(n):
-            k = ints[i, COLUMN] + p * n + j
-            axis = six(columns, k, COLUMN_S)
-            along = dot(six(columns, k, COLUMN_X), stirred) + dot(six(columns, k, COLUMN_Y), moved)
+            k = ints[i, layout.COLUMN] + p * n + j
+            axis = six(columns, k, layout.COLUMN_S)
+            along = dot(six(columns, k, layout.COLUMN_X), stirred) + dot(six(columns, k, layout.COLUMN_Y), moved)
             by_q[own + j] += along + dot(axis, displaced)
-            by_v[own + j] += dot(axis, stirred) + dot(six(columns, k, COLUMN_Z), moved)
+            by_v[own + j] += dot(axis, stirred) + dot(six(columns, k, layout.COLUMN_Z), moved)
         add_six(room, i, SECOND, moved)
         add_six(room, i, THIRD, stirred)
         add_six(room, i, DISPLACED, displaced)

@@ -12,24 +12,7 @@ import numpy as np
 
 from titop.solvers.kernels.derivatives.direction_rooms import DISPLACED, FIRST, ROOM_COLUMNS, SECOND, THIRD
 from titop.solvers.kernels.derivatives.interaction_derivatives import frames_at, width_of, write_frame
-from titop.solvers.kernels.interface.layout import (
-    ACT_COORDINATES,
-    ACT_PORTS,
-    ELEMENT,
-    FIRST_INTERACTION,
-    FLOAT_COLUMNS,
-    INT_COLUMNS,
-    INTERACTIONS,
-    LAW,
-    LAW_SIZE,
-    MOTION_SIZE,
-    NV,
-    OK,
-    ROW,
-    SLOPES,
-    SLOPES_SIZE,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import next_interaction
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, entry_of, minus, put_six, scaled, six, transport
@@ -39,18 +22,21 @@ from titop.solvers.native.kernel import feature, helper
 @helper
 def subtract_interaction_change(ints, floats, law, slopes, dq, dv, sums, room, change):
     """Subtract the changes of interactions along a direction from those of wrenches, in `room`, and of efforts."""
-    if ints[0, INTERACTIONS] > 0:
+    if ints[0, layout.INTERACTIONS] > 0:
         directions = address_of(dq, 0), address_of(dv, 0)
-        if interaction_change((*_tables(ints, floats, law, slopes, sums, room), *directions, address_of(change, 0))) != OK:
+        if (
+            interaction_change((*_tables(ints, floats, law, slopes, sums, room), *directions, address_of(change, 0)))
+            != layout.OK
+        ):
             change[:] = np.nan
 
 
 @helper
 def subtract_interaction_pull(ints, floats, law, slopes, dual, sums, room, by_q, by_v):
     """Subtract how interactions pull ports, in `room`, and coordinates."""
-    if ints[0, INTERACTIONS] > 0:
+    if ints[0, layout.INTERACTIONS] > 0:
         results = address_of(by_q, 0), address_of(by_v, 0)
-        if interaction_pull((*_tables(ints, floats, law, slopes, sums, room), address_of(dual, 0), *results)) != OK:
+        if interaction_pull((*_tables(ints, floats, law, slopes, sums, room), address_of(dual, 0), *results)) != layout.OK:
             by_q[:] = np.nan
 
 
@@ -63,48 +49,48 @@ def _tables(ints, floats, law, slopes, sums, room):
 @feature(12)
 def interaction_change(ints, rows, floats, law, slopes, sums, sum_rows, columns, room, dq, dv, change):
     """See `subtract_interaction_change`."""
-    table, bodies = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
-    record, answers = row_at(law, table[0, LAW_SIZE]), row_at(slopes, table[0, SLOPES_SIZE])
-    bases, moved, n = floats_at(sums, sum_rows, columns), floats_at(room, sum_rows, ROOM_COLUMNS), table[0, NV]
-    by_q, by_v, efforts, row = vector_at(dq, n), vector_at(dv, n), vector_at(change, n), table[0, FIRST_INTERACTION]
-    for _ in range(table[0, INTERACTIONS]):
+    table, bodies = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    record, answers = row_at(law, table[0, layout.LAW_SIZE]), row_at(slopes, table[0, layout.SLOPES_SIZE])
+    bases, moved, n = floats_at(sums, sum_rows, columns), floats_at(room, sum_rows, ROOM_COLUMNS), table[0, layout.NV]
+    by_q, by_v, efforts, row = vector_at(dq, n), vector_at(dv, n), vector_at(change, n), table[0, layout.FIRST_INTERACTION]
+    for _ in range(table[0, layout.INTERACTIONS]):
         _write_motion(table, bodies, record, answers, by_q, by_v, bases, moved, row)
         _subtract_answer(table, answers, moved, row, efforts)
         row = next_interaction(table, row)
-    return OK
+    return layout.OK
 
 
 @feature(12)
 def interaction_pull(ints, rows, floats, law, slopes, sums, sum_rows, columns, room, dual, by_q, by_v):
     """See `subtract_interaction_pull`."""
-    table, bodies = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
-    record, answers = row_at(law, table[0, LAW_SIZE]), row_at(slopes, table[0, SLOPES_SIZE])
-    bases, pulled, n = floats_at(sums, sum_rows, columns), floats_at(room, sum_rows, ROOM_COLUMNS), table[0, NV]
-    weights, of_q, of_v, row = vector_at(dual, n), vector_at(by_q, n), vector_at(by_v, n), table[0, FIRST_INTERACTION]
-    for _ in range(table[0, INTERACTIONS]):
+    table, bodies = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    record, answers = row_at(law, table[0, layout.LAW_SIZE]), row_at(slopes, table[0, layout.SLOPES_SIZE])
+    bases, pulled, n = floats_at(sums, sum_rows, columns), floats_at(room, sum_rows, ROOM_COLUMNS), table[0, layout.NV]
+    weights, of_q, of_v, row = vector_at(dual, n), vector_at(by_q, n), vector_at(by_v, n), table[0, layout.FIRST_INTERACTION]
+    for _ in range(table[0, layout.INTERACTIONS]):
         _weigh(table, bodies, answers, weights, bases, pulled, row)
         _subtract_pull(table, record, answers, pulled, row, of_q, of_v)
         row = next_interaction(table, row)
-    return OK
+    return layout.OK
 
 
 @helper
 def _place_of(ints, port):
     """Return the row of `sums` of the port at the row `port`."""
-    return ints[port, ROW] if ints[port, ROW] >= 0 else ints[port, ELEMENT]
+    return ints[port, layout.ROW] if ints[port, layout.ROW] >= 0 else ints[port, layout.ELEMENT]
 
 
 @helper
 def _motion_at(ints, row):
     """Return where there is room for a change of the interaction's motion."""
-    return frames_at(ints, row) + 12 * ints[row, ACT_PORTS]
+    return frames_at(ints, row) + 12 * ints[row, layout.ACT_PORTS]
 
 
 @helper
 def _carried(ints, floats, slopes, sums, room, row, k, column):
     """Return six numbers of a column of `room` at the k-th port, in its frame; zeros for the world, which does not move."""
     port, frame = row + 1 + k, frames_at(ints, row) + 12 * k
-    if ints[port, ELEMENT] == 0:
+    if ints[port, layout.ELEMENT] == 0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     write_frame(ints, floats, sums, port, slopes, frame)
     return transport(slopes, 0, frame, six(room, _place_of(ints, port), column))
@@ -113,29 +99,29 @@ def _carried(ints, floats, slopes, sums, room, row, k, column):
 @helper
 def _write_motion(ints, floats, law, slopes, dq, dv, sums, room, row):
     """Write the displacements of ports against the first, the changes of twists, and those of coordinates and rates."""
-    ports, coordinates, at = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], _motion_at(ints, row)
+    ports, coordinates, at = ints[row, layout.ACT_PORTS], ints[row, layout.ACT_COORDINATES], _motion_at(ints, row)
     by_twists, first = at + 6 * max(ports - 1, 0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(ports):
         s = _carried(ints, floats, slopes, sums, room, row, k, FIRST)
         if k == 0:
             first = s
         else:
-            carried = transport(law, 0, ints[row, LAW] + MOTION_SIZE * k, first)
+            carried = transport(law, 0, ints[row, layout.LAW] + layout.MOTION_SIZE * k, first)
             put_six(slopes, 0, at + 6 * (k - 1), minus(s, carried))
         put_six(slopes, 0, by_twists + 6 * k, _carried(ints, floats, slopes, sums, room, row, k, SECOND))
     own = by_twists + 6 * ports
     for k in range(coordinates):
-        c = ints[row + 1 + ports + k, V]
+        c = ints[row + 1 + ports + k, layout.V]
         slopes[0, own + k], slopes[0, own + coordinates + k] = dq[c], dv[c]
 
 
 @helper
 def _subtract_answer(ints, slopes, room, row, change):
     """Subtract what the interaction does more, or less, at the motion's change."""
-    ports, width = ints[row, ACT_PORTS], width_of(ints, row)
+    ports, width = ints[row, layout.ACT_PORTS], width_of(ints, row)
     for k in range(ports):
         o, wrench = 6 * k, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        if ints[row + 1 + k, ELEMENT] > 0:
+        if ints[row + 1 + k, layout.ELEMENT] > 0:
             wrench = (
                 _answer(ints, slopes, row, width, o),
                 _answer(ints, slopes, row, width, o + 1),
@@ -146,15 +132,15 @@ def _subtract_answer(ints, slopes, room, row, change):
             )
             wrench = carry_wrench(slopes, 0, frames_at(ints, row) + 12 * k, wrench)
             add_six(room, _place_of(ints, row + 1 + k), THIRD, scaled(-1.0, wrench))
-    for k in range(ints[row, ACT_COORDINATES]):
-        change[ints[row + 1 + ports + k, V]] -= _answer(ints, slopes, row, width, 6 * ports + k)
+    for k in range(ints[row, layout.ACT_COORDINATES]):
+        change[ints[row + 1 + ports + k, layout.V]] -= _answer(ints, slopes, row, width, 6 * ports + k)
 
 
 @helper
 def _answer(ints, slopes, row, width, r):
     """Return the product of row r of the derivatives and the motion's change."""
     derivatives, motion = (
-        part_of(slopes, ints[row, SLOPES] + r * width, (width,)),
+        part_of(slopes, ints[row, layout.SLOPES] + r * width, (width,)),
         part_of(slopes, _motion_at(ints, row), (width,)),
     )
     total = 0.0
@@ -166,15 +152,15 @@ def _answer(ints, slopes, row, width, r):
 @helper
 def _weigh(ints, floats, slopes, dual, sums, room, row):
     """Write the sum of the rows of the derivatives, weighted by the ports' dual vectors and the coordinates'."""
-    ports, width, at = ints[row, ACT_PORTS], width_of(ints, row), _motion_at(ints, row)
+    ports, width, at = ints[row, layout.ACT_PORTS], width_of(ints, row), _motion_at(ints, row)
     for c in range(width):
         slopes[0, at + c] = 0.0
     for k in range(ports):
         w = _carried(ints, floats, slopes, sums, room, row, k, FIRST)
         for r in range(6):
-            _add_row(slopes, ints[row, SLOPES] + (6 * k + r) * width, at, width, entry_of(w, r))
-    for k in range(ints[row, ACT_COORDINATES]):
-        o, c = ints[row, SLOPES] + (6 * ports + k) * width, ints[row + 1 + ports + k, V]
+            _add_row(slopes, ints[row, layout.SLOPES] + (6 * k + r) * width, at, width, entry_of(w, r))
+    for k in range(ints[row, layout.ACT_COORDINATES]):
+        o, c = ints[row, layout.SLOPES] + (6 * ports + k) * width, ints[row + 1 + ports + k, layout.V]
         _add_row(slopes, o, at, width, dual[c])
 
 
@@ -188,18 +174,18 @@ def _add_row(slopes, o, to, width, weight):
 @helper
 def _subtract_pull(ints, law, slopes, room, row, by_q, by_v):
     """Subtract how the weighted derivatives pull ports' displacements and twists, and coordinates."""
-    ports, coordinates, at = ints[row, ACT_PORTS], ints[row, ACT_COORDINATES], _motion_at(ints, row)
+    ports, coordinates, at = ints[row, layout.ACT_PORTS], ints[row, layout.ACT_COORDINATES], _motion_at(ints, row)
     by_twists = at + 6 * max(ports - 1, 0)
     for k in range(ports):
         if k > 0:
             pull = six(slopes, 0, at + 6 * (k - 1))
             _subtract_at(ints, slopes, room, row, k, DISPLACED, pull)
-            carried = carry_wrench(law, 0, ints[row, LAW] + MOTION_SIZE * k, pull)
+            carried = carry_wrench(law, 0, ints[row, layout.LAW] + layout.MOTION_SIZE * k, pull)
             _subtract_at(ints, slopes, room, row, 0, DISPLACED, scaled(-1.0, carried))
         _subtract_at(ints, slopes, room, row, k, THIRD, six(slopes, 0, by_twists + 6 * k))
     own = by_twists + 6 * ports
     for k in range(coordinates):
-        c = ints[row + 1 + ports + k, V]
+        c = ints[row + 1 + ports + k, layout.V]
         by_q[c] -= slopes[0, own + k]
         by_v[c] -= slopes[0, own + coordinates + k]
 
@@ -208,6 +194,6 @@ def _subtract_pull(ints, law, slopes, room, row, by_q, by_v):
 def _subtract_at(ints, slopes, room, row, k, column, pull):
     """Subtract a dual vector of the k-th port's displacement or twist, in its frame, from a column of `room`."""
     port = row + 1 + k
-    if ints[port, ELEMENT] > 0:
+    if ints[port, layout.ELEMENT] > 0:
         carried = carry_wrench(slopes, 0, frames_at(ints, row) + 12 * k, pull)
         add_six(room, _place_of(ints, port), column, scaled(-1.0, carried))

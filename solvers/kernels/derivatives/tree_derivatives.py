@@ -18,33 +18,7 @@ from the inertial origin cost no digits.
 from __future__ import annotations
 
 from titop.solvers.kernels.derivatives.general_derivatives import own_pairs, pairs_before, write_ports
-from titop.solvers.kernels.interface.layout import (
-    ACC,
-    ARMATURE,
-    BASE,
-    BIAS,
-    COLUMN_S,
-    COLUMN_X,
-    COLUMN_Y,
-    COLUMN_Z,
-    ELEMENTS,
-    INERTIA,
-    INERTIAL_LOADS,
-    KIND,
-    LAW,
-    MASS,
-    MOMENT,
-    MOMENTUM,
-    PARENT,
-    ROW,
-    STIRRED,
-    SUM_MASS,
-    TURNED,
-    TWIST,
-    WRENCH,
-    R,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import (
     carry_twist,
     carry_wrench,
@@ -80,28 +54,28 @@ from titop.solvers.native.kernel import helper, shared
 @shared
 def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
     """From the world outwards: S, X, Y, Z of every coordinate, and each block alone into its row of `sums`."""
-    for i in range(1, ints[0, ELEMENTS]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
         write_base(ints, law, work, i, sums)
-        twist = carry_twist(sums, i, BASE, six(work, i, TWIST))
-        carrier, acceleration = twist, carry_twist(sums, i, BASE, six(work, i, ACC))
-        k, n = ints[i, V], coordinates_of(ints[i, KIND])
+        twist = carry_twist(sums, i, layout.BASE, six(work, i, layout.TWIST))
+        carrier, acceleration = twist, carry_twist(sums, i, layout.BASE, six(work, i, layout.ACC))
+        k, n = ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
         for j in range(n):
-            s = carry_twist(sums, i, BASE, axis(ints, floats, i, j))
-            put_six(columns, k + j, COLUMN_S, s)
+            s = carry_twist(sums, i, layout.BASE, axis(ints, floats, i, j))
+            put_six(columns, k + j, layout.COLUMN_S, s)
             carrier = minus(carrier, scaled(v[k + j], s))
             acceleration = minus(acceleration, scaled(a[k + j], s))
         if n > 0:
             acceleration = minus(acceleration, twist_cross(twist, minus(twist, carrier)))
         for j in range(n):
-            s = six(columns, k + j, COLUMN_S)
+            s = six(columns, k + j, layout.COLUMN_S)
             x = twist_cross(carrier, s)
-            put_six(columns, k + j, COLUMN_X, x)
-            put_six(columns, k + j, COLUMN_Y, plus(twist_cross(acceleration, s), twist_cross(carrier, x)))
-            put_six(columns, k + j, COLUMN_Z, plus(x, twist_cross(twist, s)))
-        put_six(sums, i, WRENCH, carry_wrench(sums, i, BASE, six(work, i, BIAS)))
+            put_six(columns, k + j, layout.COLUMN_X, x)
+            put_six(columns, k + j, layout.COLUMN_Y, plus(twist_cross(acceleration, s), twist_cross(carrier, x)))
+            put_six(columns, k + j, layout.COLUMN_Z, plus(x, twist_cross(twist, s)))
+        put_six(sums, i, layout.WRENCH, carry_wrench(sums, i, layout.BASE, six(work, i, layout.BIAS)))
         if law is not None:
-            if ints[i, LAW] >= 0:
-                clear(sums, i, SUM_MASS, TURNED)
+            if ints[i, layout.LAW] >= 0:
+                clear(sums, i, layout.SUM_MASS, layout.TURNED)
                 write_ports(ints, law, slopes, i, sums, columns)
                 continue
         write_body(floats, i, twist, sums)
@@ -110,24 +84,26 @@ def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
 @helper
 def write_base(ints, law, work, i, sums):
     """Write the pose of element i in its tree's first element."""
-    p = ints[i, PARENT]
+    p = ints[i, layout.PARENT]
     if p == 0:
-        clear(sums, i, BASE, BASE + 12)
-        sums[i, BASE] = sums[i, BASE + 4] = sums[i, BASE + 8] = 1.0
+        clear(sums, i, layout.BASE, layout.BASE + 12)
+        sums[i, layout.BASE] = sums[i, layout.BASE + 4] = sums[i, layout.BASE + 8] = 1.0
         return
     if law is not None:
-        if ints[i, ROW] >= 0:
-            p = ints[i, ROW]
-    compose(sums, p, work, i, R, sums, i)
+        if ints[i, layout.ROW] >= 0:
+            p = ints[i, layout.ROW]
+    compose(sums, p, work, i, layout.R, sums, i)
 
 
 @helper
 def write_mass(floats, i, sums):
     """Write D of a rigid body: mass, first moment and inertia about the frame's origin."""
-    mass = floats[i, MASS]
-    hx, hy, hz = rotate(sums, i, BASE, floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2])
-    xx, yy, zz, xy, xz, yz = rotate_symmetric(sums, i, BASE, six(floats, i, INERTIA))
-    x, y, z = sums[i, BASE + 9], sums[i, BASE + 10], sums[i, BASE + 11]
+    mass = floats[i, layout.MASS]
+    hx, hy, hz = rotate(
+        sums, i, layout.BASE, floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
+    )
+    xx, yy, zz, xy, xz, yz = rotate_symmetric(sums, i, layout.BASE, six(floats, i, layout.INERTIA))
+    x, y, z = sums[i, layout.BASE + 9], sums[i, layout.BASE + 10], sums[i, layout.BASE + 11]
     # about the frame's origin: J - [r][h] - [h][r] - m [r][r]
     gx, gy, gz = hx + mass * x, hy + mass * y, hz + mass * z
     xx += y * (hy + gy) + z * (hz + gz)
@@ -136,8 +112,13 @@ def write_mass(floats, i, sums):
     xy -= x * hy + y * gx
     xz -= x * hz + z * gx
     yz -= y * hz + z * gy
-    sums[i, SUM_MASS], sums[i, SUM_MASS + 1], sums[i, SUM_MASS + 2], sums[i, SUM_MASS + 3] = mass, gx, gy, gz
-    put_six(sums, i, SUM_MASS + 4, (xx, yy, zz, xy, xz, yz))
+    sums[i, layout.SUM_MASS], sums[i, layout.SUM_MASS + 1], sums[i, layout.SUM_MASS + 2], sums[i, layout.SUM_MASS + 3] = (
+        mass,
+        gx,
+        gy,
+        gz,
+    )
+    put_six(sums, i, layout.SUM_MASS + 4, (xx, yy, zz, xy, xz, yz))
     return (gx, gy, gz), (xx, yy, zz, xy, xz, yz)
 
 
@@ -147,15 +128,15 @@ def write_body(floats, i, twist, sums):
     (gx, gy, gz), (xx, yy, zz, xy, xz, yz) = write_mass(floats, i, sums)
     vx, vy, vz, wx, wy, wz = twist
     momentum = sum_momentum(sums, i, twist)
-    put_six(sums, i, MOMENTUM, momentum)
+    put_six(sums, i, layout.MOMENTUM, momentum)
     # C = [w] J + ([w] J)^T + 2 (v . h) 1 - v h^T - h v^T
     along = 2.0 * (vx * gx + vy * gy + vz * gz)
-    sums[i, STIRRED] = along + 2.0 * (wy * xz - wz * xy - vx * gx)
-    sums[i, STIRRED + 1] = along + 2.0 * (wz * xy - wx * yz - vy * gy)
-    sums[i, STIRRED + 2] = along + 2.0 * (wx * yz - wy * xz - vz * gz)
-    sums[i, STIRRED + 3] = wy * yz - wz * yy + wz * xx - wx * xz - vx * gy - vy * gx
-    sums[i, STIRRED + 4] = wy * zz - wz * yz + wx * xy - wy * xx - vx * gz - vz * gx
-    sums[i, STIRRED + 5] = wz * xz - wx * zz + wx * yy - wy * xy - vy * gz - vz * gy
+    sums[i, layout.STIRRED] = along + 2.0 * (wy * xz - wz * xy - vx * gx)
+    sums[i, layout.STIRRED + 1] = along + 2.0 * (wz * xy - wx * yz - vy * gy)
+    sums[i, layout.STIRRED + 2] = along + 2.0 * (wx * yz - wy * xz - vz * gz)
+    sums[i, layout.STIRRED + 3] = wy * yz - wz * yy + wz * xx - wx * xz - vx * gy - vy * gx
+    sums[i, layout.STIRRED + 4] = wy * zz - wz * yz + wx * xy - wy * xx - vx * gz - vz * gx
+    sums[i, layout.STIRRED + 5] = wz * xz - wx * zz + wx * yy - wy * xy - vy * gz - vz * gy
 
 
 @helper
@@ -164,19 +145,19 @@ def inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, d
 
     With general blocks, `write_full` has been called before.
     """
-    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if law is not None:
-            if ints[i, LAW] >= 0:
-                own_pairs(ints, law, slopes, paths, i, six(work, i, TWIST), sums, columns, dq, dv, da)
-        k, n = ints[i, V], coordinates_of(ints[i, KIND])
+            if ints[i, layout.LAW] >= 0:
+                own_pairs(ints, law, slopes, paths, i, six(work, i, layout.TWIST), sums, columns, dq, dv, da)
+        k, n = ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
         for j in range(n):
             _pairs(ints, law, paths, sums, columns, i, k, n, k + j, dq, dv, da)
-            da[k + j, k + j] += floats[i, ARMATURE + j]
-        p = ints[i, PARENT]
+            da[k + j, k + j] += floats[i, layout.ARMATURE + j]
+        p = ints[i, layout.PARENT]
         if p > 0:
             if law is not None:
-                if ints[i, ROW] >= 0:
-                    p = ints[i, ROW]
+                if ints[i, layout.ROW] >= 0:
+                    p = ints[i, layout.ROW]
             add_sums(ints, law, i, p, sums)
 
 
@@ -184,43 +165,43 @@ def inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, d
 def _pairs(ints, law, paths, sums, columns, i, first, n, k, dq, dv, da):
     """Write the entries of coordinate k of element i with itself, its fellows and all coordinates before it."""
     s, x, y, z = (
-        six(columns, k, COLUMN_S),
-        six(columns, k, COLUMN_X),
-        six(columns, k, COLUMN_Y),
-        six(columns, k, COLUMN_Z),
+        six(columns, k, layout.COLUMN_S),
+        six(columns, k, layout.COLUMN_X),
+        six(columns, k, layout.COLUMN_Y),
+        six(columns, k, layout.COLUMN_Z),
     )
     moved = moved_by(law, sums, i, s)
     by_q = stirred_by(law, sums, i, x, y)
     by_v = stirred_by(law, sums, i, s, z)
-    if ints[0, INERTIAL_LOADS]:
+    if ints[0, layout.INERTIAL_LOADS]:
         by_q = plus(by_q, holding(law, sums, i, s))
     for j in range(first, first + n):
-        dq[j, k] = dot(six(columns, j, COLUMN_S), by_q)
-        dv[j, k] = dot(six(columns, j, COLUMN_S), by_v)
-        da[j, k] = dot(six(columns, j, COLUMN_S), moved)
-    by_q = plus(by_q, wrench_cross(s, six(sums, i, WRENCH)))
+        dq[j, k] = dot(six(columns, j, layout.COLUMN_S), by_q)
+        dv[j, k] = dot(six(columns, j, layout.COLUMN_S), by_v)
+        da[j, k] = dot(six(columns, j, layout.COLUMN_S), moved)
+    by_q = plus(by_q, wrench_cross(s, six(sums, i, layout.WRENCH)))
     if law is not None:
-        turned = all_held(sums, i, s) if ints[0, INERTIAL_LOADS] else (0.0,) * 6
+        turned = all_held(sums, i, s) if ints[0, layout.INERTIAL_LOADS] else (0.0,) * 6
         pairs_before(paths, columns, paths[1, first], k, by_q, by_v, moved, stirring_of(sums, i, s), turned, dq, dv, da)
         return
-    tx, ty, tz = held(sums, i, s) if ints[0, INERTIAL_LOADS] else (0.0, 0.0, 0.0)
+    tx, ty, tz = held(sums, i, s) if ints[0, layout.INERTIAL_LOADS] else (0.0, 0.0, 0.0)
     sx, sy, sz = rigid_stirring(sums, i, s)
     j = paths[1, first]
     while j >= 0:
-        other = six(columns, j, COLUMN_S)
+        other = six(columns, j, layout.COLUMN_S)
         dq[j, k] = dot(other, by_q)
         dv[j, k] = dot(other, by_v)
         da[j, k] = da[k, j] = dot(other, moved)
         dq[k, j] = (
-            dot(moved, six(columns, j, COLUMN_Y))
-            + sx * columns[j, COLUMN_X + 3]
-            + sy * columns[j, COLUMN_X + 4]
-            + sz * columns[j, COLUMN_X + 5]
+            dot(moved, six(columns, j, layout.COLUMN_Y))
+            + sx * columns[j, layout.COLUMN_X + 3]
+            + sy * columns[j, layout.COLUMN_X + 4]
+            + sz * columns[j, layout.COLUMN_X + 5]
             + tx * other[3]
             + ty * other[4]
             + tz * other[5]
         )
-        dv[k, j] = dot(moved, six(columns, j, COLUMN_Z)) + sx * other[3] + sy * other[4] + sz * other[5]
+        dv[k, j] = dot(moved, six(columns, j, layout.COLUMN_Z)) + sx * other[3] + sy * other[4] + sz * other[5]
         j = paths[1, j]
 
 
@@ -236,11 +217,11 @@ def port_slopes(paths, columns, last, frame, twist, result):
     """
     j = last
     while j >= 0:
-        s, x, k = six(columns, j, COLUMN_S), six(columns, j, COLUMN_X), paths[0, j]
+        s, x, k = six(columns, j, layout.COLUMN_S), six(columns, j, layout.COLUMN_X), paths[0, j]
         _write_column(result[0], k, transport(frame, 0, 0, s))
         _write_column(result[1], k, transport(frame, 0, 0, x))
-        _write_column(result[2], k, transport(frame, 0, 0, plus(six(columns, j, COLUMN_Y), twist_cross(x, twist))))
-        _write_column(result[3], k, transport(frame, 0, 0, plus(six(columns, j, COLUMN_Z), twist_cross(s, twist))))
+        _write_column(result[2], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Y), twist_cross(x, twist))))
+        _write_column(result[3], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Z), twist_cross(s, twist))))
         j = paths[1, j]
 
 

@@ -21,21 +21,7 @@ from titop.solvers.kernels.closures.least_norm import (
 )
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes
-from titop.solvers.kernels.interface.layout import (
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    GEARS,
-    INCONSISTENT,
-    KNOWN,
-    LAW_SIZE,
-    NV,
-    OK,
-    ROWS,
-    SINGULAR,
-    UNKNOWN,
-    WHOLE_RANK,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
 
 #: Whether the system has general blocks or interactions: see `kernel.Pair`.
@@ -49,9 +35,9 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
     `rows` (4, k, nv) receives the constraints' Jacobian J and the derivatives of ``J a + bias`` by q and v and of ``J v`` by q.
     """
     if not sizes_fit(ints, q, v, a, a):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     loaded, rooms = floats.copy(), slopes_rooms(ints, paths, loops, law)
     status = slopes_with_closures(
         ints,
@@ -68,43 +54,60 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
         work,
         world,
         rooms,
-        UNKNOWN,
+        layout.UNKNOWN,
         False,
         changes,
         rows,
     )
-    return status if status != OK else min(status_of_slopes(changes), status_of_slopes(rows))
+    return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
 
 @pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
 def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
     """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
-    n = ints[0, NV]
+    n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, tau, tau) or result.shape[0] != 3 or result.shape[1] != n or result.shape[2] != n:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     loaded, room, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
-    k, a, changes = loops[0, ROWS], np.empty(n), np.empty((3, n, n))
+    k, a, changes = loops[0, layout.ROWS], np.empty(n), np.empty((3, n, n))
     rows, multipliers = np.empty((4, k, n)), np.zeros(k)
     spare = np.empty(law.shape) if LAWS else None
     status = constrained(
         tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, work, world, forward, None, None, a
     )
-    if status != OK:
+    if status != layout.OK:
         return status
     _, jacobians, _, _, chosen, _, gram = forward
     r = gram.shape[0]
     for c in range(r):
         multipliers[remaining(loops, chosen[c])] = gram[c, r]
     status = slopes_with_closures(
-        ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, work, world, room, KNOWN, False, changes, rows
+        ints,
+        loaded,
+        numbers,
+        stages,
+        spare,
+        loops,
+        paths,
+        q,
+        v,
+        a,
+        multipliers,
+        work,
+        world,
+        room,
+        layout.KNOWN,
+        False,
+        changes,
+        rows,
     )
-    if status != OK:
+    if status != layout.OK:
         return status
     folded = jacobians[k:]
     status = accelerations_slopes(ints, tree, loops, loaded, None, folded, chosen[:r], changes[2], changes, rows, result)
-    return status if status != OK else status_of_slopes(result)
+    return status if status != layout.OK else status_of_slopes(result)
 
 
 @pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
@@ -113,31 +116,31 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
 
     With w the efforts, completed to a motion, ``w + J^T lambda = ID - driven`` where they are `unknown`, and ``J w = 0``.
     """
-    n = ints[0, NV]
+    n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, a, driven) or result.shape[0] != 3 or result.shape[1] != n or result.shape[2] != n:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law), loops[0, ROWS]
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law), loops[0, layout.ROWS]
     jacobian, sides, w, multipliers = np.empty((k, n)), np.empty((3, k)), np.empty(n), np.empty(k)
     status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, work, world, w, sides, jacobian)
-    if status != OK:
+    if status != layout.OK:
         return status
-    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, GEARS]):
-        return INCONSISTENT
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
+        return layout.INCONSISTENT
     needed, carried, ones = np.empty((n, 1)), np.zeros((k, 1)), np.empty(n)
     ones_of(loops, loaded, ones)
     for j in range(n):
         needed[j, 0] = w[j] - driven[j]
     split, first, end = split_constraints(loops, loaded, jacobian, ones, unknown, True)
-    if end != loops[0, WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
-        return SINGULAR
+    if end != loops[0, layout.WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
+        return layout.SINGULAR
     rows, turning = np.empty((4, k, n)), np.empty((0, n))
     write_multipliers(split, end, carried, multipliers)
     if end > first:
         complete_motion(split, first, unknown, ones, needed, w)
         turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, w, work, world, rooms, result, rows)
-    if status == OK:
+    if status == layout.OK:
         status = slopes_with_closures(
             ints,
             loaded,
@@ -153,12 +156,12 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
             work,
             world,
             rooms,
-            UNKNOWN,
+            layout.UNKNOWN,
             False,
             result,
             rows,
         )
-    if status != OK:
+    if status != layout.OK:
         return status
     for d in range(3):
         share_slopes(split, first, end, unknown, ones, turning if d == 0 else turning[:0], result[d])

@@ -24,14 +24,7 @@ from titop.solvers.kernels.entries.step_control import (
     take_or_leave,
 )
 from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of
-from titop.solvers.kernels.interface.layout import (
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    LAW_SIZE,
-    OK,
-    RANK,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
 from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.vectors import copy
@@ -115,8 +108,8 @@ def closed_steps(
     `plain` is as for `close`, `told` as for `closing_step`, and behind that the largest distance from a singular configuration
     so far; `precision` as for `close`, and behind that the part of this below which others look closer.
     """
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     nq, nv = moved.size, imposed.size
     q, v, a, effort, step, closed = np.empty(nq), np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
     rooms, mass, efforts = constrained_rooms(loops, nv), np.empty((nv, nv)), np.empty(nv)
@@ -128,7 +121,7 @@ def closed_steps(
                 return TOO_SHORT
             first = int(clock[BEGUN])
             copy(y, states[0])
-        h, status = clock[LAST] if looking else clock[LENGTH], OK
+        h, status = clock[LAST] if looking else clock[LENGTH], layout.OK
         clock[EVALUATIONS] += last - first
         for s in range(first, last):
             combine(s, h, coefficients, states, rates)
@@ -137,9 +130,9 @@ def closed_steps(
             write_rates(ints, q, v, rates[s])
             status = status_of(effort)
             if law is not None:
-                if status == OK:
+                if status == layout.OK:
                     status = take_own_states(ints, numbers, states[s])
-            if status == OK:
+            if status == layout.OK:
                 status = constrained(
                     tree,
                     loops,
@@ -160,22 +153,22 @@ def closed_steps(
                     efforts,
                     a,
                 )
-            if status == OK:
+            if status == layout.OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
                 if law is not None:
                     status = write_own_rates(ints, numbers, stages, law, rates[s])
-            if status == OK:
+            if status == layout.OK:
                 status = status_of(rates[s])
-            if status != OK:
+            if status != layout.OK:
                 break
-        if status == OK and last < coefficients.shape[0]:
+        if status == layout.OK and last < coefficients.shape[0]:
             combine(last, h, coefficients, states, rates)
         if tries == 0:
             return status
         if looking:
             looking, last, given, length = False, used, (motions[end], moved, imposed), 0.0
-            if status == OK:
+            if status == layout.OK:
                 length = switches_within(
                     ints, floats, numbers, stages, law, states, rates, curve, given, q, v, a, work, world, clock, guards
                 )
@@ -187,8 +180,8 @@ def closed_steps(
             elif clock[TIME] >= min(watch, clock[END]):
                 break
             continue
-        is_step = take_or_leave(status == OK, end, clock, estimators, states, rates)
-        if status != OK:
+        is_step = take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
+        if status != layout.OK:
             return status
         if is_step:
             copy(states[end], y)
@@ -213,16 +206,16 @@ def closed_steps(
                 told,
             ):
                 return LOOK_CLOSER
-            if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, RANK]:
+            if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, layout.RANK]:
                 return LOOK_CLOSER
             told[3] = max(told[3], told[1])
             copy(q, y[:nq])
             copy(closed, y[nq : nq + nv])
             if guards.shape[0] > 0:
                 status = outward_whole(ints, floats, numbers, stages, law, q, closed, work, world)
-                if status == OK:
+                if status == layout.OK:
                     status = cleared(ints, numbers, stages, law, q, closed, clock[LAST : LAST + 1], guards)
-                if status != OK and status != NEAR:
+                if status != layout.OK and status != NEAR:
                     return LOOK_CLOSER
                 if cuts > 0:
                     length = length_anew(cuts, clock, guards)
@@ -230,22 +223,22 @@ def closed_steps(
                         go_back(length, clock, states, y, guards)
                         cuts, left = cuts + 1, left + 1
                         continue
-                    cuts, status = 0, OK if length == 0.0 else NEAR
+                    cuts, status = 0, layout.OK if length == 0.0 else NEAR
                 elif status == NEAR and curve.shape[0] > 0:
                     looking, first, last, left = True, used, coefficients.shape[0], left + 1
                     continue
-                if status != OK:
+                if status != layout.OK:
                     return NEAR
             if clock[TIME] >= min(watch, clock[END]):
                 break
-    return OK
+    return layout.OK
 
 
 @pair(VECTOR, MASK, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
 def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step, closed, told):
     """Where Newton's step leads from a state to the closures; see `closing_step`."""
     if not sizes_fit(ints, q, v, step, closed):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.zeros((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     return closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)

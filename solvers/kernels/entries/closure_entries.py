@@ -13,18 +13,7 @@ from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, to_nearest
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of
-from titop.solvers.kernels.interface.layout import (
-    ELEMENTS,
-    FOLLOWERS,
-    FORWARD_COLUMNS,
-    INVERSE_COLUMNS,
-    LAW_SIZE,
-    OK,
-    RANK,
-    ROWS,
-    SINGULAR,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
@@ -37,10 +26,15 @@ LAWS = True
 def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics of a system with rigid closures into `a`; `tree` is that of the coordinates that lead (`following`)."""
     if not sizes_fit(ints, q, v, tau, a):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    n, k, m, r = a.size, loops[0, ROWS], loops[0, ROWS] - loops[0, FOLLOWERS], loops[0, RANK] - loops[0, FOLLOWERS]
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    n, k, m, r = (
+        a.size,
+        loops[0, layout.ROWS],
+        loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS],
+        loops[0, layout.RANK] - loops[0, layout.FOLLOWERS],
+    )
     space, sides = np.empty((k + m + n + 3, n)), np.empty((3, k))
     rooms = (
         space[k + m : k + m + n],
@@ -67,16 +61,16 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
     Beside these `driven` efforts act. `share_least` says what is left to callers that look closer.
     """
     if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    n, k = a.size, loops[0, ROWS]
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    n, k = a.size, loops[0, layout.ROWS]
     jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
     status = efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
-    if status != OK:
+    if status != layout.OK:
         return status
     status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
-    return status if status != OK else status_of(tau)
+    return status if status != layout.OK else status_of(tau)
 
 
 @pair(INTS, FLAG, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, MASK, VECTOR)
@@ -87,33 +81,33 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     one, are left to callers that look closer.
     """
     if not sizes_fit(ints, q, v, x, x):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    n, k = x.size, loops[0, ROWS]
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    n, k = x.size, loops[0, layout.ROWS]
     jacobian, sides, nearest, efforts = np.empty((k, n)), np.empty((3, k)), np.zeros(n), np.empty(n)
     status = efforts_and_constraints(
         ints, floats, numbers, stages, law, loops, q, v, nearest, work, world, efforts, sides, jacobian
     )
-    if status != OK:
+    if status != layout.OK:
         return status
     if opened(sides[0]):
-        return SINGULAR
+        return layout.SINGULAR
     split, taken, _ = split_constraints(loops, floats, jacobian, sizes, held, False)
     if taken < 0:
-        return SINGULAR
+        return layout.SINGULAR
     for j in range(n):
         nearest[j] = x[j]
     status = to_nearest(split, taken, jacobian, sides[1], second, sizes, held, v, nearest)
-    if status == OK:
+    if status == layout.OK:
         for j in range(n):
             x[j] = nearest[j]
-    return status if status != OK else status_of(x)
+    return status if status != layout.OK else status_of(x)
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)
 def closure_rows(loops, ints, floats, law, q, v, work, error, jacobian, bias):
     """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
-    world = np.empty((ints[0, ELEMENTS], 12))
+    world = np.empty((ints[0, layout.ELEMENTS], 12))
     world_poses(ints, law, work, world)
     constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)

@@ -13,22 +13,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     status_of_slopes,
     world_rows,
 )
-from titop.solvers.kernels.interface.layout import (
-    COLUMN_COLUMNS,
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    FULL_COLUMNS,
-    INVERSE_COLUMNS,
-    LAW_SIZE,
-    MULTI_COLUMNS,
-    MULTIS,
-    NV,
-    OK,
-    SLOPES_SIZE,
-    SUM_COLUMNS,
-    UNKNOWN,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
@@ -41,7 +26,7 @@ LAWS = True
 
 @helper
 def _result_fits(ints, result):
-    return result.shape[0] == 3 and result.shape[1] == ints[0, NV] and result.shape[2] == ints[0, NV]
+    return result.shape[0] == 3 and result.shape[1] == ints[0, layout.NV] and result.shape[2] == ints[0, layout.NV]
 
 
 @helper
@@ -57,27 +42,27 @@ def _to_forward(ints, tree, changes, result):
         return element_of(ints, failed)
     for k in range(3):
         solve_rows(tree, changes[2], result[k])
-    return OK
+    return layout.OK
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
 def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     """Derivatives (3, nv, nv) of inverse dynamics by q, v and a."""
     if not sizes_fit(ints, q, v, a, a) or not _result_fits(ints, result):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    slopes = np.empty((1, ints[0, SLOPES_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    slopes = np.empty((1, ints[0, layout.SLOPES_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     sums, columns = (
-        np.empty((sum_rows(ints), FULL_COLUMNS if LAWS else SUM_COLUMNS)),
-        np.empty((paths.shape[1], COLUMN_COLUMNS)),
+        np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS)),
+        np.empty((paths.shape[1], layout.COLUMN_COLUMNS)),
     )
     status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-    if status != OK:
+    if status != layout.OK:
         return status
     efforts = np.empty(a.size)
-    status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
-    if status != OK:
+    status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.UNKNOWN)
+    if status != layout.OK:
         return status
     outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result)
@@ -93,7 +78,7 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
     spare, slopes, work, multi, world, sums, columns, changes = rooms
     of_blocks = spare, slopes, work, multi, world, sums, columns, changes[0, 0]
     status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
-    if status != OK:
+    if status != layout.OK:
         return status
     linearise(ints, floats, spare, slopes, paths, q, v, work, world, sums, columns, changes)
     return _to_forward(ints, tree, changes, result)
@@ -102,18 +87,18 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
 @shared
 def _forward_rooms(ints, paths, law):
     """Return the rooms of `_forward_slopes`; `law` is None for rigid systems."""
-    n, count = ints[0, NV], ints[0, ELEMENTS]
+    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     spare = slopes = law
     if law is not None:
-        spare, slopes = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, ints[0, SLOPES_SIZE]))
+        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
     return (
         spare,
         slopes,
-        np.empty((count, FORWARD_COLUMNS)),
-        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
+        np.empty((count, layout.FORWARD_COLUMNS)),
+        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)),
         np.empty((world_rows(ints), 12)),
-        np.empty((sum_rows(ints), SUM_COLUMNS if law is None else FULL_COLUMNS)),
-        np.empty((paths.shape[1], COLUMN_COLUMNS)),
+        np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS)),
+        np.empty((paths.shape[1], layout.COLUMN_COLUMNS)),
         np.empty((3, n, n)),
     )
 
@@ -122,23 +107,25 @@ def _forward_rooms(ints, paths, law):
 def forward_derivatives(ints, floats, numbers, stages, tree, paths, q, v, tau, result):
     """Derivatives (3, nv, nv) of forward dynamics by q, v and tau."""
     if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     rooms = _forward_rooms(ints, paths, law)
-    status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, NV]), result)
-    return status if status != OK else status_of_slopes(result)
+    status = _forward_slopes(
+        ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, np.empty(ints[0, layout.NV]), result
+    )
+    return status if status != layout.OK else status_of_slopes(result)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS)
 def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A, B):
     """Accelerations, and ``A`` (2nv x 2nv) and ``B`` (2nv x nv) of the linearisation by q, v and tau."""
-    n = ints[0, NV]
+    n = ints[0, layout.NV]
     if not sizes_fit(ints, q, v, tau, a) or A.size != 4 * n * n or B.size != 2 * n * n:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     rooms, slopes = _forward_rooms(ints, paths, law), np.empty((3, n, n))
     status = _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, rooms, a, slopes)
-    if status != OK:
+    if status != layout.OK:
         return status
     for i in range(n):
         for j in range(n):
@@ -152,12 +139,14 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
 @entry(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
 def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
     """How coordinates move the blocks, and the blocks' motions into `work`."""
-    law, slopes = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, ints[0, SLOPES_SIZE]))
+    law, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
     world, efforts = np.empty((world_rows(ints), 12)), np.empty(a.size)
     status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-    if status == OK:
-        status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, UNKNOWN)
-    if status == OK:
+    if status == layout.OK:
+        status = motions_and_slopes(
+            ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.UNKNOWN
+        )
+    if status == layout.OK:
         outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     return status
 

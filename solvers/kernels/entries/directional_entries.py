@@ -14,22 +14,7 @@ from titop.solvers.kernels.derivatives.directional import add_change, add_pulls,
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, sum_rows
 from titop.solvers.kernels.equations.whole_passes import status_of_rows, world_rows
-from titop.solvers.kernels.interface.layout import (
-    COLUMN_COLUMNS,
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    LAW_SIZE,
-    MULTI_COLUMNS,
-    MULTIS,
-    NQ,
-    NV,
-    OK,
-    OWN,
-    PORT_COUNT,
-    SLOPES_SIZE,
-    SUM_COLUMNS,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.response import respond
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS
@@ -41,29 +26,29 @@ LAWS = True
 @helper
 def _shapes_fit(ints, q, x, y, z):
     """Tell whether stacked configurations and three stacks of vectors fit the system and each other."""
-    nv, rows = ints[0, NV], q.shape[0]
-    fits = q.shape[1] == ints[0, NQ] and x.shape[1] == nv and y.shape[1] == nv and z.shape[1] == nv
+    nv, rows = ints[0, layout.NV], q.shape[0]
+    fits = q.shape[1] == ints[0, layout.NQ] and x.shape[1] == nv and y.shape[1] == nv and z.shape[1] == nv
     return fits and x.shape[0] == rows and y.shape[0] == rows and z.shape[0] == rows
 
 
 @shared
 def _rooms(ints, law):
     """Return the rooms of `linearised_forward`, that of `directional`, and accelerations; `law` is None for rigid systems."""
-    n, count = ints[0, NV], ints[0, ELEMENTS]
+    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     spare = slopes = law
     column_rows = n
     if law is not None:
-        spare, slopes = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, ints[0, SLOPES_SIZE]))
+        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
         for i in range(1, count):
-            column_rows += ints[i, OWN] * ints[i, PORT_COUNT]
+            column_rows += ints[i, layout.OWN] * ints[i, layout.PORT_COUNT]
     of_blocks = (
         spare,
         slopes,
-        np.empty((count, FORWARD_COLUMNS)),
-        np.empty((ints[0, MULTIS], MULTI_COLUMNS)),
+        np.empty((count, layout.FORWARD_COLUMNS)),
+        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)),
         np.empty((world_rows(ints), 12)),
-        np.empty((sum_rows(ints), SUM_COLUMNS)),
-        np.empty((column_rows, COLUMN_COLUMNS)),
+        np.empty((sum_rows(ints), layout.SUM_COLUMNS)),
+        np.empty((column_rows, layout.COLUMN_COLUMNS)),
         np.empty(n),
     )
     return of_blocks, np.empty((sum_rows(ints), ROOM_COLUMNS)), np.empty(n)
@@ -86,7 +71,7 @@ def _stays(row, q, v, tau):
 def _prepare(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a):
     """Linearise the blocks at a state, and leave the factors of an elimination; return a status."""
     status = linearised_forward(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a)
-    if status == OK:
+    if status == layout.OK:
         hold_acting(ints, floats, of_blocks[0], of_blocks[4], of_blocks[5])
         sum_wrenches(ints, law, of_blocks[5])
     return status
@@ -96,15 +81,15 @@ def _prepare(ints, floats, numbers, stages, law, q, v, tau, of_blocks, a):
 def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, da):
     """Turn changes of the efforts (in `da`), with those of q and v, into changes of the accelerations, of stacked states."""
     if not _shapes_fit(ints, q, v, tau, da) or not _shapes_fit(ints, q, dq, dv, da):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     of_blocks, room, a = _rooms(ints, law)
     spare, slopes, work, multi, _, sums, columns, change = of_blocks
-    still = np.zeros(ints[0, NV])
+    still = np.zeros(ints[0, layout.NV])
     for row in range(q.shape[0]):
         if not _stays(row, q, v, tau):
             status = _prepare(ints, floats, numbers, stages, law, q[row], v[row], tau[row], of_blocks, a)
-            if status != OK:
+            if status != layout.OK:
                 return status
         change[:] = 0.0
         add_change(ints, floats, spare, slopes, q[row], v[row], dq[row], dv[row], work, sums, columns, room, change)
@@ -118,15 +103,15 @@ def forward_tangent(ints, floats, numbers, stages, q, v, tau, dq, dv, da):
 def forward_adjoint(ints, floats, numbers, stages, q, v, tau, dual, by_q, by_v):
     """Turn weights of the accelerations (`dual`) into those of the efforts, in its place, of q and of v, of stacked states."""
     if not _shapes_fit(ints, q, v, tau, dual) or not _shapes_fit(ints, q, by_q, by_v, dual):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     of_blocks, room, a = _rooms(ints, law)
     spare, slopes, work, multi, _, sums, columns, _ = of_blocks
-    still = np.zeros(ints[0, NV])
+    still = np.zeros(ints[0, layout.NV])
     for row in range(q.shape[0]):
         if not _stays(row, q, v, tau):
             status = _prepare(ints, floats, numbers, stages, law, q[row], v[row], tau[row], of_blocks, a)
-            if status != OK:
+            if status != layout.OK:
                 return status
         respond(ints, floats, law, dual[row], still, work, multi)
         by_q[row, :] = 0.0

@@ -20,21 +20,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     status_of,
     world_rows,
 )
-from titop.solvers.kernels.interface.layout import (
-    ELEMENTS,
-    FORCE,
-    FORWARD_COLUMNS,
-    INVERSE_COLUMNS,
-    KNOWN,
-    LAW_SIZE,
-    MULTI_COLUMNS,
-    MULTIS,
-    NOT_FINITE,
-    NQ,
-    NV,
-    OK,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
@@ -55,9 +41,9 @@ LAWS = True
 def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics into `tau`."""
     if not sizes_fit(ints, q, v, a, tau):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, result = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty(tau.size)
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, result = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty(tau.size)
     status = inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, np.empty((world_rows(ints), 12)), result)
     copy(result, tau)  # last: `tau` may share memory with an argument
     return status
@@ -67,10 +53,10 @@ def inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau):
 def forward_dynamics(ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics into `a`."""
     if not sizes_fit(ints, q, v, tau, a):
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, result = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty(a.size)
-    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, result = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty(a.size)
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, result)
     copy(result, a)  # last: `a` may share memory with an argument
     return status
@@ -82,18 +68,18 @@ def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
 
     NaN where the status is not `OK`, for integrators that do not look at it.
     """
-    nq = ints[0, NQ]
+    nq = ints[0, layout.NQ]
     if not state_fits(ints, y, dy, tau):
         dy[:] = np.nan
-        return WRONG_SIZE
+        return layout.WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     write_rates(ints, q, v, dy)
     status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, dy[nq:])
-    if status != OK:
+    if status != layout.OK:
         dy[:] = np.nan
     return status
 
@@ -107,45 +93,45 @@ def configuration_rate(ints, q, v, rates):
 @pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
 def inverse_batch(ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics for stacked states."""
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     for row in range(q.shape[0]):
         status = inverse_whole(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, world, tau[row])
-        if status != OK:
+        if status != layout.OK:
             return status
-    return OK
+    return layout.OK
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
 def forward_batch(ints, floats, numbers, stages, q, v, tau, a):
     """Forward dynamics for stacked states."""
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
-    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     for row in range(q.shape[0]):
         status = forward_whole(ints, floats, numbers, stages, law, q[row], v[row], tau[row], work, multi, world, a[row])
-        if status != OK:
+        if status != layout.OK:
             return status
-    return OK
+    return layout.OK
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
 def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
     """The mass matrix into `matrix`."""
-    n = ints[0, NV]
-    if q.size != ints[0, NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
-        return WRONG_SIZE
-    if status_of(q) != OK:
-        return NOT_FINITE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    n = ints[0, layout.NV]
+    if q.size != ints[0, layout.NQ] or matrix.shape[0] != n or matrix.shape[1] != n:
+        return layout.WRONG_SIZE
+    if status_of(q) != layout.OK:
+        return layout.NOT_FINITE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
-    if status != OK:
+    if status != layout.OK:
         return status
     matrix[:] = 0.0
     composite_inertias(ints, floats, law, work)
     fill_mass_matrix(ints, floats, law, work, matrix)
-    return OK
+    return layout.OK
 
 
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
@@ -158,8 +144,8 @@ def outward(ints, floats, numbers, stages, q, v, law, work):
 def inverse_stage(ints, floats, numbers, stages, law, q, v, a, work, tau):
     """Inverse dynamics from what `outward` wrote; leaves the joints' wrenches and the accelerations in `work`."""
     world = np.empty((world_rows(ints), 12))
-    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, KNOWN)
-    return status if status != OK else status_of(tau)
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.KNOWN)
+    return status if status != layout.OK else status_of(tau)
 
 
 @entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
@@ -171,9 +157,9 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     effort = np.empty(tau.size)
     for k in range(tau.size):
         effort[k] = tau[k] + passive[k]
-    multi, world = np.empty((ints[0, MULTIS], MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
     status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
-    if status != OK:
+    if status != layout.OK:
         return status
     for k in range(tau.size):
         if imposed[k]:
@@ -185,9 +171,9 @@ def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
 def put_wrench(floats, row, wrench):
     """Put a wrench into the load at a row."""
     if wrench.size != 6:
-        return WRONG_SIZE
+        return layout.WRONG_SIZE
     for k in range(6):
-        floats[row, FORCE + k] = wrench[k]
+        floats[row, layout.FORCE + k] = wrench[k]
     return status_of(wrench)
 
 
@@ -199,10 +185,10 @@ def put_inputs(count, places, resting, first, columns, units, floats, numbers, u
     ``places[0]`` are those `resting` there and the inputs ``places[1]``.
     """
     if u.size != count:
-        return WRONG_SIZE
+        return layout.WRONG_SIZE
     for k in range(columns.shape[1]):
         for c in range(6):
-            floats[first + k, FORCE + c] = u[columns[0, k]] * units[k, c]
+            floats[first + k, layout.FORCE + c] = u[columns[0, k]] * units[k, c]
     for k in range(places.shape[1]):
         numbers[0, places[0, k]] = resting[0, k] + u[places[1, k]]
     return status_of(u)

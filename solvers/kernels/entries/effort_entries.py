@@ -6,28 +6,7 @@ import numpy as np
 
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import outward_whole, sizes_fit, status_of, status_of_rows
-from titop.solvers.kernels.interface.layout import (
-    ACT,
-    APPLIED,
-    APPLYING,
-    ELEMENTS,
-    FIRST_INTERACTION,
-    INTERACTIONS,
-    INVERSE_COLUMNS,
-    LAW,
-    LAW_SIZE,
-    NOT_FINITE,
-    NQ,
-    NV,
-    OK,
-    OWN,
-    OWN_V,
-    SPRINGS,
-    TERMS,
-    TWIST,
-    UNKNOWN,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
@@ -47,10 +26,10 @@ LAWS = True
 def _add_law(ints, numbers, stages, law, i, q, v, work, sign, efforts):
     """Add the own efforts that block i's law asks for with its parent port at rest, times `sign`; return a status."""
     for k in range(6):
-        work[i, TWIST + k] = 0.0
-    status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
-    for j in range(ints[i, OWN]):
-        efforts[ints[i, OWN_V] + j] += sign * law[0, ints[i, LAW] + bias_at(ints[i, OWN]) + 6 + j]
+        work[i, layout.TWIST + k] = 0.0
+    status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
+    for j in range(ints[i, layout.OWN]):
+        efforts[ints[i, layout.OWN_V] + j] += sign * law[0, ints[i, layout.LAW] + bias_at(ints[i, layout.OWN]) + 6 + j]
     return status
 
 
@@ -69,14 +48,14 @@ def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, resu
         change, step = np.zeros((1, size)), 1.0
         for unit in range(2):  # inputs act linearly: as much as what acts without them, beside which a unit may be lost
             told[0, at] = step * unit
-            if status == OK:
-                status = call_interaction(ints, told, stages, law, row, ACT, address_of(law, o))
+            if status == layout.OK:
+                status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
             for j in range(size):
                 change[0, j] = (law[0, o + j] - change[0, j]) / (step if unit > 0 else 1.0)
                 if unit == 0:
                     step = max(step, abs(change[0, j]))
         told[0, at] = 0.0
-        if status != OK:
+        if status != layout.OK:
             return status
         push_by_interaction(ints, floats, law, work, row, change, np.int64(0), result[column])
     return status
@@ -90,34 +69,34 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
     which these do not act.
     """
     if not sizes_fit(ints, q, v, v, efforts):
-        return WRONG_SIZE
+        return layout.WRONG_SIZE
     status = min(status_of(q), status_of(v))
-    if status == OK:
+    if status == layout.OK:
         status = units_hold(ints, q)
-    if status != OK:
+    if status != layout.OK:
         return status
     efforts[:] = 0.0
-    if ints[0, SPRINGS] > 0:
+    if ints[0, layout.SPRINGS] > 0:
         add_springs(ints, floats, q, v, efforts)
     if LAWS:
-        law = np.empty((1, ints[0, LAW_SIZE]))
-        work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        law = np.empty((1, ints[0, layout.LAW_SIZE]))
+        work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-        if status != OK:
+        if status != layout.OK:
             return status
-        row = ints[0, FIRST_INTERACTION]
-        for _ in range(ints[0, INTERACTIONS]):
+        row = ints[0, layout.FIRST_INTERACTION]
+        for _ in range(ints[0, layout.INTERACTIONS]):
             push_by_interaction(ints, floats, law, work, row, law, answer_at(ints, row)[0], efforts)
             row = next_interaction(ints, row)
-        if ints[0, APPLYING] > 0:
-            for i in range(1, ints[0, ELEMENTS]):
-                if ints[i, APPLIED] >= 0:
+        if ints[0, layout.APPLYING] > 0:
+            for i in range(1, ints[0, layout.ELEMENTS]):
+                if ints[i, layout.APPLIED] >= 0:
                     push_by_surroundings(ints, floats, law, work, i, efforts)
         for k in range(asked.shape[1]):
             i = asked[0, k]
             for sign in range(-1, 2, 2):
                 status = _add_law(ints if sign < 0 else bare, numbers, stages, law, i, q, v, work, 1.0 * sign, efforts)
-                if status != OK:
+                if status != layout.OK:
                     return status
     return status_of(efforts)
 
@@ -129,19 +108,19 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     The last loads are those of the inputs on ports, a unit each; `places` (1 x count) says of which inputs. `acting` has a row
     for each input of interactions: its interaction's row, its place in `numbers`, and which input it is.
     """
-    if q.size != ints[0, NQ] or result.shape[0] != motors.shape[0] or result.shape[1] != ints[0, NV]:
-        return WRONG_SIZE
-    if status_of(q) != OK:
-        return NOT_FINITE
-    count = ints[0, ELEMENTS]
+    if q.size != ints[0, layout.NQ] or result.shape[0] != motors.shape[0] or result.shape[1] != ints[0, layout.NV]:
+        return layout.WRONG_SIZE
+    if status_of(q) != layout.OK:
+        return layout.NOT_FINITE
+    count = ints[0, layout.ELEMENTS]
     law, work, world = (
-        np.empty((1, ints[0, LAW_SIZE])) if LAWS else None,
-        np.empty((count, INVERSE_COLUMNS)),
+        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
+        np.empty((count, layout.INVERSE_COLUMNS)),
         np.empty((count, 12)),
     )
-    still = np.zeros(ints[0, NV])
+    still = np.zeros(ints[0, layout.NV])
     status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
-    if status != OK:
+    if status != layout.OK:
         return status
     world_poses(ints, law, work, world)
     for k in range(motors.shape[0]):
@@ -153,6 +132,6 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     if LAWS:
         if acting.shape[0] > 0:
             status = _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result)
-            if status != OK:
+            if status != layout.OK:
                 return status
     return status_of_rows(result)

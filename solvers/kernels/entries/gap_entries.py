@@ -9,7 +9,7 @@ from titop.solvers.kernels.entries.runge_kutta import take_state
 from titop.solvers.kernels.entries.step_control import BEFORE as BEGIN
 from titop.solvers.kernels.entries.step_control import BEGUN, LAST, LENGTH, STEPS, TIME
 from titop.solvers.kernels.equations.whole_passes import outward_whole, world_rows
-from titop.solvers.kernels.interface.layout import ELEMENTS, FORWARD_COLUMNS, LAW_SIZE, OK
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import (
     BEFORE,
     CLOSE,
@@ -59,9 +59,9 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
         if part < PARTS - 1:
             take_state_within((part + 1.0) / PARTS, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
             status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-            if status == OK:
+            if status == layout.OK:
                 status = cleared(ints, numbers, stages, law, q, v, length, known)
-            if status != OK and status != NEAR:
+            if status != layout.OK and status != NEAR:
                 return 0.0
         else:
             for k in range(guards.shape[0]):
@@ -83,9 +83,9 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
             x = begin + width * zero_between(width, one, two, rate_one, rate_two)
             take_state_within(x / h, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
             status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-            if status == OK:
+            if status == layout.OK:
                 status = cleared(ints, numbers, stages, law, q, v, length, there)
-            if status != OK and status != NEAR:
+            if status != layout.OK and status != NEAR:
                 return 0.0
             value, rate = side * there[which, VALUE], side * there[which, RATE]
             if rate < 0.0 and abs(value) <= -rate * least:
@@ -160,7 +160,7 @@ def look_at_ends(length, guards):
     """Tell of all guards which gaps may have come to zero in a step of a `length` (s), by what stands there."""
     for k in range(guards.shape[0]):
         guards[k, CLOSE] = 1.0 if comes_close(guards, k, length) else 0.0
-    return OK
+    return layout.OK
 
 
 @entry(FLOATS, result=REAL)
@@ -181,14 +181,14 @@ def guard(length, guards, ints, floats, numbers, stages, q, v, found):
 
     `found` has a row for each state: the gaps, and behind them their rates. The status is that at the last state.
     """
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
-    count, status = guards.shape[0], OK
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
+    count, status = guards.shape[0], layout.OK
     for r in range(found.shape[0]):
         status = outward_whole(ints, floats, numbers, stages, law, q[r], v[r], work, world)
-        if status == OK:
+        if status == layout.OK:
             status = cleared(ints, numbers, stages, law, q[r], v[r], length, guards)
-        if status != OK and status != NEAR:
+        if status != layout.OK and status != NEAR:
             break
         for k in range(count):
             found[r, k], found[r, count + k] = guards[k, VALUE], guards[k, RATE]

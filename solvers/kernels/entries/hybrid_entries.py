@@ -20,24 +20,7 @@ from titop.solvers.kernels.closures.least_norm import (
 )
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, sizes_fit, status_of, status_of_slopes
-from titop.solvers.kernels.interface.layout import (
-    CONSTRAINT,
-    ELEMENTS,
-    FOLLOWERS,
-    FORWARD_COLUMNS,
-    HELD,
-    LAW_SIZE,
-    MULTI_COLUMNS,
-    MULTIS,
-    NOT_FINITE,
-    NV,
-    OK,
-    ROWS,
-    SINGULAR,
-    UNKNOWN,
-    WHOLE_RANK,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.tree.passive import add_passive_efforts
 from titop.solvers.native.kernel import shared
@@ -51,7 +34,7 @@ LAWS = True
 def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, a, tau):
     """From a state to the accelerations and efforts of a tree: complete `a` and `tau`; return a status."""
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
+    if status != layout.OK:
         return status
     passive = np.zeros(tau.size)
     add_passive_efforts(ints, floats, q, v, passive)
@@ -64,19 +47,19 @@ def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, 
     for j in range(tau.size):
         if imposed[j]:
             tau[j] = effort[j] - passive[j]
-    return status if status != OK else min(status_of(tau), status_of(a))
+    return status if status != layout.OK else min(status_of(tau), status_of(a))
 
 
 @pair(MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
 def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accelerations, efforts):
     """Hybrid dynamics of a tree into `accelerations` and `efforts`."""
     if not sizes_fit(ints, q, v, tau, a):
-        return WRONG_SIZE
-    if min(status_of(tau), status_of(a)) != OK:  # also where they are not read
-        return NOT_FINITE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+        return layout.WRONG_SIZE
+    if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
+        return layout.NOT_FINITE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     for j in range(a.size):
         accelerations[j], efforts[j] = a[j], tau[j]
     return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
@@ -85,13 +68,13 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
 @shared
 def _split(loops, floats, rooms, ones, imposed):
     """Return what `split_constraints` does, of those rows that accelerations have chosen if these are as many as act at all."""
-    k, followers, chosen, r = loops[0, ROWS], loops[0, FOLLOWERS], rooms[4], rooms[6].shape[0]
+    k, followers, chosen, r = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS], rooms[4], rooms[6].shape[0]
     jacobian = rooms[1][:k]
-    if followers + r != loops[0, WHOLE_RANK]:
+    if followers + r != loops[0, layout.WHOLE_RANK]:
         return split_constraints(loops, floats, jacobian, ones, imposed, True)
     which = np.empty(followers + r, np.int64)
     for c in range(followers + r):
-        which[c] = loops[1 + c, CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
     split, first, end = split_rows(jacobian, which, ones, imposed, True)
     return split, first, end if end == which.size else -1
 
@@ -113,13 +96,13 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
 
     `tree` is that of the coordinates that lead (`following`). What `constrained_inverse` leaves to callers is left here too.
     """
-    n, k = ints[0, NV], loops[0, ROWS]
+    n, k = ints[0, layout.NV], loops[0, layout.ROWS]
     if not sizes_fit(ints, q, v, tau, a):
-        return WRONG_SIZE
-    if min(status_of(tau), status_of(a)) != OK:  # also where they are not read
-        return NOT_FINITE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        return layout.WRONG_SIZE
+    if min(status_of(tau), status_of(a)) != layout.OK:  # also where they are not read
+        return layout.NOT_FINITE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     mass, rooms = np.empty((n, n)), constrained_rooms(loops, n)
     for j in range(n):
         accelerations[j] = a[j]
@@ -143,13 +126,13 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
         efforts,
         accelerations,
     )
-    if status != OK:
+    if status != layout.OK:
         return status
     ones = np.empty(n)
     ones_of(loops, floats, ones)
     split, first, end = _split(loops, floats, rooms, ones, imposed)
-    if end < 0 or (end != loops[0, WHOLE_RANK] and not loops[0, HELD]):
-        return SINGULAR
+    if end < 0 or (end != loops[0, layout.WHOLE_RANK] and not loops[0, layout.HELD]):
+        return layout.SINGULAR
     least = _shared(split, first, end, imposed, ones, tau, efforts, np.zeros((k, 1)))
     for j in range(n):
         efforts[j] = least[j, 0] if imposed[j] else tau[j]
@@ -162,13 +145,13 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
 
     With closures the tables are those of `closed_derivative_entries`.
     """
-    n, k = ints[0, NV], loops[0, ROWS]
+    n, k = ints[0, layout.NV], loops[0, layout.ROWS]
     if not sizes_fit(ints, q, v, tau, a) or result.shape[0] != 8 or result.shape[1] != n or result.shape[2] != n:
-        return WRONG_SIZE
-    if min(status_of(tau), status_of(a)) != OK:
-        return NOT_FINITE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        return layout.WRONG_SIZE
+    if min(status_of(tau), status_of(a)) != layout.OK:
+        return layout.NOT_FINITE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     loaded, rooms, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
     accelerations, efforts, mass = a.copy(), tau.copy(), np.empty((n, n))
     if k:
@@ -193,15 +176,15 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
             accelerations,
         )
     else:
-        multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+        multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
         status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
-    if status != OK:
+    if status != layout.OK:
         return status
     ones = np.empty(n)
     ones_of(loops, loaded, ones)
     split, first, end = _split(loops, loaded, forward, ones, imposed)
-    if end != loops[0, WHOLE_RANK]:
-        return SINGULAR
+    if end != loops[0, layout.WHOLE_RANK]:
+        return layout.SINGULAR
     changes, rows, turning = np.empty((3, n, n)), np.empty((4, k, n)), np.empty((0, n))
     carried, multipliers = np.zeros((k, 1)), np.empty(k)
     if k:
@@ -212,7 +195,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
             turning, status = turning_rows(
                 ints, loaded, numbers, stages, law, loops, paths, q, efforts, work, world, rooms, changes, rows
             )
-    if status == OK:
+    if status == layout.OK:
         status = slopes_with_closures(
             ints,
             loaded,
@@ -228,12 +211,12 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
             work,
             world,
             rooms,
-            UNKNOWN,
+            layout.UNKNOWN,
             False,
             changes,
             rows,
         )
-    if status != OK:
+    if status != layout.OK:
         return status
     for i in range(n):
         for j in range(n):
@@ -241,7 +224,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     r = forward[6].shape[0]
     folded, chosen = forward[1][k:], forward[4][:r]
     status = accelerations_slopes(ints, tree, loops, loaded, imposed, folded, chosen, mass, changes, rows, result)
-    if status != OK:
+    if status != layout.OK:
         return status
     efforts_slopes(split, first, end, imposed, ones, changes, turning, result)
     return status_of_slopes(result)

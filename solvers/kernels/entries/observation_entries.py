@@ -9,20 +9,7 @@ from titop.solvers.kernels.equations.coriolis import write_coriolis
 from titop.solvers.kernels.equations.momentum import write_rigid_momentum_matrix
 from titop.solvers.kernels.equations.regressor import NUMBERS_OF_BODY, write_body_regressor
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows, status_of_slopes
-from titop.solvers.kernels.interface.layout import (
-    COLUMN_COLUMNS,
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    INVERSE_COLUMNS,
-    KNOWN,
-    LAW_SIZE,
-    NOT_FINITE,
-    NQ,
-    NV,
-    OK,
-    SUM_COLUMNS,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
@@ -46,21 +33,21 @@ LAWS = True
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, CUBE)
 def regressor(ints, floats, numbers, stages, bodies, frames, q, v, a, result):
     """The regressors (batch, 10 a body, nv) of the bodies whose elements stand in `bodies` (1, count), at stacked states."""
-    nv, count = ints[0, NV], bodies.shape[1]
-    if q.shape[1] != ints[0, NQ] or v.shape[1] != nv or a.shape[1] != nv or result.shape[2] != nv:
-        return WRONG_SIZE
+    nv, count = ints[0, layout.NV], bodies.shape[1]
+    if q.shape[1] != ints[0, layout.NQ] or v.shape[1] != nv or a.shape[1] != nv or result.shape[2] != nv:
+        return layout.WRONG_SIZE
     if not (q.shape[0] == v.shape[0] == a.shape[0] == result.shape[0]) or result.shape[1] != NUMBERS_OF_BODY * count:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
     pose, wrenches = np.empty((1, 12)), np.empty((NUMBERS_OF_BODY, 6))
     result[:] = 0.0
     for row in range(q.shape[0]):
         status = outward_twists(ints, floats, numbers, stages, law, q[row], v[row], work)
-        if status != OK:
+        if status != layout.OK:
             return status
-        status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, KNOWN)
-        if status != OK:
+        status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, layout.KNOWN)
+        if status != layout.OK:
             return status
         for k in range(count):
             part = result[row, NUMBERS_OF_BODY * k : NUMBERS_OF_BODY * (k + 1)]
@@ -74,38 +61,44 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
 
     `port` is its place in ``law``, or -1 for a port whose pose in its element is `frame` (12).
     """
-    if q.size != ints[0, NQ] or pose.size != 12:
-        return WRONG_SIZE
-    if status_of(q) != OK:
-        return NOT_FINITE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    if q.size != ints[0, layout.NQ] or pose.size != 12:
+        return layout.WRONG_SIZE
+    if status_of(q) != layout.OK:
+        return layout.NOT_FINITE
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
+    )
     copy(frame, pose[0])
-    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, None)
-    return status if status != OK else status_of(pose[0])
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work, element, port, pose, None)
+    return status if status != layout.OK else status_of(pose[0])
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTEGER, INTEGER, VECTOR, FLAG, VECTOR, FLOATS)
 def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world, q, jacobian):
     """Jacobian (6 x nv) of a port's twist, in its frame, or in inertial axes if it is asked for `in_world`."""
-    if q.size != ints[0, NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, NV]:
-        return WRONG_SIZE
-    if status_of(q) != OK:
-        return NOT_FINITE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
+    if q.size != ints[0, layout.NQ] or jacobian.shape[0] != 6 or jacobian.shape[1] != ints[0, layout.NV]:
+        return layout.WRONG_SIZE
+    if status_of(q) != layout.OK:
+        return layout.NOT_FINITE
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
+    )
     pose = np.empty((1, 12))
     copy(frame, pose[0])
     jacobian[:] = 0.0
-    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work, element, port, pose, jacobian)
-    if status == OK and in_world:
+    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work, element, port, pose, jacobian)
+    if status == layout.OK and in_world:
         turn_columns(pose, jacobian)
-    return status if status != OK else min(status_of(pose[0]), status_of_rows(jacobian))
+    return status if status != layout.OK else min(status_of(pose[0]), status_of_rows(jacobian))
 
 
 @shared
 def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion):
-    work, pose = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((1, 12))
+    work, pose = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((1, 12))
     status = move_along(ints, floats, numbers, stages, law, q, v, a, work, element)
-    if status != OK:
+    if status != layout.OK:
         return status
     copy(frame, pose[0])
     write_port_motion(ints, law, work, element, port, pose, motion)
@@ -116,10 +109,10 @@ def _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a
 def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, motion):
     """Rotation (9), position (3), twist and acceleration less gravity's (6 each, in its frame) of a port into `motion`."""
     if not sizes_fit(ints, q, v, a, v) or motion.size != 24:
-        return WRONG_SIZE
-    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
-        return NOT_FINITE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+        return layout.WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != layout.OK:
+        return layout.NOT_FINITE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     return _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
 
 
@@ -127,12 +120,12 @@ def port_motion(ints, floats, numbers, stages, element, port, frame, q, v, a, mo
 def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q, v, twist):
     """Twist (1 x 6) of a port, in its frame or in inertial axes."""
     if not sizes_fit(ints, q, v, v, v) or twist.size != 6:
-        return WRONG_SIZE
-    if min(status_of(q), status_of(v)) != OK:
-        return NOT_FINITE
-    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+        return layout.WRONG_SIZE
+    if min(status_of(q), status_of(v)) != layout.OK:
+        return layout.NOT_FINITE
+    law, motion = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((1, 24))
     status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, np.zeros(v.size), motion)
-    if status == OK:
+    if status == layout.OK:
         put_six(twist, 0, 0, in_axes(motion, 12, in_world))
     return status
 
@@ -141,12 +134,12 @@ def port_twist(ints, floats, numbers, stages, element, port, frame, in_world, q,
 def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_world, classical, q, v, a, acceleration):
     """Acceleration (1 x 6) of a port: spatial or classical, in its frame or inertial axes."""
     if not sizes_fit(ints, q, v, a, v) or acceleration.size != 6:
-        return WRONG_SIZE
-    if min(status_of(q), min(status_of(v), status_of(a))) != OK:
-        return NOT_FINITE
-    law, motion = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((1, 24))
+        return layout.WRONG_SIZE
+    if min(status_of(q), min(status_of(v), status_of(a))) != layout.OK:
+        return layout.NOT_FINITE
+    law, motion = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((1, 24))
     status = _move_port(ints, floats, numbers, stages, law, element, port, frame, q, v, a, motion)
-    if status == OK:
+    if status == layout.OK:
         put_six(acceleration, 0, 0, acceleration_of(floats, motion, in_world, classical))
     return status
 
@@ -154,12 +147,12 @@ def port_acceleration(ints, floats, numbers, stages, element, port, frame, in_wo
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)
 def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     """The matrix (6 x nv) from v to linear momentum and angular momentum about the inertial origin."""
-    n, count = ints[0, NV], ints[0, ELEMENTS]
-    if q.size != ints[0, NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
-        return WRONG_SIZE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((count, FORWARD_COLUMNS))
+    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
+    if q.size != ints[0, layout.NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
+        return layout.WRONG_SIZE
+    law, work = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((count, layout.FORWARD_COLUMNS))
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
-    if status != OK:
+    if status != layout.OK:
         return status
     if LAWS:
         world = np.empty((count, 12))
@@ -167,33 +160,40 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
         composite_inertias(ints, floats, law, work)
         write_momentum_matrix(ints, floats, law, work, world, matrix)
     else:
-        write_rigid_momentum_matrix(ints, floats, work, np.empty((count, SUM_COLUMNS)), np.empty(count, np.int64), matrix)
+        write_rigid_momentum_matrix(
+            ints, floats, work, np.empty((count, layout.SUM_COLUMNS)), np.empty(count, np.int64), matrix
+        )
     return status_of_rows(matrix)
 
 
 @entry(INTS, FLOATS, INTS, VECTOR, VECTOR, FLOATS)
 def coriolis_matrix(ints, floats, paths, q, v, matrix):
     """The Coriolis matrix (nv x nv) of a tree of rigid bodies; `paths` are those of coordinates to the world."""
-    n, count = ints[0, NV], ints[0, ELEMENTS]
+    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if not sizes_fit(ints, q, v, v, v) or matrix.shape[0] != n or matrix.shape[1] != n:
-        return WRONG_SIZE
-    work = np.empty((count, INVERSE_COLUMNS))
+        return layout.WRONG_SIZE
+    work = np.empty((count, layout.INVERSE_COLUMNS))
     status = outward_twists(ints, floats, None, None, None, q, v, work)
-    if status != OK:
+    if status != layout.OK:
         return status
-    write_coriolis(ints, floats, v, paths, work, np.empty((count, SUM_COLUMNS)), np.empty((n, COLUMN_COLUMNS)), matrix)
+    write_coriolis(
+        ints, floats, v, paths, work, np.empty((count, layout.SUM_COLUMNS)), np.empty((n, layout.COLUMN_COLUMNS)), matrix
+    )
     return status_of_rows(matrix)
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, FLOATS)
 def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     """The inverse of the mass matrix; `tree` is that of coordinates."""
-    n = ints[0, NV]
-    if q.size != ints[0, NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
-        return WRONG_SIZE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS))
+    n = ints[0, layout.NV]
+    if q.size != ints[0, layout.NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
+        return layout.WRONG_SIZE
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)),
+    )
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
-    if status != OK:
+    if status != layout.OK:
         return status
     matrix = np.zeros((n, n))
     composite_inertias(ints, floats, law, work)
@@ -209,10 +209,10 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
 def energies(ints, floats, numbers, stages, q, v, work, world, result):
     """Kinetic, gravity's and elastic energy (3); `work` and `world` receive twists and poses of all elements."""
     if not sizes_fit(ints, q, v, v, v) or result.size != 3:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    if status != OK:
+    if status != layout.OK:
         return status
     result[:] = 0.0
     world_poses(ints, law, work, world)
@@ -228,11 +228,11 @@ def energies(ints, floats, numbers, stages, q, v, work, world, result):
 def momentum(ints, floats, numbers, stages, q, v, result):
     """Linear momentum, and angular momentum about the inertial origin (6)."""
     if not sizes_fit(ints, q, v, v, v) or result.size != 6:
-        return WRONG_SIZE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12))
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    if status != OK:
+    if status != layout.OK:
         return status
     result[:] = 0.0
     world_poses(ints, law, work, world)
@@ -243,11 +243,14 @@ def momentum(ints, floats, numbers, stages, q, v, result):
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR)
 def center_of_mass(ints, floats, numbers, stages, q, result):
     """Centre of mass in the inertial frame (3), which is the first moment if there is no mass, and mass."""
-    if q.size != ints[0, NQ] or result.size != 4:
-        return WRONG_SIZE
-    law, work = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None, np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, NV]), work)
-    if status != OK:
+    if q.size != ints[0, layout.NQ] or result.size != 4:
+        return layout.WRONG_SIZE
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
+    )
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work)
+    if status != layout.OK:
         return status
     result[:] = 0.0
     add_mass(ints, floats, law, work, result)

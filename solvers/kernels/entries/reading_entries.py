@@ -10,20 +10,7 @@ from titop.solvers.kernels.closures.constrained_forward import opened
 from titop.solvers.kernels.closures.multipliers import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, start_inverse, status_of_rows, world_rows
-from titop.solvers.kernels.interface.layout import (
-    ELEMENTS,
-    INVERSE_COLUMNS,
-    KNOWN,
-    LAW_SIZE,
-    NOT_FINITE,
-    NQ,
-    NV,
-    OK,
-    ROWS,
-    SINGULAR,
-    UNKNOWN,
-    WRONG_SIZE,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.sensor_readings import JOINT_WRENCH, MULTIPLIER, asks_for, read_all
 from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.native.kernel import helper
@@ -36,11 +23,11 @@ LAWS = True
 @helper
 def _status_of_states(ints, q, v, a, result):
     """Return whether stacked states and the room for results fit the system and are finite, as a status."""
-    nv = ints[0, NV]
-    if q.shape[1] != ints[0, NQ] or v.shape[1] != nv or a.shape[1] != nv:
-        return WRONG_SIZE
+    nv = ints[0, layout.NV]
+    if q.shape[1] != ints[0, layout.NQ] or v.shape[1] != nv or a.shape[1] != nv:
+        return layout.WRONG_SIZE
     if not (q.shape[0] == v.shape[0] == a.shape[0] == result.shape[0]):
-        return WRONG_SIZE
+        return layout.WRONG_SIZE
     return min(status_of_rows(q), min(status_of_rows(v), status_of_rows(a)))
 
 
@@ -48,20 +35,20 @@ def _status_of_states(ints, q, v, a, result):
 def readings(what, frames, ints, floats, numbers, stages, q, v, a, result):
     """What the table `what` asks for, of stacked states, into the rows of `result`; see `readings`."""
     status = _status_of_states(ints, q, v, a, result)
-    if status != OK:
+    if status != layout.OK:
         return status
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    efforts, pose, motion = np.empty(ints[0, NV]), np.empty((1, 12)), np.empty((1, 24))
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+    efforts, pose, motion = np.empty(ints[0, layout.NV]), np.empty((1, 12)), np.empty((1, 24))
     wrenches = asks_for(what, JOINT_WRENCH, MULTIPLIER)
     for row in range(q.shape[0]):
         if wrenches:
             status = inverse_whole(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, world, efforts)
         else:
             status = start_inverse(ints, floats, numbers, stages, law, q[row], v[row], work)
-            if status == OK:
-                status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, UNKNOWN)
-        if status != OK:
+            if status == layout.OK:
+                status = outward_motions(ints, floats, numbers, stages, law, q[row], v[row], a[row], work, layout.UNKNOWN)
+        if status != layout.OK:
             return status
         read_all(ints, floats, law, what, frames, q[row], v[row], work, None, pose, motion, result[row])
     return status_of_rows(result)
@@ -75,13 +62,17 @@ def closed_readings(what, frames, loops, weights, ints, floats, numbers, stages,
     rigid closure, the last ones, in which the closures' own wrenches are put; `weights` bring the constraints to one unit. Open
     loops, nearly dependent constraints, and efforts that do not cause the accelerations, are left to callers that look closer.
     """
-    status, n, k = _status_of_states(ints, q, v, a, result), ints[0, NV], loops[0, ROWS]
+    status, n, k = _status_of_states(ints, q, v, a, result), ints[0, layout.NV], loops[0, layout.ROWS]
     if applied.shape[0] != q.shape[0] or applied.shape[1] != n or weights.size != k:
-        return WRONG_SIZE
-    if min(status, status_of_rows(applied)) != OK:
-        return status if status != OK else NOT_FINITE
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world, loaded = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((ints[0, ELEMENTS], 12)), floats.copy()
+        return layout.WRONG_SIZE
+    if min(status, status_of_rows(applied)) != layout.OK:
+        return status if status != layout.OK else layout.NOT_FINITE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world, loaded = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
+        np.empty((ints[0, layout.ELEMENTS], 12)),
+        floats.copy(),
+    )
     efforts, jacobian, sides, multipliers = np.empty(n), np.empty((k, n)), np.empty((3, k)), np.zeros(k)
     pose, motion, joints = np.empty((1, 12)), np.empty((1, 24)), asks_for(what, JOINT_WRENCH, JOINT_WRENCH)
     for row in range(q.shape[0]):
@@ -91,16 +82,18 @@ def closed_readings(what, frames, loops, weights, ints, floats, numbers, stages,
         status = efforts_and_constraints(
             ints, loaded, numbers, stages, law, loops, q[row], v[row], a[row], work, world, efforts, sides, jacobian
         )
-        if status != OK:
+        if status != layout.OK:
             return status
         for j in range(n):
             efforts[j] -= applied[row, j]
         if opened(sides[0]) or not find_multipliers(loops, loaded, jacobian, weights, known, efforts, multipliers):
-            return SINGULAR
+            return layout.SINGULAR
         write_closure_wrenches(ints, loaded, law, loops, world, multipliers)
         if joints:
-            status = inverse_from(ints, loaded, numbers, stages, law, q[row], v[row], a[row], work, world, efforts, KNOWN)
-        if status != OK:
+            status = inverse_from(
+                ints, loaded, numbers, stages, law, q[row], v[row], a[row], work, world, efforts, layout.KNOWN
+            )
+        if status != layout.OK:
             return status
         read_all(ints, loaded, law, what, frames, q[row], v[row], work, multipliers, pose, motion, result[row])
     return status_of_rows(result)

@@ -7,7 +7,7 @@ A controller answers to ``z = [q, v, x]`` with ``gains z + offset``: inputs with
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import FORCE, NQ, NV
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.kinematics import normalise
 from titop.solvers.native.kernel import helper
 
@@ -25,7 +25,7 @@ def combine(s, h, coefficients, states, rates):
 @helper
 def take_state(ints, state, motion, moved, imposed, q, v, a):
     """Read q, with unit quaternions, and v from a state; what is imposed, and its accelerations, from a `motion` [q, v, a]."""
-    nq, nv = ints[0, NQ], ints[0, NV]
+    nq, nv = ints[0, layout.NQ], ints[0, layout.NV]
     for k in range(nq):
         q[k] = state[k]
     normalise(ints, q)
@@ -43,12 +43,12 @@ def control(ints, gains, offset, limits, motors, thrust, q, v, state, tau, float
 
     `limits` (2 x nu) hold the inputs' ranges, `motors` (nv x nu) their efforts, `thrust` (6 n x nu) their wrenches.
     """
-    nq, nv, nu = ints[0, NQ], ints[0, NV], limits.shape[1]
+    nq, nv, nu = ints[0, layout.NQ], ints[0, layout.NV], limits.shape[1]
     for k in range(nv):
         effort[k] = tau[k]
     first = floats.shape[0] - thrust.shape[0] // 6
     for k in range(thrust.shape[0]):
-        floats[first + k // 6, FORCE + k % 6] = 0.0
+        floats[first + k // 6, layout.FORCE + k % 6] = 0.0
     for i in range(gains.shape[0]):
         value = offset[i]
         for k in range(nq):
@@ -62,7 +62,7 @@ def control(ints, gains, offset, limits, motors, thrust, q, v, state, tau, float
             for k in range(nv):
                 effort[k] += motors[k, i] * value
             for k in range(thrust.shape[0]):
-                floats[first + k // 6, FORCE + k % 6] += thrust[k, i] * value
+                floats[first + k // 6, layout.FORCE + k % 6] += thrust[k, i] * value
         elif i < nu + nv:
             effort[i - nu] += value
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.equations.whole_passes import status_of_rows
-from titop.solvers.kernels.interface.layout import ELEMENTS, MULTI_COLUMNS, MULTIS, NOT_FINITE, NQ, NV, OK, WRONG_SIZE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.coefficients import to_coefficients, to_derivatives
 from titop.solvers.kernels.series.elimination import hybrid_series
 from titop.solvers.kernels.series.inverse import inverse_series
@@ -21,22 +21,28 @@ def _completed(ints, floats, changes, imposed, q, v, accelerations, efforts):
     rates, passive = np.empty((count + 1, n)), np.empty((count, n))
     for j in range(n):
         rates[0, j] = v[j]
-    work, multi = np.empty((ints[0, ELEMENTS], FORWARD_WORK)), np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    work, multi = np.empty((ints[0, layout.ELEMENTS], FORWARD_WORK)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     return hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, efforts, passive, work, multi)
 
 
 @entry(FLOATS, INTS, FLOATS, VECTOR, FLOATS, FLOATS)
 def inverse_dynamics_series(changes, ints, floats, q, v_series, efforts):
     """Efforts and their derivatives (orders, nv), from v, dv/dt and so on (one more row, at least)."""
-    n, count = ints[0, NV], efforts.shape[0]
-    if q.size != ints[0, NQ] or v_series.shape[1] != n or efforts.shape[1] != n or v_series.shape[0] < count + 1 or count == 0:
-        return WRONG_SIZE
+    n, count = ints[0, layout.NV], efforts.shape[0]
+    if (
+        q.size != ints[0, layout.NQ]
+        or v_series.shape[1] != n
+        or efforts.shape[1] != n
+        or v_series.shape[0] < count + 1
+        or count == 0
+    ):
+        return layout.WRONG_SIZE
     rates, accelerations, coefficients = np.empty((count + 1, n)), np.empty((count, n)), np.empty((count, n))
     to_coefficients(v_series, 0, count + 1, rates)
     to_coefficients(v_series, 1, count, accelerations)
-    work = np.empty((ints[0, ELEMENTS], INVERSE_WORK))
+    work = np.empty((ints[0, layout.ELEMENTS], INVERSE_WORK))
     status = inverse_series(ints, floats, changes, q, rates, accelerations, work, coefficients)
-    if status != OK:
+    if status != layout.OK:
         return status
     to_derivatives(coefficients, 0, efforts)
     return status_of_rows(efforts)
@@ -45,15 +51,15 @@ def inverse_dynamics_series(changes, ints, floats, q, v_series, efforts):
 @entry(FLOATS, INTS, FLOATS, VECTOR, VECTOR, FLOATS, FLOATS)
 def forward_dynamics_series(changes, ints, floats, q, v, tau_series, a_series):
     """Accelerations and their derivatives (orders, nv), from efforts and theirs (as many rows, at least)."""
-    n, count = ints[0, NV], a_series.shape[0]
-    if q.size != ints[0, NQ] or v.size != n or tau_series.shape[1] != n or a_series.shape[1] != n:
-        return WRONG_SIZE
+    n, count = ints[0, layout.NV], a_series.shape[0]
+    if q.size != ints[0, layout.NQ] or v.size != n or tau_series.shape[1] != n or a_series.shape[1] != n:
+        return layout.WRONG_SIZE
     if count == 0 or tau_series.shape[0] < count:
-        return WRONG_SIZE
+        return layout.WRONG_SIZE
     accelerations, efforts = np.empty((count, n)), np.empty((count, n))
     to_coefficients(tau_series, 0, count, efforts)
     status = _completed(ints, floats, changes, None, q, v, accelerations, efforts)
-    if status != OK:
+    if status != layout.OK:
         return status
     to_derivatives(accelerations, 0, a_series)
     return status_of_rows(a_series)
@@ -62,19 +68,19 @@ def forward_dynamics_series(changes, ints, floats, q, v, tau_series, a_series):
 @entry(FLOATS, MASK, INTS, FLOATS, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS, FLOATS)
 def hybrid_dynamics_series(changes, imposed, ints, floats, q, v, tau_series, a_series, accelerations, efforts):
     """Complete accelerations and efforts, and their derivatives (orders, nv each), from those that are imposed."""
-    n, count = ints[0, NV], accelerations.shape[0]
-    if q.size != ints[0, NQ] or v.size != n or imposed.size != n or count == 0 or efforts.shape[0] != count:
-        return WRONG_SIZE
+    n, count = ints[0, layout.NV], accelerations.shape[0]
+    if q.size != ints[0, layout.NQ] or v.size != n or imposed.size != n or count == 0 or efforts.shape[0] != count:
+        return layout.WRONG_SIZE
     for given in (tau_series, a_series, accelerations, efforts):
         if given.shape[0] < count or given.shape[1] != n:
-            return WRONG_SIZE
+            return layout.WRONG_SIZE
     moved, driven = np.empty((count, n)), np.empty((count, n))
     to_coefficients(a_series, 0, count, moved)
     to_coefficients(tau_series, 0, count, driven)
-    if min(status_of_rows(moved), status_of_rows(driven)) != OK:  # also where they are not read
-        return NOT_FINITE
+    if min(status_of_rows(moved), status_of_rows(driven)) != layout.OK:  # also where they are not read
+        return layout.NOT_FINITE
     status = _completed(ints, floats, changes, imposed, q, v, moved, driven)
-    if status != OK:
+    if status != layout.OK:
         return status
     to_derivatives(moved, 0, accelerations)
     to_derivatives(driven, 0, efforts)

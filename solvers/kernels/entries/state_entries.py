@@ -13,29 +13,7 @@ from titop.solvers.kernels.derivatives.interaction_derivatives import rows_of, w
 from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns
 from titop.solvers.kernels.equations.linearise import motions_and_slopes, sum_rows
 from titop.solvers.kernels.equations.whole_passes import outward_whole, start_inverse, status_of, status_of_rows, world_rows
-from titop.solvers.kernels.interface.layout import (
-    ACT_INPUTS,
-    ACT_PORTS,
-    ACT_STATES,
-    COLUMN_COLUMNS,
-    ELEMENTS,
-    FIRST_INTERACTION,
-    INTERACTIONS,
-    INVERSE_COLUMNS,
-    LAW_SIZE,
-    NOT_FINITE,
-    NUMBER_COUNT,
-    NUMBERS,
-    NV,
-    OK,
-    RATES,
-    RATES_DRIVEN,
-    RATES_SLOPES,
-    SLOPES_SIZE,
-    STATES,
-    SUM_COLUMNS,
-    UNKNOWN,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction
 from titop.solvers.kernels.ports.pushes import push_by_interaction
@@ -49,15 +27,15 @@ ITERATIONS, RENEWED = 30, 3
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
 def state_rates(ints, floats, numbers, stages, q, v, rates):
     """The rates (nx) of all states."""
-    law = np.empty((1, ints[0, LAW_SIZE]))
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status, k, row = outward_whole(ints, floats, numbers, stages, law, q, v, work, world), 0, ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        if status == OK and ints[row, ACT_STATES] > 0:
-            status = call_interaction(ints, numbers, stages, law, row, RATES, address_of(rates, k))
-            k += ints[row, ACT_STATES]
+    law = np.empty((1, ints[0, layout.LAW_SIZE]))
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+    status, k, row = outward_whole(ints, floats, numbers, stages, law, q, v, work, world), 0, ints[0, layout.FIRST_INTERACTION]
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        if status == layout.OK and ints[row, layout.ACT_STATES] > 0:
+            status = call_interaction(ints, numbers, stages, law, row, layout.RATES, address_of(rates, k))
+            k += ints[row, layout.ACT_STATES]
         row = next_interaction(ints, row)
-    return status if status != OK else status_of(rates)
+    return status if status != layout.OK else status_of(rates)
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, INTS, INTS, VECTOR, VECTOR, FLOATS, FLOATS, FLOATS)
@@ -68,28 +46,28 @@ def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, dri
     interaction with states, one after the other; `efforts` (nx x nv) the efforts along the coordinates a unit of each state.
     `bare` is a table without anything that acts.
     """
-    nv, law = ints[0, NV], np.empty((1, ints[0, LAW_SIZE]))
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    sums, columns = np.empty((sum_rows(ints), SUM_COLUMNS)), np.empty((paths.shape[1], COLUMN_COLUMNS))
+    nv, law = ints[0, layout.NV], np.empty((1, ints[0, layout.LAW_SIZE]))
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+    sums, columns = np.empty((sum_rows(ints), layout.SUM_COLUMNS)), np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
     status = _write_columns(bare, floats, numbers, stages, paths, law, q, v, work, world, sums, columns)
-    if status == OK:
+    if status == layout.OK:
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
+    if status != layout.OK:
         return status
     sizes = _largest(ints)
     slopes, room = np.empty((1, sizes[0])), np.empty((1, 2 * sizes[1] * nv))
     driven[:], efforts[:] = 0.0, 0.0
-    row, k, column = ints[0, FIRST_INTERACTION], 0, 0
-    for _ in range(ints[0, INTERACTIONS]):
-        count, inputs = ints[row, ACT_STATES], ints[row, ACT_INPUTS]
+    row, k, column = ints[0, layout.FIRST_INTERACTION], 0, 0
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
         if count > 0:
-            status = call_interaction(ints, numbers, stages, law, row, RATES_DRIVEN, address_of(slopes, 0))
+            status = call_interaction(ints, numbers, stages, law, row, layout.RATES_DRIVEN, address_of(slopes, 0))
             for i in range(count):
                 for j in range(inputs):
                     driven[k + i, column + j] = slopes[0, i * inputs + j]
-            if status == OK:
-                status = call_interaction(ints, numbers, stages, law, row, RATES_SLOPES, address_of(slopes, 0))
-            if status != OK:
+            if status == layout.OK:
+                status = call_interaction(ints, numbers, stages, law, row, layout.RATES_SLOPES, address_of(slopes, 0))
+            if status != layout.OK:
                 return status
             width, rows = width_of(ints, row), rows_of(ints, row)
             of_rows, frames = (0, 0, count, count), count * (width + rows)
@@ -97,7 +75,7 @@ def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, dri
             for i in range(count):
                 for j in range(nv):
                     by_state[k + i, j] = room[0, i * nv + j]
-                    by_state[ints[0, STATES] + k + i, j] = room[0, (count + i) * nv + j]
+                    by_state[ints[0, layout.STATES] + k + i, j] = room[0, (count + i) * nv + j]
                 push_by_interaction(ints, floats, law, work, row, slopes, count * width + i * rows, efforts[k + i])
             k, column = k + count, column + inputs
         row = next_interaction(ints, row)
@@ -107,13 +85,17 @@ def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, dri
 @shared
 def _write_columns(bare, floats, numbers, stages, paths, law, q, v, work, world, sums, columns):
     """Write how coordinates move everything, into `sums` and `columns`; return a status."""
-    still, slopes, efforts = np.zeros(bare[0, NV]), np.empty((1, bare[0, SLOPES_SIZE])), np.empty(bare[0, NV])
+    still, slopes, efforts = (
+        np.zeros(bare[0, layout.NV]),
+        np.empty((1, bare[0, layout.SLOPES_SIZE])),
+        np.empty(bare[0, layout.NV]),
+    )
     status = start_inverse(bare, floats, numbers, stages, law, q, v, work)
-    if status == OK:
+    if status == layout.OK:
         status = motions_and_slopes(
-            bare, floats, numbers, stages, law, slopes, q, v, still, work, world, sums, efforts, UNKNOWN
+            bare, floats, numbers, stages, law, slopes, q, v, still, work, world, sums, efforts, layout.UNKNOWN
         )
-    if status == OK:
+    if status == layout.OK:
         outward_columns(bare, floats, law, slopes, v, still, work, sums, columns)
     return status
 
@@ -121,11 +103,11 @@ def _write_columns(bare, floats, numbers, stages, paths, law, q, v, work, world,
 @helper
 def _largest(ints):
     """Return how much room the derivatives of an interaction with states take at most, and how many states one has."""
-    row, size, most = ints[0, FIRST_INTERACTION], 1, 1
-    for _ in range(ints[0, INTERACTIONS]):
-        count, ports = ints[row, ACT_STATES], ints[row, ACT_PORTS]
+    row, size, most = ints[0, layout.FIRST_INTERACTION], 1, 1
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        count, ports = ints[row, layout.ACT_STATES], ints[row, layout.ACT_PORTS]
         if count > 0:
-            wide = max(width_of(ints, row) + rows_of(ints, row), ints[row, ACT_INPUTS])
+            wide = max(width_of(ints, row) + rows_of(ints, row), ints[row, layout.ACT_INPUTS])
             size, most = max(size, count * wide + 12 * ports), max(most, count)
         row = next_interaction(ints, row)
     return size, most
@@ -138,38 +120,42 @@ def follow_states(half, ints, floats, numbers, stages, q, v, begun, x, inverse):
     `x` begins with a guess; it is not numbers where none are found. `inverse` (nx x nx) is that of the derivatives, zeros
     before.
     """
-    law, told = np.empty((1, ints[0, LAW_SIZE])), np.empty((1, numbers.shape[1]))
-    work, world = np.empty((ints[0, ELEMENTS], INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
+    law, told = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, numbers.shape[1]))
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     for j in range(numbers.shape[1]):
         told[0, j] = numbers[0, j]
-    status, k, row = outward_whole(ints, floats, told, stages, law, q, v, work, world), 0, ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        count = ints[row, ACT_STATES]
-        if status == OK and count > 0:
+    status, k, row = outward_whole(ints, floats, told, stages, law, q, v, work, world), 0, ints[0, layout.FIRST_INTERACTION]
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        count = ints[row, layout.ACT_STATES]
+        if status == layout.OK and count > 0:
             status = _follow(half, ints, told, stages, law, row, k, begun, x, inverse)
             k += count
         row = next_interaction(ints, row)
-    return status if status != OK else status_of(x)
+    return status if status != layout.OK else status_of(x)
 
 
 @shared
 def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
     """Find the states of the interaction at `row`, which stand from `first` on; return a status."""
-    count, inputs = ints[row, ACT_STATES], ints[row, ACT_INPUTS]
-    at, rates, change = ints[row, NUMBERS] + ints[row, NUMBER_COUNT] - count, np.empty((1, count)), np.empty((1, count))
+    count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
+    at, rates, change = (
+        ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count,
+        np.empty((1, count)),
+        np.empty((1, count)),
+    )
     driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
     for iteration in range(ITERATIONS):
         for i in range(count):
             told[0, at + i] = x[first + i]
-        status = call_interaction(ints, told, stages, law, row, RATES, address_of(rates, 0))
-        if status == OK and iteration % RENEWED == 0:
-            status = call_interaction(ints, told, stages, law, row, RATES_DRIVEN, address_of(driven, 0))
+        status = call_interaction(ints, told, stages, law, row, layout.RATES, address_of(rates, 0))
+        if status == layout.OK and iteration % RENEWED == 0:
+            status = call_interaction(ints, told, stages, law, row, layout.RATES_DRIVEN, address_of(driven, 0))
             for i in range(count):
                 for j in range(count):
                     unit = 1.0 if i == j else 0.0
                     matrix[i, j] = unit - half * driven[0, i * inputs + inputs - count + j]
             invert_small(matrix, solved)
-        if status != OK:
+        if status != layout.OK:
             return status
         largest, size = 0.0, 0.0
         for i in range(count):
@@ -184,8 +170,8 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
             for i in range(count):
                 for j in range(count):
                     inverse[first + i, first + j] = solved[i, j]
-            return OK
-    return NOT_FINITE
+            return layout.OK
+    return layout.NOT_FINITE
 
 
 @helper

@@ -33,14 +33,7 @@ from titop.solvers.kernels.entries.step_control import (
     take_or_leave,
 )
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
-from titop.solvers.kernels.interface.layout import (
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    LAW_SIZE,
-    MULTI_COLUMNS,
-    MULTIS,
-    OK,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
@@ -111,9 +104,9 @@ def open_steps(
     stages,
 ):
     """Steps of a tree."""
-    law = np.empty((1, ints[0, LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, ELEMENTS], FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
-    multi = np.empty((ints[0, MULTIS], MULTI_COLUMNS))
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
+    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     nq, nv = moved.size, imposed.size
     q, v, a, effort = np.empty(nq), np.empty(nv), np.empty(nv), np.empty(nv)
     left, used, looking, cuts = max(tries, 1), last, False, 0
@@ -124,7 +117,7 @@ def open_steps(
                 return TOO_SHORT
             first = int(clock[BEGUN])
             copy(y, states[0])
-        h, status = clock[LAST] if looking else clock[LENGTH], OK
+        h, status = clock[LAST] if looking else clock[LENGTH], layout.OK
         clock[EVALUATIONS] += last - first
         for s in range(first, last):
             combine(s, h, coefficients, states, rates)
@@ -133,31 +126,31 @@ def open_steps(
             write_rates(ints, q, v, rates[s])
             status = status_of(effort)
             if law is not None:
-                if status == OK:
+                if status == layout.OK:
                     status = take_own_states(ints, numbers, states[s])
-            if status == OK:
+            if status == layout.OK:
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-            if status == OK:
+            if status == layout.OK:
                 add_passive_efforts(ints, floats, q, v, effort)
                 if law is not None:
                     add_interaction_efforts(ints, law, effort, 1.0)
                 status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
-            if status == OK:
+            if status == layout.OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
                 if law is not None:
                     status = write_own_rates(ints, numbers, stages, law, rates[s])
-            if status == OK:
+            if status == layout.OK:
                 status = status_of(rates[s])
-            if status != OK:
+            if status != layout.OK:
                 break
-        if status == OK and last < coefficients.shape[0]:
+        if status == layout.OK and last < coefficients.shape[0]:
             combine(last, h, coefficients, states, rates)
         if tries == 0:
             return status
         if looking:
             looking, last, given, length = False, used, (motions[end], moved, imposed), 0.0
-            if status == OK:
+            if status == layout.OK:
                 length = switches_within(
                     ints, floats, numbers, stages, law, states, rates, curve, given, q, v, a, work, world, clock, guards
                 )
@@ -169,17 +162,17 @@ def open_steps(
             elif clock[TIME] >= min(watch, clock[END]):
                 break
             continue
-        is_step = take_or_leave(status == OK, end, clock, estimators, states, rates)
-        if status != OK:
+        is_step = take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
+        if status != layout.OK:
             return status
         if is_step:
             copy(states[end], y)
             if guards.shape[0] > 0:
                 take_state(ints, y, motions[end], moved, imposed, q, v, a)
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-                if status == OK:
+                if status == layout.OK:
                     status = cleared(ints, numbers, stages, law, q, v, clock[LAST : LAST + 1], guards)
-                if status != OK and status != NEAR:
+                if status != layout.OK and status != NEAR:
                     return LOOK_CLOSER
                 if cuts > 0:
                     length = length_anew(cuts, clock, guards)
@@ -187,22 +180,22 @@ def open_steps(
                         go_back(length, clock, states, y, guards)
                         cuts, left = cuts + 1, left + 1
                         continue
-                    cuts, status = 0, OK if length == 0.0 else NEAR
+                    cuts, status = 0, layout.OK if length == 0.0 else NEAR
                 elif status == NEAR and curve.shape[0] > 0:
                     looking, first, last, left = True, used, coefficients.shape[0], left + 1
                     continue
-                if status != OK:
+                if status != layout.OK:
                     return NEAR
             if clock[TIME] >= min(watch, clock[END]):
                 break
-    return OK
+    return layout.OK
 
 
 @entry(VECTOR)
 def set_out(clock):
     """Choose the length of the next try, after the clock was set."""
     choose_length(clock)
-    return OK
+    return layout.OK
 
 
 @entry(FLAG, INTEGER, VECTOR, FLOATS, FLOATS, FLOATS)

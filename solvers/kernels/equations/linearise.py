@@ -16,18 +16,7 @@ from titop.solvers.kernels.equations.whole_passes import (
     forward_from_twists,
     outward_whole,
 )
-from titop.solvers.kernels.interface.layout import (
-    ALL_PORTS,
-    BIAS,
-    ELEMENTS,
-    KNOWN,
-    LAW,
-    LINEARISED,
-    OK,
-    OWN,
-    UNKNOWN,
-    WRENCH,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import result_at
 from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.ports.held_loads import hold_loads
@@ -41,7 +30,7 @@ from titop.solvers.native.kernel import helper, shared
 @helper
 def sum_rows(ints):
     """Return the number of rows of `sums`."""
-    return ints[0, ELEMENTS] + ints[0, ALL_PORTS]
+    return ints[0, layout.ELEMENTS] + ints[0, layout.ALL_PORTS]
 
 
 @shared
@@ -51,38 +40,38 @@ def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work
     These ask for the wrenches at all ports first: `sums` and `efforts` are room for an inward pass.
     """
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
-    if status != OK:
+    if status != layout.OK:
         return status
     if law is not None:
-        if known == UNKNOWN:
+        if known == layout.UNKNOWN:
             status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-            if status != OK:
+            if status != layout.OK:
                 return status
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
         status = write_interaction_slopes(ints, numbers, stages, law, slopes)
-        if status != OK:
+        if status != layout.OK:
             return status
         apply_to_ports(ints, floats, law, work, world)
         subtract_from_wrenches(ints, law, work, efforts)
-        for i in range(1, ints[0, ELEMENTS]):
-            put_six(sums, i, WRENCH, six(work, i, BIAS))
-            if ints[i, LAW] >= 0:
-                add_six(sums, i, WRENCH, at_parent_port(ints, law, i))
+        for i in range(1, ints[0, layout.ELEMENTS]):
+            put_six(sums, i, layout.WRENCH, six(work, i, layout.BIAS))
+            if ints[i, layout.LAW] >= 0:
+                add_six(sums, i, layout.WRENCH, at_parent_port(ints, law, i))
         status = inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, efforts)
-        if status != OK:
+        if status != layout.OK:
             return status
-        for i in range(1, ints[0, ELEMENTS]):
-            if ints[i, LAW] >= 0:
-                whole = six(law, 0, ints[i, LAW] + result_at(ints[i, OWN]))
-                add_six(sums, i, WRENCH, minus(whole, at_parent_port(ints, law, i)))
-                status = call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, KNOWN, LINEARISED)
-                if status == OK and is_held(ints, i):
+        for i in range(1, ints[0, layout.ELEMENTS]):
+            if ints[i, layout.LAW] >= 0:
+                whole = six(law, 0, ints[i, layout.LAW] + result_at(ints[i, layout.OWN]))
+                add_six(sums, i, layout.WRENCH, minus(whole, at_parent_port(ints, law, i)))
+                status = call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, layout.KNOWN, layout.LINEARISED)
+                if status == layout.OK and is_held(ints, i):
                     status = surrounding_slopes(ints, floats, numbers, stages, i, q, v, work, world, slopes)
-                if status != OK:
+                if status != layout.OK:
                     return status
-            put_six(work, i, BIAS, six(sums, i, WRENCH))
-    return OK
+            put_six(work, i, layout.BIAS, six(sums, i, layout.WRENCH))
+    return layout.OK
 
 
 @helper
@@ -94,19 +83,19 @@ def linearised_forward(ints, floats, numbers, stages, law, q, v, tau, rooms, a):
     """
     spare, slopes, work, multi, world, sums, columns, efforts = rooms
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
+    if status != layout.OK:
         return status
     if law is not None:
         for k in range(law.size):
             spare[0, k] = law[0, k]
     status = forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
-    if status != OK:
+    if status != layout.OK:
         return status
-    status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, KNOWN)
-    if status != OK:
+    status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, layout.KNOWN)
+    if status != layout.OK:
         return status
     outward_columns(ints, floats, spare, slopes, v, a, work, sums, columns)
-    return OK
+    return layout.OK
 
 
 @helper

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.derivatives.tree_derivatives import write_base, write_mass
-from titop.solvers.kernels.interface.layout import BASE, ELEMENTS, KIND, MOMENTUM, PARENT, SUM_MASS, R, V
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import carry_twist, carry_wrench
 from titop.solvers.kernels.tree.composite import put_column
 from titop.solvers.kernels.tree.joints import axis, coordinates_of
@@ -17,17 +17,17 @@ def write_rigid_momentum_matrix(ints, floats, work, sums, firsts, matrix):
 
     `sums` and `firsts` (an integer for each element) are room.
     """
-    for i in range(1, ints[0, ELEMENTS]):
-        p = ints[i, PARENT]
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        p = ints[i, layout.PARENT]
         firsts[i] = i if p == 0 else firsts[p]
         write_base(ints, None, work, i, sums)
         write_mass(floats, i, sums)
-    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
-        p = ints[i, PARENT]
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        p = ints[i, layout.PARENT]
         if p > 0:
-            for c in range(SUM_MASS, MOMENTUM):
+            for c in range(layout.SUM_MASS, layout.MOMENTUM):
                 sums[p, c] += sums[i, c]
-    for i in range(1, ints[0, ELEMENTS]):
-        for j in range(coordinates_of(ints[i, KIND])):
-            s = carry_twist(sums, i, BASE, axis(ints, floats, i, j))
-            put_column(matrix, ints[i, V] + j, carry_wrench(work, firsts[i], R, sum_momentum(sums, i, s)))
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        for j in range(coordinates_of(ints[i, layout.KIND])):
+            s = carry_twist(sums, i, layout.BASE, axis(ints, floats, i, j))
+            put_column(matrix, ints[i, layout.V] + j, carry_wrench(work, firsts[i], layout.R, sum_momentum(sums, i, s)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import ACC, KIND, OWN, OWN_V, PARENT, PORT, TWIST, R, V
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, dot, six, transport
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.kernels.tree.joints import axis, coordinates_of
@@ -19,19 +19,23 @@ def write_body_regressor(ints, floats, law, work, i, frames, pose, wrenches, res
 
     `frames` holds the reference frames in the elements; `pose` (1, 12) and `wrenches` (10, 6) are room.
     """
-    _write_wrenches(transport(frames, i, 0, six(work, i, TWIST)), transport(frames, i, 0, six(work, i, ACC)), wrenches)
+    _write_wrenches(
+        transport(frames, i, 0, six(work, i, layout.TWIST)), transport(frames, i, 0, six(work, i, layout.ACC)), wrenches
+    )
     for k in range(12):
         pose[0, k] = frames[i, k]
     while i > 0:
-        for j in range(coordinates_of(ints[i, KIND])):
-            _project(transport(pose, 0, 0, axis(ints, floats, i, j)), wrenches, result, ints[i, V] + j)
-        prepend(work, i, R, pose)
-        p = ints[i, PARENT]
+        for j in range(coordinates_of(ints[i, layout.KIND])):
+            _project(transport(pose, 0, 0, axis(ints, floats, i, j)), wrenches, result, ints[i, layout.V] + j)
+        prepend(work, i, layout.R, pose)
+        p = ints[i, layout.PARENT]
         if law is not None:
-            if ints[i, PORT] >= 0:
-                for j in range(ints[p, OWN]):
-                    _project(transport(pose, 0, 0, subspace_column(ints, law, i, p, j)), wrenches, result, ints[p, OWN_V] + j)
-                prepend(law, 0, ints[i, PORT], pose)
+            if ints[i, layout.PORT] >= 0:
+                for j in range(ints[p, layout.OWN]):
+                    _project(
+                        transport(pose, 0, 0, subspace_column(ints, law, i, p, j)), wrenches, result, ints[p, layout.OWN_V] + j
+                    )
+                prepend(law, 0, ints[i, layout.PORT], pose)
         i = p
 
 

@@ -5,17 +5,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    APPLYING,
-    ELEMENTS,
-    INERTIAL_LOADS,
-    INTERACTIONS,
-    NOT_FINITE,
-    NQ,
-    NV,
-    OK,
-    UNKNOWN,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
 from titop.solvers.kernels.ports.loads import apply_loads
 from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
@@ -32,13 +22,18 @@ from titop.solvers.native.kernel import helper, shared
 @helper
 def sizes_fit(ints, q, v, x, out):
     """Tell whether the state arguments have the lengths of the system."""
-    return q.size == ints[0, NQ] and v.size == ints[0, NV] and x.size == ints[0, NV] and out.size == ints[0, NV]
+    return (
+        q.size == ints[0, layout.NQ]
+        and v.size == ints[0, layout.NV]
+        and x.size == ints[0, layout.NV]
+        and out.size == ints[0, layout.NV]
+    )
 
 
 @helper
 def world_rows(ints):
     """Return the number of rows that `apply_wrenches` needs in `world`."""
-    return ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] or ints[0, INTERACTIONS] else 0
+    return ints[0, layout.ELEMENTS] if ints[0, layout.INERTIAL_LOADS] or ints[0, layout.INTERACTIONS] else 0
 
 
 @helper
@@ -52,7 +47,7 @@ def apply_wrenches(ints, floats, law, work, world, general):
 @helper
 def state_fits(ints, y, dy, tau):
     """Tell whether a state ``y = [q, v]``, its rate and efforts have the lengths of the system."""
-    return y.size == ints[0, NQ] + ints[0, NV] and dy.size == y.size and tau.size == ints[0, NV]
+    return y.size == ints[0, layout.NQ] + ints[0, layout.NV] and dy.size == y.size and tau.size == ints[0, layout.NV]
 
 
 @helper
@@ -67,13 +62,13 @@ def status_of(out):
         d += 0.0 * out[k + 3]
     for k in range(out.size - rest, out.size):
         a += 0.0 * out[k]
-    return OK if a + b + c + d == 0.0 else NOT_FINITE
+    return layout.OK if a + b + c + d == 0.0 else layout.NOT_FINITE
 
 
 @helper
 def status_of_rows(matrix):
     """Return whether all of a matrix's entries are finite, as a status."""
-    status = OK
+    status = layout.OK
     for i in range(matrix.shape[0]):
         status = min(status, status_of(matrix[i]))
     return status
@@ -82,7 +77,7 @@ def status_of_rows(matrix):
 @helper
 def status_of_slopes(slopes):
     """Return whether all of several matrices' entries are finite, as a status."""
-    status = OK
+    status = layout.OK
     for k in range(slopes.shape[0]):
         status = min(status, status_of_rows(slopes[k]))
     return status
@@ -96,12 +91,12 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
     """
     start_efforts(ints, floats, q, v, tau)
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
-    if status != OK:
+    if status != layout.OK:
         return status
     if law is not None:
-        if known == UNKNOWN:
+        if known == layout.UNKNOWN:
             status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-            if status != OK:
+            if status != layout.OK:
                 return status
     apply_to_all(ints, floats, law, work, world, tau)
     return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
@@ -130,11 +125,11 @@ def apply_to_all(ints, floats, law, work, world, tau):
 @shared
 def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
     """Let interactions, and what surrounds the blocks, write what they do, from known poses and twists; return a status."""
-    if ints[0, INTERACTIONS] == 0 and ints[0, APPLYING] == 0:
-        return OK
+    if ints[0, layout.INTERACTIONS] == 0 and ints[0, layout.APPLYING] == 0:
+        return layout.OK
     world_poses(ints, law, work, world)
     status = write_interactions(ints, floats, numbers, stages, law, q, v, work, world)
-    return status if status != OK else write_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
+    return status if status != layout.OK else write_surroundings(ints, floats, numbers, stages, law, q, v, work, world)
 
 
 @helper
@@ -142,7 +137,7 @@ def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if law is not None:
-        if status == OK:
+        if status == layout.OK:
             status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
     return status
 
@@ -153,23 +148,23 @@ def start_inverse(ints, floats, numbers, stages, law, q, v, work):
     if law is None:
         return outward_twists(ints, floats, numbers, stages, law, q, v, work)
     start(floats, work)
-    return OK
+    return layout.OK
 
 
 @helper
 def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
     """Inverse dynamics into `tau`; return a status."""
     status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-    if status == OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, UNKNOWN)
-    return status if status != OK else status_of(tau)
+    if status == layout.OK:
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.UNKNOWN)
+    return status if status != layout.OK else status_of(tau)
 
 
 @helper
 def forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, a):
     """Forward dynamics into `a`; return a status."""
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    if status != OK:
+    if status != layout.OK:
         return status
     return forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
 
@@ -186,7 +181,7 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
     rigid_laws(ints, floats, law, work)
     apply_wrenches(ints, floats, law, work, world, False)
     status = inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi)
-    if status == OK:
+    if status == layout.OK:
         outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
     return status
 
@@ -199,4 +194,4 @@ def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
     if law is not None:
         add_interaction_efforts(ints, law, a, 1.0)
     status = eliminate(ints, floats, law, v, a, a, None, work, multi, world)
-    return status if status != OK else status_of(a)
+    return status if status != layout.OK else status_of(a)

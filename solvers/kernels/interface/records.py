@@ -5,7 +5,7 @@ See `layout` for what they are. Kernels call these functions, and so does Python
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
 
 #: How many ports of a block can be out of use: one has a bit in an integer.
@@ -36,7 +36,7 @@ def result_at(n):
 @helper
 def port_at(n, p):
     """Return where the p-th port begins."""
-    return (6 + n) * (8 + n) + p * (PORT_S + 6 * n)
+    return (6 + n) * (8 + n) + p * (layout.PORT_S + 6 * n)
 
 
 @helper

@@ -56,30 +56,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import (
-    ACC,
-    ACT_COORDINATES,
-    ACT_INPUTS,
-    ACT_PORTS,
-    BLOCK,
-    ELEMENTS,
-    ENERGY,
-    LAW,
-    NUMBER_COUNT,
-    NUMBERS,
-    OK,
-    OWN,
-    OWN_Q,
-    OWN_V,
-    PASSIVE,
-    PORT_COUNT,
-    ROOM,
-    SLOPES,
-    STAGE_COLUMNS,
-    TWIST,
-    UNKNOWN,
-    USED,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
 
 
@@ -170,26 +147,26 @@ def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stag
     """Call a stage of general block i, at the motion of its element; return a status. `a` and `slopes` may be None."""
     accelerations, derived = 0, 0
     if a is not None:
-        accelerations = address_of(a, ints[i, OWN_V])
+        accelerations = address_of(a, ints[i, layout.OWN_V])
     if slopes is not None:
-        derived = address_of(slopes, ints[i, SLOPES])
-    row = ints[i, BLOCK]
+        derived = address_of(slopes, ints[i, layout.SLOPES])
+    row = ints[i, layout.BLOCK]
     arguments = (
-        ints[i, OWN],
-        ints[i, PORT_COUNT],
-        ints[i, USED],
-        ints[i, NUMBER_COUNT],
-        ints[0, PASSIVE],
+        ints[i, layout.OWN],
+        ints[i, layout.PORT_COUNT],
+        ints[i, layout.USED],
+        ints[i, layout.NUMBER_COUNT],
+        ints[0, layout.PASSIVE],
         known,
-        address_of(stages, row * STAGE_COLUMNS),
-        address_of(numbers, ints[i, NUMBERS]),
-        address_of(q, ints[i, OWN_Q]),
-        address_of(v, ints[i, OWN_V]),
+        address_of(stages, row * layout.STAGE_COLUMNS),
+        address_of(numbers, ints[i, layout.NUMBERS]),
+        address_of(q, ints[i, layout.OWN_Q]),
+        address_of(v, ints[i, layout.OWN_V]),
         accelerations,
-        address_of(work, i * work.shape[1] + TWIST),
-        address_of(work, i * work.shape[1] + ACC),
-        address_of(law, ints[i, LAW]),
-        address_of(law, ints[i, ROOM]),
+        address_of(work, i * work.shape[1] + layout.TWIST),
+        address_of(work, i * work.shape[1] + layout.ACC),
+        address_of(law, ints[i, layout.LAW]),
+        address_of(law, ints[i, layout.ROOM]),
         derived,
     )
     return call_at(stages[row, stage], arguments)
@@ -199,10 +176,10 @@ def call_block(ints, numbers, stages, law, slopes, i, q, v, a, work, known, stag
 def elastic_energy(ints, numbers, stages, law, q, v, work):
     """Return the elastic energy of all general blocks (J), not a number where one fails; their laws are used up."""
     energy = 0.0
-    for i in range(1, ints[0, ELEMENTS]):
-        if ints[i, LAW] >= 0:
-            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, ENERGY)
-            energy += law[0, ints[i, LAW]] if status == OK else np.nan
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        if ints[i, layout.LAW] >= 0:
+            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.ENERGY)
+            energy += law[0, ints[i, layout.LAW]] if status == layout.OK else np.nan
     return energy
 
 
@@ -210,13 +187,13 @@ def elastic_energy(ints, numbers, stages, law, q, v, work):
 def call_interaction(ints, numbers, stages, law, row, stage, result):
     """Let the interaction at `row` write what it does, its slopes or its energy to the address `result`; return a status."""
     arguments = (
-        ints[row, ACT_PORTS],
-        ints[row, ACT_COORDINATES],
-        ints[row, ACT_INPUTS],
-        ints[row, NUMBER_COUNT],
-        address_of(stages, ints[row, BLOCK] * STAGE_COLUMNS),
-        address_of(numbers, ints[row, NUMBERS]),
-        address_of(law, ints[row, LAW]),
+        ints[row, layout.ACT_PORTS],
+        ints[row, layout.ACT_COORDINATES],
+        ints[row, layout.ACT_INPUTS],
+        ints[row, layout.NUMBER_COUNT],
+        address_of(stages, ints[row, layout.BLOCK] * layout.STAGE_COLUMNS),
+        address_of(numbers, ints[row, layout.NUMBERS]),
+        address_of(law, ints[row, layout.LAW]),
         result,
     )
-    return call_at(stages[ints[row, BLOCK], stage], arguments)
+    return call_at(stages[ints[row, layout.BLOCK], stage], arguments)

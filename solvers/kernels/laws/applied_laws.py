@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.solvers.kernels.interface.layout import OK
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.native.kernel import Stage, helper
@@ -48,7 +48,7 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
             rotation, position = place[0, :9].reshape(3, 3), place[0, 9:]
             own = vector_at(q, n), vector_at(v, n), vector_at(twist, 6)
             write(vector_at(numbers, count), own[0], own[1], own[2], rotation, position, result)
-        return OK
+        return layout.OK
 
     def apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
         moved, result = np.empty(2 * n + 18, np.complex128), vector_at(slopes, (6 + n) * (2 * n + 12))
@@ -78,7 +78,7 @@ def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
             for r in range(6 + n):
                 result[begin + r * columns + column] = efforts[r].imag / COMPLEX_STEP
             column += 1
-        return OK
+        return layout.OK
 
     return CompiledSurroundings(name, apply, apply_slopes)
 

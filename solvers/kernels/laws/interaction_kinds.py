@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.blocks.laws.vectors import cross3, dot3, times, transposed
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.spatial.algebra import matrix_of, put_six, six
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate, log_rate_transposed, rotation_log
+from titop.solvers.kernels.spatial.rotations import log_rate, log_rate_transposed, rotation_log
 from titop.solvers.native.kernel import helper
 
 #: Where pose and twist of the second port stand, and the twist of the first.
-SECOND = np.int64(MOTION_SIZE)
-SECOND_TWIST, FIRST_TWIST = np.int64(MOTION_SIZE + MOVING), np.int64(MOVING)
+SECOND = np.int64(layout.MOTION_SIZE)
+SECOND_TWIST, FIRST_TWIST = np.int64(layout.MOTION_SIZE + layout.MOVING), np.int64(layout.MOVING)
 
 
 @helper
@@ -136,7 +136,7 @@ def spring_energy(ports, coordinates, inputs, numbers, motion, energy):
 @helper
 def _segment(motion, k):
     """Return the direction from port k to the next, their distance, and its rate, in the frame of port 1."""
-    one, two = np.int64(MOTION_SIZE * k), np.int64(MOTION_SIZE * (k + 1))
+    one, two = np.int64(layout.MOTION_SIZE * k), np.int64(layout.MOTION_SIZE * (k + 1))
     r = (
         motion[0, two + 9] - motion[0, one + 9],
         motion[0, two + 10] - motion[0, one + 10],
@@ -144,14 +144,14 @@ def _segment(motion, k):
     )
     distance, e = _line(r)
     at_one, at_two = times(transposed(matrix_of(motion, 0, one)), e), times(transposed(matrix_of(motion, 0, two)), e)
-    V1, V2 = six(motion, 0, one + MOVING), six(motion, 0, two + MOVING)
+    V1, V2 = six(motion, 0, one + layout.MOVING), six(motion, 0, two + layout.MOVING)
     return e, distance, dot3(at_two, V2) - dot3(at_one, V1)
 
 
 @helper
 def _stretch(ports, coordinates, numbers, motion):
     """Return by how much the cable is longer than slack, and the rate of that."""
-    o = MOTION_SIZE * ports
+    o = layout.MOTION_SIZE * ports
     stretch, rate = 0.0 * motion[0, 0] - numbers[0, 1], 0.0 * motion[0, 0]
     for k in range(coordinates):
         stretch += numbers[0, 3 + k] * motion[0, o + k]
@@ -177,7 +177,7 @@ def cable_loads(ports, coordinates, inputs, numbers, motion, loads):
         e, _, _ = _segment(motion, k)
         for end in range(2):
             sign = 1.0 - 2.0 * end
-            back = transposed(matrix_of(motion, 0, np.int64(MOTION_SIZE * (k + end))))
+            back = transposed(matrix_of(motion, 0, np.int64(layout.MOTION_SIZE * (k + end))))
             pull = times(back, (sign * tension * e[0], sign * tension * e[1], sign * tension * e[2]))
             for j in range(3):
                 loads[0, 6 * (k + end) + j] += pull[j]
@@ -190,7 +190,7 @@ def cable_energy(ports, coordinates, inputs, numbers, motion, energy):
     """``k s^2 / 2`` where the cable is stretched by s."""
     stretch = -numbers[0, 1]
     for k in range(coordinates):
-        stretch += numbers[0, 3 + k] * motion[0, MOTION_SIZE * ports + k]
+        stretch += numbers[0, 3 + k] * motion[0, layout.MOTION_SIZE * ports + k]
     for k in range(ports - 1):
         stretch += _segment(motion, k)[1]
     energy[0, 0] = 0.5 * numbers[0, 0] * max(stretch, 0.0) ** 2
@@ -202,6 +202,6 @@ def cable_gap(ports, coordinates, inputs, numbers, motion, gap):
     gap[0, 0], gap[0, 1] = _stretch(ports, coordinates, numbers, motion)
 
 
-COMPLIANT = CompiledInteraction("compliant", compliant_loads, compliant_energy)
-SPRING = CompiledInteraction("spring", spring_loads, spring_energy)
-CABLE = CompiledInteraction("cable", cable_loads, cable_energy, write_gap=cable_gap)
+COMPLIANT = interaction_stages("compliant", compliant_loads, compliant_energy)
+SPRING = interaction_stages("spring", spring_loads, spring_energy)
+CABLE = interaction_stages("cable", cable_loads, cable_energy, write_gap=cable_gap)

@@ -11,7 +11,7 @@ Written so that it compiles for complex states too: numpy's functions, compariso
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import PORT_GAMMA, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
@@ -114,8 +114,8 @@ def write_law(n, ports, used, modes, q, v, twist, passive, law):
         at = pose_of(modes, o, moved(modes, o + SHAPE, n, q))
         _, _, gamma = motion_of(modes, o, at, moved(modes, o + SHAPE, n, v), x)
         write_pose(law, target, at)
-        put_six(law, 0, target + PORT_GAMMA, gamma)
-        write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + PORT_S)
+        put_six(law, 0, target + layout.PORT_GAMMA, gamma)
+        write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + layout.PORT_S)
 
 
 @helper

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK, PORT_ACC, PORT_S, PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import (
     by_rate_at,
     by_twist_at,
@@ -21,7 +21,7 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import part_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, imaginary, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, imaginary
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
     add_pulled,
@@ -34,15 +34,19 @@ from titop.solvers.kernels.laws.modal import (
     write_inertia,
     write_law,
 )
-from titop.solvers.kernels.laws.modal_port_slopes import PORT_SLOPES, PULLED_BY_PLACE, after_step, write_port_slopes
 from titop.solvers.kernels.laws.modal_ports import (
+    PORT_SLOPES,
+    PULLED_BY_PLACE,
     SHAPE,
+    after_step,
     port_motion,
     pose_of,
     pulled_back,
+    write_port_slopes,
     write_pose,
     write_subspace,
 )
+from titop.solvers.kernels.laws.rod_matrices import put_column
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, put_six, six
 from titop.solvers.native.kernel import helper, shared
 
@@ -92,7 +96,7 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
         rate, second = moved(modes, o + SHAPE, n, own_v), moved(modes, o + SHAPE, n, own_a)
         speed, gained = port_motion(modes, o, at, rate, second, x, y)
         keep_port(record, target, at, speed, gained, alone, 6 + n + KEPT * p)
-    return OK
+    return layout.OK
 
 
 def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -102,7 +106,7 @@ def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v,
         row_at(room, _room(n, ports, number_count)),
     )
     press_inwards(n, ports, used, modes, record, alone, KEPT, modes, numbers_at(n, 0) + SHAPE, SHAPE + 6 * n)
-    return OK
+    return layout.OK
 
 
 @helper
@@ -113,8 +117,8 @@ def keep_port(law, target, at, twist, acceleration, alone, kept):
     for k in range(3):
         alone[0, kept + k] = phi[k]
     alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
-    put_six(law, 0, target + PORT_TWIST, twist)
-    put_six(law, 0, target + PORT_ACC, acceleration)
+    put_six(law, 0, target + layout.PORT_TWIST, twist)
+    put_six(law, 0, target + layout.PORT_ACC, acceleration)
 
 
 @helper
@@ -131,7 +135,7 @@ def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size
         if not is_used(used, p):
             continue
         target, k = port_at(n, p), 6 + n + stride * p
-        wrench = six(law, 0, target + PORT_WRENCH)
+        wrench = six(law, 0, target + layout.PORT_WRENCH)
         add_six(law, 0, result, carry_wrench(law, 0, target, wrench))
         phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
         at = matrix_of(law, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]
@@ -155,7 +159,7 @@ def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     for p in range(ports):
         if is_used(used, p):
             _add_port(modes, n, p, own_q, own_v, own_a, x, y, record, small, result)
-    return OK
+    return layout.OK
 
 
 @helper
@@ -190,8 +194,8 @@ def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
     o, target = numbers_at(n, p), port_at(n, p)
     moving, rates = moved(modes, o + SHAPE, n, q), moved(modes, o + SHAPE, n, v)
     second = moved(modes, o + SHAPE, n, a)
-    write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, law, target + PORT_S)
-    twist, wrench = six(law, 0, target + PORT_TWIST), six(law, 0, target + PORT_WRENCH)
+    write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, law, target + layout.PORT_S)
+    twist, wrench = six(law, 0, target + layout.PORT_TWIST), six(law, 0, target + layout.PORT_WRENCH)
     write_port_slopes(modes, o, moving, rates, second, x, y, twist, wrench, small)
     for k in range(4):  # X, Y, Z and W_P by q
         add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import row_at
 from titop.solvers.kernels.laws.rod_columns import add_mass, add_moved, is_massive, mirror_mass
@@ -20,7 +20,7 @@ from titop.solvers.kernels.laws.rod_matrices import (
     add_scaled,
     clear,
     column_of,
-    put_matrix_column,
+    put_column,
     write_back_transport,
 )
 from titop.solvers.kernels.laws.rod_motion import momentum_of, own_wrench, spun_moment
@@ -93,7 +93,7 @@ def write_slopes(
     for p in range(ports):
         if is_used(used, p):
             _write_port(n, p, columns, ROWS * n * (intervals + 1 + p), small, record, result)
-    return OK
+    return layout.OK
 
 
 @helper
@@ -147,14 +147,14 @@ def _write_point(n, intervals, numbers, i, kept, wrench, twist, t):
         taken = momentum_of(n, intervals, numbers, i, x)
         stirred = carry_wrench(kept, 0, place, _stirred(n, intervals, numbers, i, speed, x))
         taken = carry_wrench(kept, 0, place, taken)
-        put_matrix_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
-        put_matrix_column(t, 0, ROWS, 6 + c, stirred)
-        put_matrix_column(t, 0, ROWS, 12 + c, taken)
-        put_matrix_column(t, 6 * ROWS, ROWS, c, stirred)
-        put_matrix_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
+        put_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
+        put_column(t, 0, ROWS, 6 + c, stirred)
+        put_column(t, 0, ROWS, 12 + c, taken)
+        put_column(t, 6 * ROWS, ROWS, c, stirred)
+        put_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
         moved = carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, along))
-        put_matrix_column(t, _MATRIX, 6, c, plus(moved, stirred))
+        put_column(t, _MATRIX, 6, c, plus(moved, stirred))
 
 
 @helper
@@ -184,7 +184,7 @@ def _stirred(n, intervals, numbers, i, speed, x):
 def add_held(n, wrench, columns, s, small, wrenches, to):
     """Add what the coordinates change of a wrench that a section holds, whose S is given too, in the axes of the base."""
     for c in range(6):
-        put_matrix_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
+        put_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
     add_product(wrenches, to, 6, small, 0, 6, 1, columns, s, n)
 
 
@@ -224,7 +224,7 @@ def press_columns(n, ports, used, rows, numbers, kept, tables, columns, wrenches
 def _write_port(n, p, columns, s, small, law, slopes):
     """Write S, X, Y and Z of a port, in its frame."""
     write_back_transport(law, port_at(n, p), small, 0)
-    subspace, at = port_at(n, p) + PORT_S, columns_at(n, p)
+    subspace, at = port_at(n, p) + layout.PORT_S, columns_at(n, p)
     clear(small, 36, ROWS * n)
     for k in range(3):
         add_product(small, 36 + 6 * n * k, 6, small, 0, 6, 1, columns, s + 6 * n * k, n)

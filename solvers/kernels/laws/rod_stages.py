@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import OK, PORT_ACC, PORT_GAMMA, PORT_S, PORT_TWIST, PORT_WRENCH
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, law_size, port_at, result_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
@@ -54,11 +54,11 @@ def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, 
             continue
         target, end, mounting = port_at(n, p), intervals + 1 + p, mounting_at(n, intervals, p)
         compose(kept, kept_place(end), rod, mounting, record, target)
-        put_six(record, 0, target + PORT_GAMMA, transport(rod, 0, mounting, six(kept, 0, kept_place(end) + RATE)))
-        clear(record, target + PORT_S, 6 * n)
+        put_six(record, 0, target + layout.PORT_GAMMA, transport(rod, 0, mounting, six(kept, 0, kept_place(end) + RATE)))
+        clear(record, target + layout.PORT_S, 6 * n)
         write_back_transport(rod, mounting, small, 0)
-        add_product(record, target + PORT_S, 6, small, 0, 6, 1, columns, 6 * n * end, n)
-    return OK
+        add_product(record, target + layout.PORT_S, 6, small, 0, 6, 1, columns, 6 * n * end, n)
+    return layout.OK
 
 
 @helper
@@ -82,9 +82,9 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
         if is_used(used, p):
             target, end, mounting = port_at(n, p), kept_place(intervals + 1 + p), mounting_at(n, intervals, p)
             compose(kept, end, rod, mounting, record, target)
-            put_six(record, 0, target + PORT_TWIST, transport(rod, 0, mounting, six(kept, 0, end + TWIST)))
-            put_six(record, 0, target + PORT_ACC, transport(rod, 0, mounting, six(kept, 0, end + RATE)))
-    return OK
+            put_six(record, 0, target + layout.PORT_TWIST, transport(rod, 0, mounting, six(kept, 0, end + TWIST)))
+            put_six(record, 0, target + layout.PORT_ACC, transport(rod, 0, mounting, six(kept, 0, end + RATE)))
+    return layout.OK
 
 
 def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
@@ -94,12 +94,12 @@ def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v,
     start_wrenches(n, ports, rod, kept)
     for p in range(ports):
         if is_used(used, p):
-            wrench, mounting = six(record, 0, port_at(n, p) + PORT_WRENCH), mounting_at(n, intervals, p)
+            wrench, mounting = six(record, 0, port_at(n, p) + layout.PORT_WRENCH), mounting_at(n, intervals, p)
             put_six(kept, 0, kept_place(intervals + 1 + p) + WRENCH, carry_wrench(rod, 0, mounting, wrench))
     _write_passive(n, intervals, rod, vector_at(q, n), vector_at(v, n), passive, record, efforts)
     press_inwards(n, ports, used, rod, kept, record, efforts)
     put_six(record, 0, result_at(n), six(kept, 0, WRENCH))
-    return OK
+    return layout.OK
 
 
 @helper

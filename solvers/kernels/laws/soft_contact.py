@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PROGRAMS, STAGE_COLUMNS, TOUCH_SIZE
+from titop.blocks.laws.touch import TOUCHING, touch
+from titop.blocks.laws.vectors import cross3, times, transposed
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, InteractionStages
 from titop.solvers.kernels.laws.contact import (
@@ -22,19 +24,16 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
-    TOUCHING,
     bends_by,
     bristle_of,
     read_sphere,
-    touch,
     write_bending,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
-from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_matrices import column_of, put_column
 from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, write_shared
-from titop.solvers.kernels.laws.soft_points import crossed, place_at
+from titop.solvers.kernels.laws.soft_points import place_at
 from titop.solvers.kernels.spatial.algebra import carry_twist, minus, put_six, scaled, six, unit, wrench_cross
-from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.native.kernel import Stage, helper
 
 #: How many numbers the programs tell of a point, beside three and nine times as many as there are coordinates.
@@ -55,18 +54,21 @@ def _radius(numbers, k):
 @helper
 def _run(n, stages, program, numbers, motion, loads, results, shared):
     """Run a program of the body's for all points; return a status. `shared` is room for what these share."""
-    body, table = row_at(address_of(numbers, TOUCHING), _body_size(numbers)), ints_at(stages, 1, STAGE_COLUMNS)
-    q, v = vector_at(address_of(motion, 2 * MOTION_SIZE), n), vector_at(address_of(motion, 2 * MOTION_SIZE + n), n)
+    body, table = row_at(address_of(numbers, TOUCHING), _body_size(numbers)), ints_at(stages, 1, layout.STAGE_COLUMNS)
+    q, v = (
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
+        vector_at(address_of(motion, 2 * layout.MOTION_SIZE + n), n),
+    )
     write_shared(n, body, q, v, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), shared)
     places = address_of(body, points_at(body))
     arguments = points_of(body), address_of(shared, 0), places, address_of(loads, 0), address_of(results, 0)
-    return call_at(ints_at(table[0, PROGRAMS], BENDS + 1, 1)[program, 0], arguments)
+    return call_at(ints_at(table[0, layout.PROGRAMS], BENDS + 1, 1)[program, 0], arguments)
 
 
 @helper
 def _velocity(V, p, u):
     """Return the velocity of a point of what has the twist V, and moves in it by u."""
-    x, y, z = crossed((V[3], V[4], V[5]), p)
+    x, y, z = cross3((V[3], V[4], V[5]), p)
     return V[0] + x + u[0], V[1] + y + u[1], V[2] + z + u[2]
 
 
@@ -74,7 +76,7 @@ def _velocity(V, p, u):
 def _pushed(numbers, back, r, p, c, radius, bristle):
     """Return the force on a point, in the frame of the body."""
     place, still = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), (0.0 * p[0], 0.0 * p[1], 0.0 * p[2])
-    _, f, _ = touch(numbers, place, times(back, c), still, radius, bristle)
+    _, f, _, _ = touch(numbers, place, times(back, c), still, radius, bristle)
     return times(transposed(back), f)
 
 
@@ -82,7 +84,7 @@ def _pushed(numbers, back, r, p, c, radius, bristle):
 def _write_forces(n, inputs, numbers, motion, found, forces, loads):
     """Write the forces on all points, and what they do."""
     back, r, speed = shape_of(motion)
-    V = minus(six(motion, 0, np.int64(MOVING)), speed)
+    V = minus(six(motion, 0, np.int64(layout.MOVING)), speed)
     for j in range(12 + n):
         loads[0, j] = 0.0
     for k in range(np.int64(numbers[0, TOUCHING])):
@@ -90,7 +92,7 @@ def _write_forces(n, inputs, numbers, motion, found, forces, loads):
         p = place_at(found, o)
         c, bristle = _velocity(V, p, place_at(found, o + 3)), bristle_of(inputs, numbers, k)
         f = _pushed(numbers, back, r, p, c, _radius(numbers, k), bristle)
-        t = crossed(p, f)
+        t = cross3(p, f)
         for j in range(3):
             forces[0, 3 * k + j] = f[j]
             loads[0, j] += f[j]
@@ -104,7 +106,7 @@ def _write_forces(n, inputs, numbers, motion, found, forces, loads):
 
 
 def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     shared = np.empty((1, 3 * n + 12 + count))
     points = np.int64(own[0, TOUCHING])
     found, forces = np.empty((1, (_COLUMNS + 3 * n) * points)), np.empty((1, 3 * points))
@@ -115,12 +117,12 @@ def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
 
 def _reading(what):
     def read(ports, coordinates, inputs, count, stages, numbers, motion, result):
-        n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+        n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
         shared = np.empty((1, 3 * n + 12 + count))
         points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
-        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, TOUCH_SIZE * points + inputs * inputs)
+        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, layout.TOUCH_SIZE * points + inputs * inputs)
         status = _run(n, stages, COLUMNS, own, told, found, found, shared)
-        V = minus(six(told, 0, np.int64(MOVING)), speed)
+        V = minus(six(told, 0, np.int64(layout.MOVING)), speed)
         for k in range(points):
             o = (_COLUMNS + 3 * n) * k
             p = place_at(found, o)
@@ -166,7 +168,7 @@ def _nine(t, o):
 @helper
 def _add(n, p, df, lever, found, J, slopes, column, width):
     """Add to a column what a change of the force on a point changes, and of the moment a `lever` more."""
-    torque = crossed(p, df)
+    torque = cross3(p, df)
     for k in range(3):
         slopes[0, k * width + column] += df[k]
         slopes[0, (3 + k) * width + column] += torque[k] + lever[k]
@@ -179,7 +181,7 @@ def _add(n, p, df, lever, found, J, slopes, column, width):
 def _add_point(n, motion, speed, found, o, f, t, slopes, width):
     """Add what a point changes; its numbers in ``found[0]`` from `o` are p, u, b, J and du/dq."""
     own, p, u, J, none = (
-        six(motion, 0, np.int64(MOVING)),
+        six(motion, 0, np.int64(layout.MOVING)),
         place_at(found, o),
         place_at(found, o + 3),
         o + _BENDS,
@@ -190,15 +192,15 @@ def _add_point(n, motion, speed, found, o, f, t, slopes, width):
     for j in range(n):
         moved = found[0, J + j], found[0, J + n + j], found[0, J + 2 * n + j]
         at = J + 3 * n + j
-        swept = crossed((w[3], w[4], w[5]), moved)
+        swept = cross3((w[3], w[4], w[5]), moved)
         dc = found[0, at] + swept[0], found[0, at + n] + swept[1], found[0, at + 2 * n] + swept[2]
-        _add(n, p, _answer(t, moved, dc), crossed(moved, f), found, J, slopes, 18 + j, width)
+        _add(n, p, _answer(t, moved, dc), cross3(moved, f), found, J, slopes, 18 + j, width)
         _add(n, p, _answer(t, none, moved), none, found, J, slopes, 18 + n + j, width)
     for c in range(6):
         e, along = unit(c), carry_twist(motion, 0, SHAPE, unit(c))
         turn = along[3], along[4], along[5]
         dp = _velocity(along, p, none)
-        a, b, d = crossed(turn, whole), crossed(turning, dp), crossed(turn, f)
+        a, b, d = cross3(turn, whole), cross3(turning, dp), cross3(turn, f)
         back = _answer(t, dp, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
         _add(n, p, (d[0] - back[0], d[1] - back[1], d[2] - back[2]), none, found, J, slopes, c, width)
         _add(n, p, _answer(t, none, _velocity(e, p, none)), none, found, J, slopes, 6 + c, width)
@@ -206,7 +208,7 @@ def _add_point(n, motion, speed, found, o, f, t, slopes, width):
 
 
 def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     shared = np.empty((1, 3 * n + 12 + count))
     points, width, result = np.int64(own[0, TOUCHING]), 18 + 2 * n, row_at(slopes, (12 + n) * (18 + 2 * n))
     for k in range((12 + n) * width):
@@ -217,7 +219,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
     bends, t = np.empty((1, n * n + (_BENDS + 9 * n) * points)), np.empty((1, 18))
     status = min(status, _run(n, stages, BENDS, own, told, forces, bends, shared))
     back, r, speed = shape_of(told)
-    V = minus(six(told, 0, np.int64(MOVING)), speed)
+    V = minus(six(told, 0, np.int64(layout.MOVING)), speed)
     for k in range(points):
         o = n * n + (_BENDS + 9 * n) * k
         p, f = place_at(bends, o), place_at(forces, 3 * k)
@@ -233,7 +235,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
         change = column_of(result, c, width, 0)
         if c < 6:
             change = minus(change, wrench_cross(carry_twist(told, 0, SHAPE, unit(c)), whole))
-        put_matrix_column(result, 6 * width, width, c, on_shape(told, change))
+        put_column(result, 6 * width, width, c, on_shape(told, change))
     return status
 
 
@@ -241,7 +243,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
 
 
 def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    n, own, told = coordinates, row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     width, shared, t = 18 + 2 * n, np.empty((1, 3 * n + 12 + count)), np.empty((1, SPHERE_SLOPES))
     result = row_at(slopes, inputs * (width + 12 + n))
     points, (back, r, speed), still = np.int64(own[0, TOUCHING]), shape_of(told), (0.0, 0.0, 0.0)
@@ -250,14 +252,14 @@ def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, sl
     for k in range(points):
         o = n * n + (_BENDS + 9 * n) * k
         p = place_at(bends, o)
-        rate = times(back, _velocity(minus(six(told, 0, np.int64(MOVING)), speed), p, place_at(bends, o + 3)))
+        rate = times(back, _velocity(minus(six(told, 0, np.int64(layout.MOVING)), speed), p, place_at(bends, o + 3)))
         place = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2]))
         write_bending(own, place, rate, still, _radius(own, k), bristle_of(inputs, own, k), t)
         _write_bent(n, told, speed, back, bends, o, t, 3 * k * width, width, result)
         for i in range(3):
             to, at = inputs * width + (3 * k + i) * (12 + n), BY_BRISTLE + i
             f = times(transposed(back), (t[0, at], t[0, 12 + at], t[0, 24 + at]))
-            m = crossed(p, f)
+            m = cross3(p, f)
             put_six(result, 0, to, (f[0], f[1], f[2], m[0], m[1], m[2]))
             put_six(result, 0, to + 6, on_shape(told, six(result, 0, to)))
             for j in range(n):
@@ -269,19 +271,25 @@ def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, sl
 @helper
 def _write_bent(n, motion, speed, back, bends, o, t, to, width, slopes):
     """Write the rows of what the motion changes of how the bristle of a point bends, as `_add_point` of the force."""
-    own, p, u, J, none = six(motion, 0, np.int64(MOVING)), place_at(bends, o), place_at(bends, o + 3), o + _BENDS, (0.0,) * 3
+    own, p, u, J, none = (
+        six(motion, 0, np.int64(layout.MOVING)),
+        place_at(bends, o),
+        place_at(bends, o + 3),
+        o + _BENDS,
+        (0.0,) * 3,
+    )
     w, turning = minus(own, speed), (speed[3], speed[4], speed[5])
     whole = _velocity(own, p, u)
     for j in range(n):
         moved, at = (bends[0, J + j], bends[0, J + n + j], bends[0, J + 2 * n + j]), J + 3 * n + j
-        swept = crossed((w[3], w[4], w[5]), moved)
+        swept = cross3((w[3], w[4], w[5]), moved)
         dc = bends[0, at] + swept[0], bends[0, at + n] + swept[1], bends[0, at + 2 * n] + swept[2]
         _put_bent(back, t, moved, dc, to + 18 + j, width, slopes)
         _put_bent(back, t, none, moved, to + 18 + n + j, width, slopes)
     for c in range(6):
         along = carry_twist(motion, 0, SHAPE, unit(c))
         dp = _velocity(along, p, none)
-        a, b = crossed((along[3], along[4], along[5]), whole), crossed(turning, dp)
+        a, b = cross3((along[3], along[4], along[5]), whole), cross3(turning, dp)
         away = -dp[0], -dp[1], -dp[2]
         _put_bent(back, t, away, (b[0] - a[0], b[1] - a[1], b[2] - a[2]), to + c, width, slopes)
         _put_bent(back, t, none, _velocity(unit(c), p, none), to + 6 + c, width, slopes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, OK, PROGRAMS, STAGE_COLUMNS
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.line_tension import (
@@ -53,13 +53,13 @@ def _next(numbers, at):
 @helper
 def _programs(stages):
     """Return the address of the table of programs."""
-    return ints_at(stages, 1, STAGE_COLUMNS)[0, PROGRAMS]
+    return ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.PROGRAMS]
 
 
 @helper
 def _follow(coordinates, numbers, motion, table, shared, totals, g):
     """Write the derivatives by all coordinates; return a status, and the measure with what is drawn in."""
-    at, first, measure, status = first_body(numbers), np.int64(0), drawn_in(numbers), OK
+    at, first, measure, status = first_body(numbers), np.int64(0), drawn_in(numbers), layout.OK
     for body in range(bodies_of(numbers)):
         n = np.int64(numbers[0, at + 1])
         status = min(status, _run(numbers, at, MEASURE, body, table, motion, first, shared, totals, 0))
@@ -75,7 +75,7 @@ def _follow(coordinates, numbers, motion, table, shared, totals, g):
 @helper
 def _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes):
     """Write the second derivatives of the measure into rows of twice as many numbers as coordinates; return a status."""
-    at, first, status = first_body(numbers), np.int64(0), OK
+    at, first, status = first_body(numbers), np.int64(0), layout.OK
     for body in range(bodies_of(numbers)):
         n = np.int64(numbers[0, at + 1])
         status = min(status, _run(numbers, at, CURVATURE, body, table, motion, first, shared, totals, 0))
@@ -88,12 +88,12 @@ def _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes):
 
 
 def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
-    own, told = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    own, told = row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     result = row_at(loads, 6 * ports + coordinates)
     if is_idle(own):
         for j in range(coordinates):
             result[0, j] = 0.0
-        return OK
+        return layout.OK
     table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
     shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1))
     status, stretch = _follow(coordinates, own, told, table, shared, totals, result)
@@ -102,12 +102,12 @@ def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
 
 
 def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    own, told = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates)
+    own, told = row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
     result, g = row_at(slopes, coordinates * 2 * coordinates), np.empty((1, coordinates))
     for k in range(coordinates * 2 * coordinates):
         result[0, k] = 0.0
     if is_idle(own):
-        return OK
+        return layout.OK
     table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
     shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates * coordinates + 1))
     status, stretch = _follow(coordinates, own, told, table, shared, totals, g)
@@ -118,7 +118,11 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
 
 
 def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
-    own, told, g = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates), np.empty((1, coordinates))
+    own, told, g = (
+        row_at(numbers, count),
+        row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates),
+        np.empty((1, coordinates)),
+    )
     table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
     shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1))
     status, stretch = _follow(coordinates, own, told, table, shared, totals, g)
@@ -127,7 +131,11 @@ def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
 
 
 def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
-    own, told, g = row_at(numbers, count), row_at(motion, MOTION_SIZE * ports + 2 * coordinates), np.empty((1, coordinates))
+    own, told, g = (
+        row_at(numbers, count),
+        row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates),
+        np.empty((1, coordinates)),
+    )
     table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
     shared, totals, result = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1)), row_at(gap, 2)
     status, result[0, 0] = _follow(coordinates, own, told, table, shared, totals, g)

@@ -7,7 +7,7 @@ and b (see `titop.blocks.bodies.soft.law_programs`).
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import PROGRAMS, STAGE_COLUMNS
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at
 from titop.solvers.native.kernel import helper
 
@@ -103,7 +103,7 @@ def write_rates(n, a, acceleration, kept):
 @helper
 def run(stages, program, count, numbers, kept, loads, first_load, results, first_result):
     """Run a program of the body's for as many points, with loads from ``loads[0, first_load]``; return a status."""
-    places = ints_at(stages, 1, STAGE_COLUMNS)
+    places = ints_at(stages, 1, layout.STAGE_COLUMNS)
     arguments = (
         count,
         address_of(kept, 0),
@@ -111,4 +111,4 @@ def run(stages, program, count, numbers, kept, loads, first_load, results, first
         address_of(loads, first_load),
         address_of(results, first_result),
     )
-    return call_at(places[0, PROGRAMS + program], arguments)
+    return call_at(places[0, layout.PROGRAMS + program], arguments)

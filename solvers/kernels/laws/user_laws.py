@@ -12,11 +12,18 @@ import numpy as np
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import TargetLoads
-from titop.solvers.kernels.interface.layout import MOTION_SIZE, MOVING, PORT_GAMMA, PORT_P, PORT_S
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
-from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, advance, move_along, put_slope
+from titop.solvers.kernels.laws.compiled_interactions import (
+    STEP,
+    InteractionStages,
+    advance,
+    interaction_stages,
+    move_along,
+    put_slope,
+)
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.kernel import UserHelper
 
@@ -39,7 +46,7 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
 
 
 @functools.cache
-def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
+def interaction_stages_of(law: Law, states: int = 0) -> InteractionStages:
     """Return the stages of an interaction's law, for so many states of its own; kept likewise."""
     parts = [part for part in (law.function, law.rates if states else None, law.gaps) if part is not None]
     name = _unique_name(*parts) + (f"_{states}" if states else "")
@@ -49,7 +56,7 @@ def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
     if states and rates is not None:
         writing = _changing(rates, states), _changing_driven(rates, states), _changing_slopes(rates, acts, states)
         changes = tuple(map(UserHelper, writing))
-    return CompiledInteraction(name, UserHelper(_acting(acts, states)), None, None, gaps, *changes)
+    return interaction_stages(name, UserHelper(_acting(acts, states)), None, None, gaps, *changes)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -126,11 +133,11 @@ def _writing(function: Any) -> Any:
             for r in range(3):
                 for c in range(3):
                     law[0, o + 3 * r + c] = terms.rotation[p, r, c]
-                law[0, o + PORT_P + r] = terms.position[p, r]
+                law[0, o + layout.PORT_P + r] = terms.position[p, r]
             for r in range(6):
-                law[0, o + PORT_GAMMA + r] = terms.bias[p, r]
+                law[0, o + layout.PORT_GAMMA + r] = terms.bias[p, r]
                 for c in range(n):
-                    law[0, o + PORT_S + r * n + c] = terms.subspace[p, r, c]
+                    law[0, o + layout.PORT_S + r * n + c] = terms.subspace[p, r, c]
 
     return write
 
@@ -145,7 +152,7 @@ def _storing(function: Any) -> Any:
 
 
 def _acting(function: Any, states: int) -> Any:
-    """Return the ``write`` of a `CompiledInteraction` from the function of an interaction's law."""
+    """Return the ``write`` of `interaction_stages` from the function of an interaction's law."""
     tell = UserHelper(_telling(states))
 
     def write(ports, coordinates, inputs, numbers, motion, loads):
@@ -161,7 +168,7 @@ def _acting(function: Any, states: int) -> Any:
 
 
 def _changing(function: Any, states: int) -> Any:
-    """Return the ``write_rates`` of a `CompiledInteraction` from that of an interaction's law."""
+    """Return the ``write_rates`` of `interaction_stages` from that of an interaction's law."""
     tell = UserHelper(_telling(states))
 
     def write_rates(ports, coordinates, inputs, numbers, motion, rates):
@@ -178,7 +185,7 @@ def _changing_driven(function: Any, states: int) -> Any:
     tell = UserHelper(_telling(states))
 
     def write_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
-        size = MOTION_SIZE * ports + 2 * coordinates
+        size = layout.MOTION_SIZE * ports + 2 * coordinates
         moved = np.empty((1, size), np.complex128)
         for j in range(size):
             moved[0, j] = motion[0, j]
@@ -200,7 +207,7 @@ def _changing_slopes(rates: Any, acts: Any, states: int) -> Any:
     tell = UserHelper(_telling(states))
 
     def write_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
-        size, rows = MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
+        size, rows = layout.MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
         width, given = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates, numbers[0, : numbers.shape[1] - inputs]
         moved, own = np.empty((1, size), np.complex128), np.zeros((1, states), np.complex128)
         for j in range(size):
@@ -240,16 +247,16 @@ def _telling(states: int) -> Any:
             np.zeros(states, kind),
         )
         for k in range(ports):
-            o = MOTION_SIZE * k
+            o = layout.MOTION_SIZE * k
             for r in range(3):
                 for c in range(3):
                     told.R[k, r, c] = motion[0, o + 3 * r + c]
                 told.r[k, r] = motion[0, o + 9 + r]
             for r in range(6):
-                told.V[k, r] = motion[0, o + MOVING + r]
+                told.V[k, r] = motion[0, o + layout.MOVING + r]
         for k in range(coordinates):
-            told.q[k] = motion[0, MOTION_SIZE * ports + k]
-            told.v[k] = motion[0, MOTION_SIZE * ports + coordinates + k]
+            told.q[k] = motion[0, layout.MOTION_SIZE * ports + k]
+            told.v[k] = motion[0, layout.MOTION_SIZE * ports + coordinates + k]
         for k in range(inputs - states):
             told.u[k] = numbers[0, own + k]
         for k in range(states):
@@ -260,11 +267,11 @@ def _telling(states: int) -> Any:
 
 
 def _switching(function: Any, states: int) -> Any:
-    """Return the ``write_gap`` of a `CompiledInteraction` from the ``gaps`` of an interaction's law."""
+    """Return the ``write_gap`` of `interaction_stages` from the ``gaps`` of an interaction's law."""
     tell = UserHelper(_telling(states))
 
     def write_gap(ports, coordinates, inputs, numbers, motion, gap):
-        moved = np.empty((1, MOTION_SIZE * ports + 2 * coordinates), np.complex128)
+        moved = np.empty((1, layout.MOTION_SIZE * ports + 2 * coordinates), np.complex128)
         advance(motion, moved, ports, coordinates)
         told = tell(ports, coordinates, inputs, numbers, moved)
         gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2

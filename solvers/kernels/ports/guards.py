@@ -10,15 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.tolerances import CENTRAL_STEP, EXACT, TYPED
-from titop.solvers.kernels.interface.layout import (
-    GAP,
-    INT_COLUMNS,
-    LAW_SIZE,
-    NQ,
-    NV,
-    OK,
-    STAGE_COLUMNS,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import (
     address_of,
     address_or_zero,
@@ -83,9 +75,9 @@ def cleared(ints, numbers, stages, law, q, v, length, guards):
 @feature(12)
 def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, length, guards, count):
     """See `cleared`."""
-    table, given = ints_at(ints, rows, INT_COLUMNS), floats_at(guards, count, GUARD_COLUMNS)
-    state, rates, h = vector_at(q, table[0, NQ]), vector_at(v, table[0, NV]), vector_at(length, 1)[0]
-    answer, result = np.zeros(2 * count), OK
+    table, given = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(guards, count, GUARD_COLUMNS)
+    state, rates, h = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV]), vector_at(length, 1)[0]
+    answer, result = np.zeros(2 * count), layout.OK
     for k in range(count):
         row = np.int64(given[k, ROW])
         if row < 0:
@@ -94,10 +86,10 @@ def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, le
         else:
             place = np.int64(given[k, PLACE])
             if place == 0:
-                addresses, record = ints_at(stages, kinds, STAGE_COLUMNS), row_at(law, table[0, LAW_SIZE])
+                addresses, record = ints_at(stages, kinds, layout.STAGE_COLUMNS), row_at(law, table[0, layout.LAW_SIZE])
                 answer[0], told = given[k, COUNT], row_at(numbers, number_count)
-                status = call_interaction(table, told, addresses, record, row, GAP, address_of(answer, 0))
-                if status != OK:
+                status = call_interaction(table, told, addresses, record, row, layout.GAP, address_of(answer, 0))
+                if status != layout.OK:
                     return status
             value, rate = answer[2 * place], answer[2 * place + 1]
         given[k, BEFORE], given[k, RATE_BEFORE] = given[k, VALUE], given[k, RATE]

@@ -4,25 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import (
-    BASE,
-    ELEMENT,
-    ELEMENTS,
-    FIRST_LOAD,
-    FLOAT_COLUMNS,
-    FORCE,
-    INERTIAL,
-    INERTIAL_LOADS,
-    INT_COLUMNS,
-    LAW,
-    LOADS,
-    OK,
-    ROW,
-    SUM_COLUMNS,
-    TURNED,
-    WRENCH,
-    P,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at
 from titop.solvers.kernels.spatial.algebra import add_six, cross, rotate, rotate_back, scaled, six
 from titop.solvers.kernels.tree.subtree_sums import clear
@@ -35,8 +17,8 @@ def hold_loads(ints, floats, world, sums):
 
     Loads on a general block's ports move from the block's row of `sums` to the port's.
     """
-    if ints[0, LOADS] > 0 or ints[0, INERTIAL_LOADS]:
-        if load_holding((address_of(ints, 0), ints.shape[0], *_given(floats, world, sums))) != OK:
+    if ints[0, layout.LOADS] > 0 or ints[0, layout.INERTIAL_LOADS]:
+        if load_holding((address_of(ints, 0), ints.shape[0], *_given(floats, world, sums))) != layout.OK:
             sums[:] = np.nan
 
 
@@ -48,41 +30,43 @@ def _given(floats, world, sums):
 @feature(7)
 def load_holding(ints, rows, floats, world, sums, sum_rows, columns):
     """See `hold_loads`."""
-    table = ints_at(ints, rows, INT_COLUMNS)
-    bodies, poses = floats_at(floats, rows, FLOAT_COLUMNS), floats_at(world, table[0, ELEMENTS], 12)
+    table = ints_at(ints, rows, layout.INT_COLUMNS)
+    bodies, poses = floats_at(floats, rows, layout.FLOAT_COLUMNS), floats_at(world, table[0, layout.ELEMENTS], 12)
     _hold_all(table, bodies, poses, floats_at(sums, sum_rows, columns))
-    return OK
+    return layout.OK
 
 
 @helper
 def _hold_all(ints, floats, world, sums):
-    if ints[0, INERTIAL_LOADS]:
-        for i in range(1, ints[0, ELEMENTS]):
-            clear(sums, i, TURNED, SUM_COLUMNS)
-    for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
-        i, at = ints[row, ELEMENT], ints[row, ELEMENT]
+    if ints[0, layout.INERTIAL_LOADS]:
+        for i in range(1, ints[0, layout.ELEMENTS]):
+            clear(sums, i, layout.TURNED, layout.SUM_COLUMNS)
+    for row in range(ints[0, layout.FIRST_LOAD], ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS]):
+        i, at = ints[row, layout.ELEMENT], ints[row, layout.ELEMENT]
         if i == 0:
             continue
-        if ints[row, ROW] >= 0:
-            at = ints[row, ROW]
+        if ints[row, layout.ROW] >= 0:
+            at = ints[row, layout.ROW]
         ox, oy, oz = (
-            (floats[row, P], floats[row, P + 1], floats[row, P + 2]) if at == i and ints[i, LAW] < 0 else (0.0, 0.0, 0.0)
+            (floats[row, layout.P], floats[row, layout.P + 1], floats[row, layout.P + 2])
+            if at == i and ints[i, layout.LAW] < 0
+            else (0.0, 0.0, 0.0)
         )
-        x, y, z = rotate(sums, at, BASE, ox, oy, oz)
-        x, y, z = x + sums[at, BASE + 9], y + sums[at, BASE + 10], z + sums[at, BASE + 11]
-        wrench = six(floats, row, FORCE)
-        if ints[row, INERTIAL]:
+        x, y, z = rotate(sums, at, layout.BASE, ox, oy, oz)
+        x, y, z = x + sums[at, layout.BASE + 9], y + sums[at, layout.BASE + 10], z + sums[at, layout.BASE + 11]
+        wrench = six(floats, row, layout.FORCE)
+        if ints[row, layout.INERTIAL]:
             wrench = _turned(world, i, sums, wrench)
             _hold_load(sums, at, x, y, z, wrench)
         if at != i:
-            if not ints[row, INERTIAL]:
-                fx, fy, fz = rotate(sums, at, BASE, wrench[0], wrench[1], wrench[2])
-                tx, ty, tz = rotate(sums, at, BASE, wrench[3], wrench[4], wrench[5])
+            if not ints[row, layout.INERTIAL]:
+                fx, fy, fz = rotate(sums, at, layout.BASE, wrench[0], wrench[1], wrench[2])
+                tx, ty, tz = rotate(sums, at, layout.BASE, wrench[3], wrench[4], wrench[5])
                 wrench = (fx, fy, fz, tx, ty, tz)
             cx, cy, cz = cross(x, y, z, wrench[0], wrench[1], wrench[2])
             wrench = (wrench[0], wrench[1], wrench[2], wrench[3] + cx, wrench[4] + cy, wrench[5] + cz)
-            add_six(sums, i, WRENCH, wrench)
-            add_six(sums, at, WRENCH, scaled(-1.0, wrench))
+            add_six(sums, i, layout.WRENCH, wrench)
+            add_six(sums, at, layout.WRENCH, scaled(-1.0, wrench))
 
 
 @helper
@@ -90,25 +74,25 @@ def _turned(world, i, sums, w):
     """Return an inertial wrench in the components of `sums`."""
     fx, fy, fz = rotate_back(world, i, 0, w[0], w[1], w[2])
     tx, ty, tz = rotate_back(world, i, 0, w[3], w[4], w[5])
-    fx, fy, fz = rotate(sums, i, BASE, fx, fy, fz)
-    tx, ty, tz = rotate(sums, i, BASE, tx, ty, tz)
+    fx, fy, fz = rotate(sums, i, layout.BASE, fx, fy, fz)
+    tx, ty, tz = rotate(sums, i, layout.BASE, tx, ty, tz)
     return fx, fy, fz, tx, ty, tz
 
 
 @helper
 def _hold_load(sums, i, x, y, z, wrench):
     fx, fy, fz, tx, ty, tz = wrench
-    sums[i, TURNED] += fx
-    sums[i, TURNED + 1] += fy
-    sums[i, TURNED + 2] += fz
+    sums[i, layout.TURNED] += fx
+    sums[i, layout.TURNED + 1] += fy
+    sums[i, layout.TURNED + 2] += fz
     # [t] + [r][f] = [t] + f r^T - (r . f) 1
     along = x * fx + y * fy + z * fz
-    sums[i, TURNED + 3] += fx * x - along
-    sums[i, TURNED + 4] += fx * y - tz
-    sums[i, TURNED + 5] += fx * z + ty
-    sums[i, TURNED + 6] += fy * x + tz
-    sums[i, TURNED + 7] += fy * y - along
-    sums[i, TURNED + 8] += fy * z - tx
-    sums[i, TURNED + 9] += fz * x - ty
-    sums[i, TURNED + 10] += fz * y + tx
-    sums[i, TURNED + 11] += fz * z - along
+    sums[i, layout.TURNED + 3] += fx * x - along
+    sums[i, layout.TURNED + 4] += fx * y - tz
+    sums[i, layout.TURNED + 5] += fx * z + ty
+    sums[i, layout.TURNED + 6] += fy * x + tz
+    sums[i, layout.TURNED + 7] += fy * y - along
+    sums[i, layout.TURNED + 8] += fy * z - tx
+    sums[i, layout.TURNED + 9] += fz * x - ty
+    sums[i, layout.TURNED + 10] += fz * y + tx
+    sums[i, layout.TURNED + 11] += fz * z - along

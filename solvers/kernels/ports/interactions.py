@@ -9,38 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.interactions.interaction import COINCIDENT
-from titop.solvers.kernels.interface.layout import (
-    ACT,
-    ACT_COORDINATES,
-    ACT_PORTS,
-    BIAS,
-    ELEMENT,
-    ELEMENTS,
-    FIRST_INTERACTION,
-    FLOAT_COLUMNS,
-    INT_COLUMNS,
-    INTERACTIONS,
-    LAW,
-    LAW_SIZE,
-    MOTION_SIZE,
-    MOVING,
-    NQ,
-    NV,
-    OK,
-    OWN,
-    PORT,
-    REACH,
-    STAGE_COLUMNS,
-    STORED,
-    Q,
-    R,
-    V,
-)
+from titop.blocks.laws.vectors import product, times, transposed
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, given, ints_at, row_at, vector_at
 from titop.solvers.kernels.ports.port_frames import port_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.native.kernel import feature, helper
 
@@ -48,19 +22,19 @@ from titop.solvers.native.kernel import feature, helper
 @helper
 def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
     """Let every interaction write what it does; return a status. `world` holds the poses of all elements."""
-    if ints[0, INTERACTIONS] == 0:
-        return OK
-    return interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), ACT))
+    if ints[0, layout.INTERACTIONS] == 0:
+        return layout.OK
+    return interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), layout.ACT))
 
 
 @helper
 def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
     """Return the energy stored in all interactions (J), not a number where one fails; what they do is used up."""
-    row, energy = ints[0, FIRST_INTERACTION], 0.0
-    if ints[0, INTERACTIONS] > 0:
-        if interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), STORED)) != OK:
+    row, energy = ints[0, layout.FIRST_INTERACTION], 0.0
+    if ints[0, layout.INTERACTIONS] > 0:
+        if interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), layout.STORED)) != layout.OK:
             return np.nan
-    for _ in range(ints[0, INTERACTIONS]):
+    for _ in range(ints[0, layout.INTERACTIONS]):
         energy += law[0, loads_of(ints, row)]
         row = next_interaction(ints, row)
     return energy
@@ -75,52 +49,61 @@ def _asked(ints, floats, numbers, stages, law, q, v, work, world):
 @feature(14)
 def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """Let a stage of every interaction write what it does, or its energy."""
-    table = ints_at(ints, rows, INT_COLUMNS)
-    count, record = table[0, ELEMENTS], row_at(law, table[0, LAW_SIZE])
-    state, rates = vector_at(q, table[0, NQ]), vector_at(v, table[0, NV])
-    bodies, moving, poses = floats_at(floats, rows, FLOAT_COLUMNS), floats_at(work, count, columns), floats_at(world, count, 12)
-    row = table[0, FIRST_INTERACTION]
-    for _ in range(table[0, INTERACTIONS]):
+    table = ints_at(ints, rows, layout.INT_COLUMNS)
+    count, record = table[0, layout.ELEMENTS], row_at(law, table[0, layout.LAW_SIZE])
+    state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])
+    bodies, moving, poses = (
+        floats_at(floats, rows, layout.FLOAT_COLUMNS),
+        floats_at(work, count, columns),
+        floats_at(world, count, 12),
+    )
+    row = table[0, layout.FIRST_INTERACTION]
+    for _ in range(table[0, layout.INTERACTIONS]):
         _write_motion(table, bodies, record, state, rates, moving, poses, row)
-        addresses, answer = ints_at(stages, kinds, STAGE_COLUMNS), address_of(record, loads_of(table, row))
+        addresses, answer = ints_at(stages, kinds, layout.STAGE_COLUMNS), address_of(record, loads_of(table, row))
         status = call_interaction(table, row_at(numbers, number_count), addresses, record, row, stage, answer)
-        if status != OK:
+        if status != layout.OK:
             return status
         row = next_interaction(table, row)
-    return OK
+    return layout.OK
 
 
 @helper
 def next_interaction(ints, row):
     """Return the row of the interaction after that at `row`."""
-    return row + 1 + ints[row, ACT_PORTS] + ints[row, ACT_COORDINATES]
+    return row + 1 + ints[row, layout.ACT_PORTS] + ints[row, layout.ACT_COORDINATES]
 
 
 @helper
 def loads_of(ints, row):
     """Return where the interaction at `row` writes what it does."""
-    return ints[row, LAW] + MOTION_SIZE * ints[row, ACT_PORTS] + 2 * ints[row, ACT_COORDINATES]
+    return ints[row, layout.LAW] + layout.MOTION_SIZE * ints[row, layout.ACT_PORTS] + 2 * ints[row, layout.ACT_COORDINATES]
 
 
 @helper
 def _write_motion(ints, floats, law, q, v, work, world, row):
-    o, first, ports, coordinates = ints[row, LAW], row + 1, ints[row, ACT_PORTS], ints[row, ACT_COORDINATES]
+    o, first, ports, coordinates = (
+        ints[row, layout.LAW],
+        row + 1,
+        ints[row, layout.ACT_PORTS],
+        ints[row, layout.ACT_COORDINATES],
+    )
     if ports > 0:
         rotation, origin = port_pose(ints, floats, law, world, first)
         back = transposed(rotation)
         for k in range(ports):
             turn, p = port_pose(ints, floats, law, world, first + k)
             turn, r = product(back, turn), times(back, (p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]))
-            r = _placed(law, ints[row, LAW] + 9, k, r, COINCIDENT * (_size(p) + _size(origin) + floats[0, REACH]))
+            r = _placed(law, ints[row, layout.LAW] + 9, k, r, COINCIDENT * (_size(p) + _size(origin) + floats[0, layout.REACH]))
             for j in range(9):
                 law[0, o + j] = turn[j]
             for j in range(3):
                 law[0, o + 9 + j] = r[j]
-            put_six(law, 0, o + MOVING, twist_of_port(ints, floats, law, work, first + k, v))
-            o += MOTION_SIZE
+            put_six(law, 0, o + layout.MOVING, twist_of_port(ints, floats, law, work, first + k, v))
+            o += layout.MOTION_SIZE
     for k in range(coordinates):
-        law[0, o + k] = q[ints[first + ports + k, Q]]
-        law[0, o + coordinates + k] = v[ints[first + ports + k, V]]
+        law[0, o + k] = q[ints[first + ports + k, layout.Q]]
+        law[0, o + coordinates + k] = v[ints[first + ports + k, layout.V]]
 
 
 @helper
@@ -133,7 +116,7 @@ def _placed(law, o, count, r, rounding):
     """Return the place r, or the last of `count` places before that is no further away than `rounding`."""
     x, y, z = r
     for k in range(count):
-        at = o + MOTION_SIZE * k
+        at = o + layout.MOTION_SIZE * k
         before = law[0, at], law[0, at + 1], law[0, at + 2]
         near = _size((before[0] - r[0], before[1] - r[1], before[2] - r[2])) <= rounding
         x, y, z = before[0] if near else x, before[1] if near else y, before[2] if near else z
@@ -143,8 +126,8 @@ def _placed(law, o, count, r, rounding):
 @helper
 def apply_interactions(ints, floats, law, work, general):
     """Subtract the interactions' wrenches from the laws of general blocks, or else from the biases of rigid bodies."""
-    if ints[0, INTERACTIONS] > 0:
-        if interaction_application((*given(ints, law, work), address_of(floats, 0), general)) != OK:
+    if ints[0, layout.INTERACTIONS] > 0:
+        if interaction_application((*given(ints, law, work), address_of(floats, 0), general)) != layout.OK:
             law[:] = np.nan
             work[:] = np.nan
 
@@ -152,45 +135,45 @@ def apply_interactions(ints, floats, law, work, general):
 @feature(7)
 def interaction_application(ints, rows, law, work, columns, floats, general):
     """See `apply_interactions`."""
-    table = ints_at(ints, rows, INT_COLUMNS)
-    record, moving = row_at(law, table[0, LAW_SIZE]), floats_at(work, table[0, ELEMENTS], columns)
-    row = table[0, FIRST_INTERACTION]
-    for _ in range(table[0, INTERACTIONS]):
+    table = ints_at(ints, rows, layout.INT_COLUMNS)
+    record, moving = row_at(law, table[0, layout.LAW_SIZE]), floats_at(work, table[0, layout.ELEMENTS], columns)
+    row = table[0, layout.FIRST_INTERACTION]
+    for _ in range(table[0, layout.INTERACTIONS]):
         o = loads_of(table, row)
-        for k in range(table[row, ACT_PORTS]):
+        for k in range(table[row, layout.ACT_PORTS]):
             wrench = six(record, 0, o + 6 * k)
-            _subtract(table, floats_at(floats, rows, FLOAT_COLUMNS), record, moving, row + 1 + k, wrench, general != 0)
+            _subtract(table, floats_at(floats, rows, layout.FLOAT_COLUMNS), record, moving, row + 1 + k, wrench, general != 0)
         row = next_interaction(table, row)
-    return OK
+    return layout.OK
 
 
 @helper
 def add_interaction_efforts(ints, law, tau, sign):
     """Add the interactions' efforts on coordinates to `tau`, or with the other `sign` subtract them."""
-    row = ints[0, FIRST_INTERACTION]
-    for _ in range(ints[0, INTERACTIONS]):
-        ports = ints[row, ACT_PORTS]
+    row = ints[0, layout.FIRST_INTERACTION]
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        ports = ints[row, layout.ACT_PORTS]
         o = loads_of(ints, row) + 6 * ports
-        for k in range(ints[row, ACT_COORDINATES]):
-            tau[ints[row + 1 + ports + k, V]] += sign * law[0, o + k]
+        for k in range(ints[row, layout.ACT_COORDINATES]):
+            tau[ints[row + 1 + ports + k, layout.V]] += sign * law[0, o + k]
         row = next_interaction(ints, row)
 
 
 @helper
 def _subtract(ints, floats, law, work, row, wrench, general):
     """Subtract a wrench on the port at `row` from its block's law or bias, if the block is general as asked."""
-    i = ints[row, ELEMENT]
-    if i == 0 or (ints[i, LAW] >= 0) != general:
+    i = ints[row, layout.ELEMENT]
+    if i == 0 or (ints[i, layout.LAW] >= 0) != general:
         return
     if general:
-        h = ints[i, LAW] + bias_at(ints[i, OWN])
-        if ints[row, PORT] >= 0:
-            for j in range(ints[i, OWN]):
+        h = ints[i, layout.LAW] + bias_at(ints[i, layout.OWN])
+        if ints[row, layout.PORT] >= 0:
+            for j in range(ints[i, layout.OWN]):
                 law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
-            wrench = carry_wrench(law, 0, ints[row, PORT], wrench)
+            wrench = carry_wrench(law, 0, ints[row, layout.PORT], wrench)
         for k in range(6):
             law[0, h + k] -= wrench[k]
         return
-    wrench = carry_wrench(floats, row, R, wrench)
+    wrench = carry_wrench(floats, row, layout.R, wrench)
     for k in range(6):
-        work[i, BIAS + k] -= wrench[k]
+        work[i, layout.BIAS + k] -= wrench[k]

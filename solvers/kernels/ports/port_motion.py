@@ -4,26 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import (
-    ACC,
-    ELEMENTS,
-    GRAVITY,
-    KIND,
-    LAW,
-    OK,
-    OUTWARD,
-    OWN,
-    OWN_V,
-    PARENT,
-    PORT,
-    PORT_ACC,
-    PORT_TWIST,
-    TERMS,
-    TWIST,
-    UNKNOWN,
-    R,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.spatial.algebra import cross, put_six, rotate, rotate_back, six, transport
 from titop.solvers.kernels.tree.general import port_column
@@ -45,47 +26,47 @@ def walk(ints, floats, numbers, stages, law, q, v, work, i, port, pose, jacobian
     if law is not None:
         if port >= 0:
             status = _write_terms(ints, numbers, stages, law, i, q, v, work)
-            if status != OK:
+            if status != layout.OK:
                 return status
             _across_block(ints, law, i, port, pose, jacobian)
     while i > 0:
         status = place(ints, floats, i, q, work)
-        if status != OK:
+        if status != layout.OK:
             return status
         if jacobian is not None:
-            for j in range(coordinates_of(ints[i, KIND])):
-                _write_column(pose, axis(ints, floats, i, j), jacobian, ints[i, V] + j)
-        prepend(work, i, R, pose)
-        p = ints[i, PARENT]
+            for j in range(coordinates_of(ints[i, layout.KIND])):
+                _write_column(pose, axis(ints, floats, i, j), jacobian, ints[i, layout.V] + j)
+        prepend(work, i, layout.R, pose)
+        p = ints[i, layout.PARENT]
         if law is not None:
-            if ints[i, PORT] >= 0:
+            if ints[i, layout.PORT] >= 0:
                 status = _write_terms(ints, numbers, stages, law, p, q, v, work)
-                if status != OK:
+                if status != layout.OK:
                     return status
-                _across_block(ints, law, p, ints[i, PORT], pose, jacobian)
+                _across_block(ints, law, p, ints[i, layout.PORT], pose, jacobian)
         i = p
-    return OK
+    return layout.OK
 
 
 @shared
 def move_along(ints, floats, numbers, stages, law, q, v, a, work, i):
     """Write poses, twists and accelerations of the elements on the path from the world to element i; return a status."""
     start(floats, work)
-    path, count = np.empty(ints[0, ELEMENTS], np.int64), 0
+    path, count = np.empty(ints[0, layout.ELEMENTS], np.int64), 0
     while i > 0:
         path[count] = i
-        count, i = count + 1, ints[i, PARENT]
+        count, i = count + 1, ints[i, layout.PARENT]
     for k in range(count - 1, -1, -1):
         status = place_and_move(ints, floats, law, path[k], q, v, work)
-        if status != OK:
+        if status != layout.OK:
             return status
         accelerate(ints, floats, law, path[k], v, a, work)
         if law is not None:
-            if ints[path[k], LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, path[k], q, v, a, work, UNKNOWN, OUTWARD)
-                if status != OK:
+            if ints[path[k], layout.LAW] >= 0:
+                status = call_block(ints, numbers, stages, law, None, path[k], q, v, a, work, layout.UNKNOWN, layout.OUTWARD)
+                if status != layout.OK:
                     return status
-    return OK
+    return layout.OK
 
 
 @helper
@@ -95,19 +76,19 @@ def write_port_motion(ints, law, work, i, port, pose, result):
     `port` and `pose` are as for `walk`; `work` and `law` hold what `move_along` wrote.
     """
     if port < 0:
-        put_six(result, 0, 12, transport(pose, 0, 0, six(work, i, TWIST)))
-        put_six(result, 0, 18, transport(pose, 0, 0, six(work, i, ACC)))
+        put_six(result, 0, 12, transport(pose, 0, 0, six(work, i, layout.TWIST)))
+        put_six(result, 0, 18, transport(pose, 0, 0, six(work, i, layout.ACC)))
     if law is not None:
         if port >= 0:
-            put_six(result, 0, 12, six(law, 0, port + PORT_TWIST))
-            put_six(result, 0, 18, six(law, 0, port + PORT_ACC))
+            put_six(result, 0, 12, six(law, 0, port + layout.PORT_TWIST))
+            put_six(result, 0, 18, six(law, 0, port + layout.PORT_ACC))
             prepend(law, 0, port, pose)
     while i > 0:
-        prepend(work, i, R, pose)
+        prepend(work, i, layout.R, pose)
         if law is not None:
-            if ints[i, PORT] >= 0:
-                prepend(law, 0, ints[i, PORT], pose)
-        i = ints[i, PARENT]
+            if ints[i, layout.PORT] >= 0:
+                prepend(law, 0, ints[i, layout.PORT], pose)
+        i = ints[i, layout.PARENT]
     for k in range(12):
         result[0, k] = pose[0, k]
 
@@ -126,7 +107,9 @@ def in_axes(motion, o, in_world):
 def acceleration_of(floats, motion, in_world, classical):
     """Return the acceleration, gravity's with it, of a port whose motion `write_port_motion` wrote."""
     x = six(motion, 0, 18)
-    gx, gy, gz = rotate_back(motion, 0, 0, floats[0, GRAVITY], floats[0, GRAVITY + 1], floats[0, GRAVITY + 2])
+    gx, gy, gz = rotate_back(
+        motion, 0, 0, floats[0, layout.GRAVITY], floats[0, layout.GRAVITY + 1], floats[0, layout.GRAVITY + 2]
+    )
     linear = x[0] + gx, x[1] + gy, x[2] + gz
     if classical:
         cx, cy, cz = cross(motion[0, 15], motion[0, 16], motion[0, 17], motion[0, 12], motion[0, 13], motion[0, 14])
@@ -141,16 +124,16 @@ def acceleration_of(floats, motion, in_world, classical):
 @helper
 def _write_terms(ints, numbers, stages, law, i, q, v, work):
     """Write the law of general block i at rest."""
-    put_six(work, i, TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    return call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
+    put_six(work, i, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    return call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
 
 
 @helper
 def _across_block(ints, law, i, port, pose, jacobian):
     """Walk from the port at ``law[0, port]`` to general block i's frame."""
     if jacobian is not None:
-        for j in range(ints[i, OWN]):
-            _write_column(pose, port_column(law, port, ints[i, OWN], j), jacobian, ints[i, OWN_V] + j)
+        for j in range(ints[i, layout.OWN]):
+            _write_column(pose, port_column(law, port, ints[i, layout.OWN], j), jacobian, ints[i, layout.OWN_V] + j)
     prepend(law, 0, port, pose)
 
 

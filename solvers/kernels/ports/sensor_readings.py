@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from titop.blocks.basics.tolerances import CANCELLED
-from titop.solvers.kernels.interface.layout import BIAS, FORCE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import loads_of
 from titop.solvers.kernels.ports.port_motion import acceleration_of, write_port_motion
 from titop.solvers.kernels.spatial.algebra import cross, rotate_back, six
@@ -76,12 +76,12 @@ def read_all(ints, floats, law, what, frames, q, v, work, multipliers, pose, mot
                 if what[row, READ_PORT] >= 0:
                     for k in range(12):
                         pose[0, k] = law[0, what[row, READ_PORT] + k]
-            _write(result, o, carry_back(pose, 0, six(work, at, BIAS)))
+            _write(result, o, carry_back(pose, 0, six(work, at, layout.BIAS)))
         elif kind == ACTING_WRENCH:
             if law is not None:
                 _write(result, o, six(law, 0, loads_of(ints, at) + 6))
         elif kind == CLOSURE_WRENCH:
-            _write(result, o, six(floats, floats.shape[0] + at, FORCE))
+            _write(result, o, six(floats, floats.shape[0] + at, layout.FORCE))
         elif kind == MULTIPLIER:
             if multipliers is not None:
                 result[o] = frames[row, FACTOR] * multipliers[at]

@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    ARMATURE,
-    AXIAL,
-    DAMPING,
-    ELEMENTS,
-    FREE,
-    KIND,
-    MULTIS,
-    SIZE,
-    SPHERICAL,
-    SPRINGS,
-    STIFFNESS,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross
 from titop.solvers.kernels.tree.elastic_efforts import displacement
 from titop.solvers.native.kernel import helper
@@ -44,23 +31,23 @@ def to_derivatives(coefficients, first, derivatives):
 @helper
 def add_passive(ints, floats, q, k, rates, sign, efforts):
     """Add order k of what springs of plain coordinates, dampers and turning armatures do, times a sign, to ``efforts[k]``."""
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
+    row = ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
         _add_spring(ints, floats, row, q, k, rates, sign, efforts)
-        row += ints[row, SIZE]
-    if ints[0, MULTIS] > 0:
-        for i in range(1, ints[0, ELEMENTS]):
-            kind = ints[i, KIND]
-            if kind == SPHERICAL:
-                _add_turning(floats, i, ARMATURE, ints[i, V], k, rates, sign, efforts)
-            elif kind == FREE:
-                _add_moving(floats, i, ints[i, V], k, rates, sign, efforts)
+        row += ints[row, layout.SIZE]
+    if ints[0, layout.MULTIS] > 0:
+        for i in range(1, ints[0, layout.ELEMENTS]):
+            kind = ints[i, layout.KIND]
+            if kind == layout.SPHERICAL:
+                _add_turning(floats, i, layout.ARMATURE, ints[i, layout.V], k, rates, sign, efforts)
+            elif kind == layout.FREE:
+                _add_moving(floats, i, ints[i, layout.V], k, rates, sign, efforts)
 
 
 @helper
 def _add_spring(ints, floats, row, q, k, rates, sign, efforts):
     """``-K (q - rest) - D v``."""
-    n, v, plain = ints[row, SIZE], ints[row, V], ints[row, KIND] == AXIAL
+    n, v, plain = ints[row, layout.SIZE], ints[row, layout.V], ints[row, layout.KIND] == layout.AXIAL
     x, y, z = 0.0, 0.0, 0.0
     if plain and k == 0:
         x, y, z, _, _, _ = displacement(ints, floats, row, q)
@@ -71,10 +58,14 @@ def _add_spring(ints, floats, row, q, k, rates, sign, efforts):
     for a in range(n):
         effort = 0.0
         if plain:
-            stiffness = floats[row + a, STIFFNESS], floats[row + a, STIFFNESS + 1], floats[row + a, STIFFNESS + 2]
+            stiffness = (
+                floats[row + a, layout.STIFFNESS],
+                floats[row + a, layout.STIFFNESS + 1],
+                floats[row + a, layout.STIFFNESS + 2],
+            )
             effort = stiffness[0] * x + stiffness[1] * y + stiffness[2] * z
         for b in range(n):
-            effort += floats[row + a, DAMPING + b] * rates[k, v + b]
+            effort += floats[row + a, layout.DAMPING + b] * rates[k, v + b]
         efforts[k, v + a] -= sign * effort
 
 
@@ -94,8 +85,8 @@ def _add_turning(floats, i, armature, v, k, rates, sign, efforts):
 @helper
 def _add_moving(floats, i, v, k, rates, sign, efforts):
     """The same of a free joint: ``-w x (m v)`` along, ``-w x (J w) - v x (m v)`` about its axes."""
-    _add_turning(floats, i, ARMATURE + 3, v + 3, k, rates, sign, efforts)
-    mx, my, mz = floats[i, ARMATURE], floats[i, ARMATURE + 1], floats[i, ARMATURE + 2]
+    _add_turning(floats, i, layout.ARMATURE + 3, v + 3, k, rates, sign, efforts)
+    mx, my, mz = floats[i, layout.ARMATURE], floats[i, layout.ARMATURE + 1], floats[i, layout.ARMATURE + 2]
     for j in range(k + 1):
         m, w = k - j, v + 3
         fx, fy, fz = mx * rates[m, v], my * rates[m, v + 1], mz * rates[m, v + 2]

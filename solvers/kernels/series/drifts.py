@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import FREE, SPHERICAL, P, R
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.group_drifts import (
     arrive_group,
     group_wrench,
@@ -50,13 +50,13 @@ def plus3(x, y):
 def spun(i, joint, rows, k, parent, work, states, shifts, groups):
     """Return ``S^2 p`` of element i's parent, whose state is in the row `parent`, in its frame; keep S^2 for shifts."""
     if joint[2] != 0.0:
-        x, y, z = symmetric_times(states, parent, SPIN, work[i, R + 2], work[i, R + 5], work[i, R + 8])
-        x, y, z = rotate_back(work, i, R, x, y, z)
+        x, y, z = symmetric_times(states, parent, SPIN, work[i, layout.R + 2], work[i, layout.R + 5], work[i, layout.R + 8])
+        x, y, z = rotate_back(work, i, layout.R, x, y, z)
         at = rows[0] + k
         shifts[at, COLUMN], shifts[at, COLUMN + 1], shifts[at, COLUMN + 2] = x, y, z
-    elif joint[0] == FREE:
+    elif joint[0] == layout.FREE:
         keep_group_spin(i, rows, k, parent, work, states, groups)
-    return symmetric_times(states, counted(parent), SPIN, work[i, P], work[i, P + 1], work[i, P + 2])
+    return symmetric_times(states, counted(parent), SPIN, work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2])
 
 
 @helper
@@ -64,7 +64,7 @@ def shifted(joint, rows, k, rates, motions, shifts, groups):
     """Return order k of what the joint's shift adds to y by lower orders."""
     if joint[2] != 0.0:
         return _shifted_axis(joint[2], joint[1], rows, k, rates, motions, shifts)
-    if joint[0] == FREE:
+    if joint[0] == layout.FREE:
         return shifted_group(rows, k, groups)
     return 0.0, 0.0, 0.0
 
@@ -89,8 +89,8 @@ def _shifted_axis(linear, v, rows, k, rates, motions, shifts):
 def turning(joint, rows, k, rates, joints, motions, groups):
     """Return order k of what lower orders of y and e add to A as the joint turns."""
     kind, v, _, angular = joint
-    if kind == SPHERICAL or kind == FREE:
-        return turning_group(kind == FREE, v, rows, k, rates, motions, groups)
+    if kind == layout.SPHERICAL or kind == layout.FREE:
+        return turning_group(kind == layout.FREE, v, rows, k, rates, motions, groups)
     if angular == 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     base = rows[1]
@@ -110,7 +110,7 @@ def turning(joint, rows, k, rates, joints, motions, groups):
 @helper
 def arrive(joint, rows, k, share, carried, motions, shifts, groups):
     """Keep order k of y and, order k + 1 of e being a `share` 1 / (k + 1) of its rate, that: ``[y; de/dt]`` is `carried`."""
-    if joint[0] == SPHERICAL or joint[0] == FREE:
+    if joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
         arrive_group(rows, k, share, carried, groups)
         return
     at, after = counted(rows[1] + k), counted(rows[1] + k + 1)
@@ -125,8 +125,8 @@ def arrive(joint, rows, k, share, carried, motions, shifts, groups):
 def turning_wrench(joint, rows, k, rates, joints, shifts, groups):
     """Return order k of what lower orders of a joint's wrench add to it in the element's first frame."""
     kind, v, linear, angular = joint
-    if kind == SPHERICAL or kind == FREE:
-        return group_wrench(kind == FREE, rows, k, joints, groups)
+    if kind == layout.SPHERICAL or kind == layout.FREE:
+        return group_wrench(kind == layout.FREE, rows, k, joints, groups)
     fx, fy, tx, ty = 0.0, 0.0, 0.0, 0.0
     if angular != 0.0:
         for j in range(1, k + 1):
@@ -151,5 +151,5 @@ def keep_force(joint, rows, k, joints, shifts, groups):
     if joint[2] != 0.0:
         shifts[rows[0] + k, TURNED] += joints[rows[0] + k, WRENCH]
         shifts[rows[0] + k, TURNED + 1] += joints[rows[0] + k, WRENCH + 1]
-    elif joint[0] == FREE:
+    elif joint[0] == layout.FREE:
         keep_group_force(rows, k, joints, groups)

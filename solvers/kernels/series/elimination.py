@@ -6,25 +6,7 @@ what lower orders add. `imposed` is None in forward dynamics, as there.
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    AXIAL,
-    BIAS,
-    ELEMENTS,
-    FREE,
-    FULL_P,
-    MULTI,
-    OK,
-    PARENT,
-    PIVOT,
-    PIVOT_MULTI,
-    REST_EFFORT,
-    REST_MULTI,
-    SPHERICAL,
-    TWIST,
-    U_MULTI,
-    R,
-    U,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.coefficients import add_passive
 from titop.solvers.kernels.series.drifts import arrive, keep_force, plus3, shifted, spun, turning, turning_wrench
 from titop.solvers.kernels.series.loads import load_rooms, start_loads, subtract_loads
@@ -67,22 +49,22 @@ def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, effor
     """
     orders, last = rates.shape[0], rates.shape[0] - 1
     status = _factor(ints, floats, imposed, q, passive[0], work, multi)
-    if status != OK:
+    if status != layout.OK:
         return status
-    count = ints[0, ELEMENTS]
+    count = ints[0, layout.ELEMENTS]
     joints, motions, states, shifts, groups = rooms(ints, orders, count, count)
     world, pulls = load_rooms(ints, orders)
     start_loads(ints, floats, changes, orders, work, world, pulls)
     start_world(floats, orders, motions, states, False)
     for i in range(1, count):
         joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
-        start_motion(ints, floats, i, joint, rows, ints[i, PARENT] * orders, rates, work, joints, motions, groups)
+        start_motion(ints, floats, i, joint, rows, ints[i, layout.PARENT] * orders, rates, work, joints, motions, groups)
         _prepare(ints, floats, i, joint, rows, 0, rates, work, joints, motions, states, shifts, groups)
     for k in range(last):
         if k == 1:
             put_six(states, 0, ACC, _NOTHING)  # gravity is constant
         _let_act(ints, floats, imposed, q, k, rates, accelerations, efforts, passive)
-        subtract_loads(ints, floats, k, orders, motions, pulls, work, FORWARD_WORK, BIAS)
+        subtract_loads(ints, floats, k, orders, motions, pulls, work, FORWARD_WORK, layout.BIAS)
         for i in range(count - 1, 0, -1):
             joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
             _inward(ints, i, joint, rows, k, imposed, rates, accelerations[k], efforts[k], work, multi, joints, shifts, groups)
@@ -98,13 +80,13 @@ def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, effor
         if imposed is not None:
             for j in range(efforts.shape[1]):
                 efforts[k, j] -= passive[k, j]
-    return OK
+    return layout.OK
 
 
 @helper
 def _rows(ints, i, orders):
     """Return what `drifts` has as rows."""
-    return i * orders, i * orders, group_row(ints, i, orders), ints[i, PARENT] > 0
+    return i * orders, i * orders, group_row(ints, i, orders), ints[i, layout.PARENT] > 0
 
 
 @helper
@@ -112,11 +94,11 @@ def _factor(ints, floats, imposed, q, still, work, multi):
     """Eliminate at the configuration, with nothing moving; `still` becomes zeros (nv). Return a status."""
     for j in range(still.size):
         still[j] = 0.0
-    for i in range(ints[0, ELEMENTS]):
-        put_six(work, i, TWIST, _NOTHING)
+    for i in range(ints[0, layout.ELEMENTS]):
+        put_six(work, i, layout.TWIST, _NOTHING)
         if i > 0:
             status = place(ints, floats, i, q, work)
-            if status != OK:
+            if status != layout.OK:
                 return status
     rigid_laws(ints, floats, None, work)
     return inward_elimination(ints, floats, None, still, still, still, imposed, work, multi)
@@ -126,11 +108,13 @@ def _factor(ints, floats, imposed, q, still, work, multi):
 def _prepare(ints, floats, i, joint, rows, k, rates, work, joints, motions, states, shifts, groups):
     """Write what order k has of lower ones: the drift, of which y has the first part, and the wrench that the body takes."""
     turn_and_spin(joint, rows, k, 1.0 / (k + 1), i, rates, joints, motions, states, groups)
-    x, y, z = spun(i, joint, rows, k, ints[i, PARENT], work, states, shifts, groups)
-    y_known = plus3(rotate_back(work, i, R, x, y, z), plus3(shifted(joint, rows, k, rates, motions, shifts, groups), _NOTHING))
+    x, y, z = spun(i, joint, rows, k, ints[i, layout.PARENT], work, states, shifts, groups)
+    y_known = plus3(
+        rotate_back(work, i, layout.R, x, y, z), plus3(shifted(joint, rows, k, rates, motions, shifts, groups), _NOTHING)
+    )
     put_six(work, i, ACC_KNOWN, y_known)
     put_six(work, i, DRIFT, plus(y_known, turning(joint, rows, k, rates, joints, motions, groups)))
-    put_six(work, i, BIAS, spin_wrench(floats, i, i, states))
+    put_six(work, i, layout.BIAS, spin_wrench(floats, i, i, states))
 
 
 @helper
@@ -150,47 +134,55 @@ def _inward(ints, i, joint, rows, k, imposed, rates, accelerations, efforts, wor
     """Write the wrench of element i's subtree without what is unknown; hand to the parent what the joint leaves of it."""
     kind, v, linear, angular = joint
     a, b, c = inertia_of(work, i)
-    bias = plus(six(work, i, BIAS), inertia_times(a, b, c, six(work, i, DRIFT)))
-    put_six(work, i, BIAS, bias)
-    if kind == AXIAL:
+    bias = plus(six(work, i, layout.BIAS), inertia_times(a, b, c, six(work, i, DRIFT)))
+    put_six(work, i, layout.BIAS, bias)
+    if kind == layout.AXIAL:
         if imposed is not None and imposed[v]:
             share = accelerations[v]
         else:
             rest = efforts[v] - (linear * bias[2] + angular * bias[5])
-            work[i, REST_EFFORT] = rest
-            share = work[i, PIVOT] * rest
-        bias = plus(bias, scaled(share, six(work, i, U)))
-    elif kind == SPHERICAL or kind == FREE:
+            work[i, layout.REST_EFFORT] = rest
+            share = work[i, layout.PIVOT] * rest
+        bias = plus(bias, scaled(share, six(work, i, layout.U)))
+    elif kind == layout.SPHERICAL or kind == layout.FREE:
         bias = _press(
-            0 if kind == FREE else 3, coordinates_of(kind), v, ints[i, MULTI], bias, imposed, accelerations, efforts, multi
+            0 if kind == layout.FREE else 3,
+            coordinates_of(kind),
+            v,
+            ints[i, layout.MULTI],
+            bias,
+            imposed,
+            accelerations,
+            efforts,
+            multi,
         )
     if rows[3]:
         bias = plus(bias, turning_wrench(joint, rows, k, rates, joints, shifts, groups))
-        add_six(work, ints[i, PARENT], BIAS, carry_wrench(work, i, R, bias))
+        add_six(work, ints[i, layout.PARENT], layout.BIAS, carry_wrench(work, i, layout.R, bias))
 
 
 @helper
 def _press(first, n, v, m, bias, imposed, accelerations, efforts, multi):
     """Write what the eliminated coordinates of a spherical or free joint begin with; return what they leave of the bias."""
-    put_six(multi, m, FULL_P, bias)
+    put_six(multi, m, layout.FULL_P, bias)
     for j in range(n):
-        pressing = multi[m, FULL_P + first + j]
+        pressing = multi[m, layout.FULL_P + first + j]
         if imposed is not None and imposed[v + j]:
-            multi[m, REST_MULTI + j] = pressing
+            multi[m, layout.REST_MULTI + j] = pressing
             share = accelerations[v + j]
         else:
             rest = efforts[v + j] - pressing
-            multi[m, REST_MULTI + j] = rest
-            share = multi[m, PIVOT_MULTI + j] * rest
+            multi[m, layout.REST_MULTI + j] = rest
+            share = multi[m, layout.PIVOT_MULTI + j] * rest
         for r in range(6):
-            multi[m, FULL_P + r] += share * multi[m, U_MULTI + 6 * j + r]
-    return six(multi, m, FULL_P)
+            multi[m, layout.FULL_P + r] += share * multi[m, layout.U_MULTI + 6 * j + r]
+    return six(multi, m, layout.FULL_P)
 
 
 @helper
 def _outward(ints, floats, i, joint, rows, k, given, work, multi, motions, states, shifts, groups):
     """Write what is unknown of the accelerations and efforts `given`, and element i's motion; return that but for the drift."""
-    carried, share = transport(work, i, R, six(states, ints[i, PARENT], ACC)), 1.0 / (k + 1)
+    carried, share = transport(work, i, layout.R, six(states, ints[i, layout.PARENT], ACC)), 1.0 / (k + 1)
     arrive(joint, rows, k, share, plus(carried, six(work, i, ACC_KNOWN)), motions, shifts, groups)
     moved = _restored(ints, floats, i, joint, carried, given[0], given[1], given[2], work, multi)
     put_acceleration(rows, k, share, i, plus(moved, six(work, i, DRIFT)), motions, states)
@@ -202,15 +194,15 @@ def _keep_wrench(i, joint, rows, k, moved, work, joints, shifts, groups):
     """Write what element i's joint carries, if anything but the world carries it."""
     if rows[3]:
         a, b, c = inertia_of(work, i)
-        put_six(joints, counted(rows[0] + k), WRENCH, plus(inertia_times(a, b, c, moved), six(work, i, BIAS)))
+        put_six(joints, counted(rows[0] + k), WRENCH, plus(inertia_times(a, b, c, moved), six(work, i, layout.BIAS)))
         keep_force(joint, rows, k, joints, shifts, groups)
 
 
 @helper
 def _restored(ints, floats, i, joint, carried, accelerations, efforts, imposed, work, multi):
     """Write unknown accelerations or efforts of element i's joint; return its acceleration but for the drift."""
-    if joint[0] == AXIAL:
+    if joint[0] == layout.AXIAL:
         return restore_axial(ints, floats, i, carried, accelerations, efforts, imposed, work)
-    if joint[0] == SPHERICAL or joint[0] == FREE:
+    if joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
         return restore_multi(ints, floats, i, carried, accelerations, efforts, imposed, multi)
     return carried

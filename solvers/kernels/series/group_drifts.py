@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import R
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.group_turns import turned, turned_back
 from titop.solvers.kernels.series.rooms import FORCE, GROUP_ACC, GROUP_OMEGA, GROUP_SPIN, OMEGA, SHIFT, SPIN, WRENCH
 from titop.solvers.kernels.spatial.algebra import cross, rotate_back
@@ -61,12 +61,12 @@ def keep_group_spin(i, rows, k, parent, work, states, groups):
     at = rows[2] + k
     xx, yy, zz = states[parent, SPIN], states[parent, SPIN + 1], states[parent, SPIN + 2]
     xy, xz, yz = states[parent, SPIN + 3], states[parent, SPIN + 4], states[parent, SPIN + 5]
-    a = rotate_back(work, i, R, xx, xy, xz)  # rows of S^2 R
-    b = rotate_back(work, i, R, xy, yy, yz)
-    c = rotate_back(work, i, R, xz, yz, zz)
-    x = rotate_back(work, i, R, a[0], b[0], c[0])
-    y = rotate_back(work, i, R, a[1], b[1], c[1])
-    z = rotate_back(work, i, R, a[2], b[2], c[2])
+    a = rotate_back(work, i, layout.R, xx, xy, xz)  # rows of S^2 R
+    b = rotate_back(work, i, layout.R, xy, yy, yz)
+    c = rotate_back(work, i, layout.R, xz, yz, zz)
+    x = rotate_back(work, i, layout.R, a[0], b[0], c[0])
+    y = rotate_back(work, i, layout.R, a[1], b[1], c[1])
+    z = rotate_back(work, i, layout.R, a[2], b[2], c[2])
     groups[at, GROUP_SPIN], groups[at, GROUP_SPIN + 1], groups[at, GROUP_SPIN + 2] = x[0], y[1], z[2]
     groups[at, GROUP_SPIN + 3], groups[at, GROUP_SPIN + 4], groups[at, GROUP_SPIN + 5] = x[1], x[2], y[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import ELEMENTS, MASS, OK, PARENT, R
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.coefficients import add_passive
 from titop.solvers.kernels.series.drifts import arrive, keep_force, plus3, shifted, spun, turning, turning_wrench
 from titop.solvers.kernels.series.loads import load_rooms, start_loads, subtract_loads
@@ -29,11 +29,11 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
     shares = np.empty(last)
     for k in range(last):
         shares[k] = 1.0 / (k + 1)
-    for i in range(1, ints[0, ELEMENTS]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
         status = place(ints, floats, i, q, work)
-        if status != OK:
+        if status != layout.OK:
             return status
-        own, parent = place_of[i] * orders, place_of[ints[i, PARENT]] * orders
+        own, parent = place_of[i] * orders, place_of[ints[i, layout.PARENT]] * orders
         _outward(ints, floats, i, shares, own, parent, rates, accelerations, work, joints, motions, states, shifts, groups)
     start_loads(ints, floats, changes, orders, work, world, pulls)
     for k in range(last):
@@ -41,9 +41,9 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
         for j in range(efforts.shape[1]):
             efforts[k, j] = 0.0
         add_passive(ints, floats, q, k, rates, -1.0, efforts)
-    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         _inward(ints, floats, i, last, rates, accelerations, work, joints, shifts, groups, efforts)
-    return OK
+    return layout.OK
 
 
 @helper
@@ -59,18 +59,23 @@ def _outward(ints, floats, i, shares, own, parent, rates, accelerations, work, j
         share, state, above, at = shares[counted(k)], counted(own + k), counted(parent + k), counted(rows[0] + k)
         turn_and_spin(joint, rows, k, share, state, rates, joints, motions, states, groups)
         b = plus3(spun(i, joint, rows, k, above, work, states, shifts, groups), six(states, above, ACC))
-        carried = plus3(shifted(joint, rows, k, rates, motions, shifts, groups), transport(work, i, R, b))
+        carried = plus3(shifted(joint, rows, k, rates, motions, shifts, groups), transport(work, i, layout.R, b))
         arrive(joint, rows, k, share, carried, motions, shifts, groups)
         turned = plus(carried, turning(joint, rows, k, rates, joints, motions, groups))
         acceleration = move(ints, floats, i, turned, accelerations[k], joint[1])
         put_acceleration(rows, k, share, state, acceleration, motions, states)
-        put_six(joints, at, WRENCH, plus(rigid_momentum(floats, i, MASS, acceleration), spin_wrench(floats, i, state, states)))
+        put_six(
+            joints,
+            at,
+            WRENCH,
+            plus(rigid_momentum(floats, i, layout.MASS, acceleration), spin_wrench(floats, i, state, states)),
+        )
 
 
 @helper
 def _inward(ints, floats, i, last, rates, accelerations, work, joints, shifts, groups, efforts):
     """Write the efforts of element i's joint, and hand its wrench to the parent."""
-    joint, parent = joint_of(ints, floats, i), ints[i, PARENT] * (last + 1)
+    joint, parent = joint_of(ints, floats, i), ints[i, layout.PARENT] * (last + 1)
     rows = i * (last + 1), 0, group_row(ints, i, last + 1), parent > 0
     for k in range(last):
         wrench = six(joints, counted(rows[0] + k), WRENCH)
@@ -79,4 +84,4 @@ def _inward(ints, floats, i, last, rates, accelerations, work, joints, shifts, g
         if parent > 0:
             turned = turning_wrench(joint, rows, k, rates, joints, shifts, groups)
             keep_force(joint, rows, k, joints, shifts, groups)
-            add_six(joints, counted(parent + k), WRENCH, carry_wrench(work, i, R, plus(wrench, turned)))
+            add_six(joints, counted(parent + k), WRENCH, carry_wrench(work, i, layout.R, plus(wrench, turned)))

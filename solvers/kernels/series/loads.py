@@ -7,20 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import (
-    ELEMENT,
-    ELEMENTS,
-    FIRST_LOAD,
-    FLOAT_COLUMNS,
-    FORCE,
-    INERTIAL,
-    INERTIAL_LOADS,
-    INT_COLUMNS,
-    LOADS,
-    OK,
-    P,
-    R,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at
 from titop.solvers.kernels.series.rooms import MOTION_COLUMNS, OMEGA
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, cross, put_six, rotate_back, six
@@ -38,8 +25,8 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 @shared
 def load_rooms(ints, orders):
     """Return rooms for the elements' poses in the inertial frame, and for loads."""
-    elements = ints[0, ELEMENTS] if ints[0, INERTIAL_LOADS] and ints[0, LOADS] > 0 else 0
-    return np.empty((elements, 12)), np.empty((ints[0, LOADS] * orders, _COLUMNS))
+    elements = ints[0, layout.ELEMENTS] if ints[0, layout.INERTIAL_LOADS] and ints[0, layout.LOADS] > 0 else 0
+    return np.empty((elements, 12)), np.empty((ints[0, layout.LOADS] * orders, _COLUMNS))
 
 
 @helper
@@ -48,76 +35,76 @@ def start_loads(ints, floats, changes, orders, work, world, pulls):
 
     `changes` (derivatives x loads, 6) holds the derivatives of the last loads' wrenches, those of each behind each other.
     """
-    if ints[0, LOADS] > 0:
-        if ints[0, INERTIAL_LOADS]:
+    if ints[0, layout.LOADS] > 0:
+        if ints[0, layout.INERTIAL_LOADS]:
             world_poses(ints, None, work, world)
         given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), address_of(changes, 0), changes.shape[0], orders
-        if load_coefficients((*given, address_of(world, 0), address_of(pulls, 0))) != OK:
+        if load_coefficients((*given, address_of(world, 0), address_of(pulls, 0))) != layout.OK:
             pulls[:] = np.nan  # the reason waits for `callbacks.raise_pending`
 
 
 @helper
 def subtract_loads(ints, floats, k, orders, motions, pulls, wrenches, columns, column):
     """Subtract order k of all loads from the wrenches that `wrenches`, a row of so many columns for each element, has there."""
-    if ints[0, LOADS] > 0:
+    if ints[0, layout.LOADS] > 0:
         given = address_of(ints, 0), ints.shape[0], address_of(floats, 0), k, orders, address_of(motions, 0)
-        if load_subtraction((*given, address_of(pulls, 0), address_of(wrenches, 0), columns, column)) != OK:
+        if load_subtraction((*given, address_of(pulls, 0), address_of(wrenches, 0), columns, column)) != layout.OK:
             wrenches[:] = np.nan
 
 
 @feature(8)
 def load_coefficients(ints, rows, floats, changes, change_rows, orders, world, pulls):
     """See `start_loads`."""
-    table, own = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
-    poses, into = floats_at(world, table[0, ELEMENTS], 12), floats_at(pulls, table[0, LOADS] * orders, _COLUMNS)
+    table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    poses, into = floats_at(world, table[0, layout.ELEMENTS], 12), floats_at(pulls, table[0, layout.LOADS] * orders, _COLUMNS)
     _write_coefficients(table, own, floats_at(changes, change_rows, 6), change_rows, orders, poses, into)
-    return OK
+    return layout.OK
 
 
 @helper
 def _write_coefficients(ints, floats, changes, change_rows, orders, world, pulls):
-    loads, derivatives = ints[0, LOADS], orders - 2
+    loads, derivatives = ints[0, layout.LOADS], orders - 2
     constant = loads - (change_rows // derivatives if derivatives > 0 else 0)
     for n in range(loads):
-        row = ints[0, FIRST_LOAD] + n
-        i, scale = ints[row, ELEMENT], 1.0
+        row = ints[0, layout.FIRST_LOAD] + n
+        i, scale = ints[row, layout.ELEMENT], 1.0
         for k in range(orders - 1):
             scale /= max(k, 1)
             wrench = _NOTHING
             if k == 0:
-                wrench = six(floats, row, FORCE)
+                wrench = six(floats, row, layout.FORCE)
             elif n >= constant:
                 wrench = six(changes, (n - constant) * derivatives + k - 1, 0)
-            if ints[row, INERTIAL]:
+            if ints[row, layout.INERTIAL]:
                 fx, fy, fz = rotate_back(world, i, 0, wrench[0], wrench[1], wrench[2])
                 tx, ty, tz = rotate_back(world, i, 0, wrench[3], wrench[4], wrench[5])
             else:
-                fx, fy, fz, tx, ty, tz = carry_wrench(floats, row, R, wrench)
+                fx, fy, fz, tx, ty, tz = carry_wrench(floats, row, layout.R, wrench)
             put_six(pulls, n * orders + k, _PULL, (scale * fx, scale * fy, scale * fz, scale * tx, scale * ty, scale * tz))
 
 
 @feature(10)
 def load_subtraction(ints, rows, floats, k, orders, motions, pulls, wrenches, columns, column):
     """See `subtract_loads`."""
-    table, own = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
-    count, loads = table[0, ELEMENTS], table[0, LOADS]
+    table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    count, loads = table[0, layout.ELEMENTS], table[0, layout.LOADS]
     moving, given = floats_at(motions, count * orders, MOTION_COLUMNS), floats_at(pulls, loads * orders, _COLUMNS)
     _subtract(table, own, k, orders, moving, given, floats_at(wrenches, count, columns), column)
-    return OK
+    return layout.OK
 
 
 @helper
 def _subtract(ints, floats, k, orders, motions, pulls, wrenches, column):
-    for n in range(ints[0, LOADS]):
-        row, at = ints[0, FIRST_LOAD] + n, n * orders
-        i = ints[row, ELEMENT]
+    for n in range(ints[0, layout.LOADS]):
+        row, at = ints[0, layout.FIRST_LOAD] + n, n * orders
+        i = ints[row, layout.ELEMENT]
         if i == 0:
             continue
         wrench = six(pulls, at + k, _PULL)
-        if ints[row, INERTIAL]:
+        if ints[row, layout.INERTIAL]:
             _turn_load(at, i * orders, k, motions, pulls)
             fx, fy, fz, tx, ty, tz = _turned_back(at, k, pulls)
-            cx, cy, cz = cross(floats[row, P], floats[row, P + 1], floats[row, P + 2], fx, fy, fz)
+            cx, cy, cz = cross(floats[row, layout.P], floats[row, layout.P + 1], floats[row, layout.P + 2], fx, fy, fz)
             wrench = fx, fy, fz, tx + cx, ty + cy, tz + cz
         add_six(wrenches, i, column, (-wrench[0], -wrench[1], -wrench[2], -wrench[3], -wrench[4], -wrench[5]))
 

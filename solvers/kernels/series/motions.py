@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import FREE, GRAVITY, INERTIA, MOMENT, SPHERICAL, R
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.drifts import symmetric_times
 from titop.solvers.kernels.series.rooms import ACC, BASE_OMEGA, GROUP_OMEGA, MOTION_COLUMNS, OMEGA, SPIN, STATE_COLUMNS, counted
 from titop.solvers.kernels.series.turns import turn_on
@@ -20,9 +20,9 @@ def start_world(floats, orders, motions, states, several):
     for k in range(orders if several else 1):
         for c in range(STATE_COLUMNS):
             states[k, c] = 0.0
-    states[0, ACC] = -floats[0, GRAVITY]
-    states[0, ACC + 1] = -floats[0, GRAVITY + 1]
-    states[0, ACC + 2] = -floats[0, GRAVITY + 2]
+    states[0, ACC] = -floats[0, layout.GRAVITY]
+    states[0, ACC + 1] = -floats[0, layout.GRAVITY + 1]
+    states[0, ACC + 2] = -floats[0, layout.GRAVITY + 2]
 
 
 @helper
@@ -30,11 +30,11 @@ def start_motion(ints, floats, i, joint, rows, parent, rates, work, joints, moti
     """Write angular velocity and turn of element i at the beginning; `parent` is the first row of its parent's motion."""
     kind, v, _, _ = joint
     at = counted(rows[1])
-    x, y, z = rotate_back(work, i, R, motions[parent, OMEGA], motions[parent, OMEGA + 1], motions[parent, OMEGA + 2])
+    x, y, z = rotate_back(work, i, layout.R, motions[parent, OMEGA], motions[parent, OMEGA + 1], motions[parent, OMEGA + 2])
     moved = move(ints, floats, i, (0.0, 0.0, 0.0, x, y, z), rates[0], v)
     motions[at, OMEGA], motions[at, OMEGA + 1], motions[at, OMEGA + 2] = moved[3], moved[4], moved[5]
     motions[at, BASE_OMEGA], motions[at, BASE_OMEGA + 1] = x, y
-    if kind == SPHERICAL or kind == FREE:
+    if kind == layout.SPHERICAL or kind == layout.FREE:
         groups[rows[2], GROUP_OMEGA], groups[rows[2], GROUP_OMEGA + 1], groups[rows[2], GROUP_OMEGA + 2] = x, y, z
     turn_on(joint, rows, 0, 1.0, rates, joints, groups)
 
@@ -71,8 +71,10 @@ def put_acceleration(rows, k, share, state, acceleration, motions, states):
 @helper
 def spin_wrench(floats, i, row, states):
     """Return what a body takes because it spins: ``[S^2 c; w x J w]``, c the first moment of mass, J the inertia."""
-    fx, fy, fz = symmetric_times(states, row, SPIN, floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2])
-    jxx, jyy, jzz, jxy, jxz, jyz = six(floats, i, INERTIA)
+    fx, fy, fz = symmetric_times(
+        states, row, SPIN, floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
+    )
+    jxx, jyy, jzz, jxy, jxz, jyz = six(floats, i, layout.INERTIA)
     sxx, syy, szz, sxy, sxz, syz = six(states, row, SPIN)
     return (
         fx,

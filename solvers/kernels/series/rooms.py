@@ -8,22 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import ACC as WORK_ACC
-from titop.solvers.kernels.interface.layout import (
-    ANGULAR,
-    AXIAL,
-    ELEMENTS,
-    FORWARD_COLUMNS,
-    INERTIAL_LOADS,
-    KIND,
-    LINEAR,
-    MULTI,
-    MULTIS,
-    PARENT,
-    TWIST,
-    P,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.native.kernel import helper, shared
 
@@ -59,10 +44,10 @@ FORCE = 24  # that the joint carries (3)
 GROUP_COLUMNS = 27
 
 # -- work: rows of elements
-INVERSE_WORK = P + 3  # poses at the beginning alone
-DRIFT = TWIST  # what lower orders add to A (6), where twists stand otherwise
-ACC_KNOWN = WORK_ACC  # and to y, with zeros behind it, where accelerations stand otherwise
-FORWARD_WORK = FORWARD_COLUMNS
+INVERSE_WORK = layout.P + 3  # poses at the beginning alone
+DRIFT = layout.TWIST  # what lower orders add to A (6), where twists stand otherwise
+ACC_KNOWN = layout.ACC  # and to y, with zeros behind it, where accelerations stand otherwise
+FORWARD_WORK = layout.FORWARD_COLUMNS
 
 
 @shared
@@ -71,7 +56,7 @@ def rooms(ints, orders, kept, states):
 
     They are parts of one: memory in one piece is not given back to the system between calls.
     """
-    rows, moving, groups = ints[0, ELEMENTS] * orders, kept * orders, ints[0, MULTIS] * orders
+    rows, moving, groups = ints[0, layout.ELEMENTS] * orders, kept * orders, ints[0, layout.MULTIS] * orders
     first = rows * JOINT_COLUMNS
     second = first + moving * MOTION_COLUMNS
     third = second + states * STATE_COLUMNS
@@ -92,10 +77,10 @@ def places(ints):
 
     A place is taken again behind the last child of its element; loads in the inertial frame ask for all.
     """
-    count = ints[0, ELEMENTS]
+    count = ints[0, layout.ELEMENTS]
     place, waiting, free = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     for i in range(1, count):
-        waiting[ints[i, PARENT]] += 1
+        waiting[ints[i, layout.PARENT]] += 1
     place[0], kept, left = 0, 1, 0
     for i in range(1, count):
         if left > 0:
@@ -104,9 +89,9 @@ def places(ints):
         else:
             place[i] = kept
             kept += 1
-        p = ints[i, PARENT]
+        p = ints[i, layout.PARENT]
         waiting[p] -= 1
-        if ints[0, INERTIAL_LOADS] == 0:
+        if ints[0, layout.INERTIAL_LOADS] == 0:
             if p > 0 and waiting[p] == 0:
                 free[left] = place[p]
                 left += 1
@@ -119,15 +104,15 @@ def places(ints):
 @helper
 def joint_of(ints, floats, i):
     """Return kind, first rate, motion along and motion about z of element i's joint; the latter are zero without an axis."""
-    if ints[i, KIND] == AXIAL:
-        return ints[i, KIND], ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
-    return ints[i, KIND], ints[i, V], 0.0, 0.0
+    if ints[i, layout.KIND] == layout.AXIAL:
+        return ints[i, layout.KIND], ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
+    return ints[i, layout.KIND], ints[i, layout.V], 0.0, 0.0
 
 
 @helper
 def group_row(ints, i, orders):
     """Return the first row of element i's joint among the groups."""
-    return ints[i, MULTI] * orders
+    return ints[i, layout.MULTI] * orders
 
 
 @helper

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import AXIAL, FREE, SPHERICAL
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.group_turns import turn_group
 from titop.solvers.kernels.series.rooms import COS, SIN, counted
 from titop.solvers.native.kernel import helper
@@ -12,10 +12,10 @@ from titop.solvers.native.kernel import helper
 def turn_on(joint, rows, k, share, rates, joints, groups):
     """Write order k of what a joint has turned and shifted by, of lower orders of its rates; `share` is 1 / k."""
     kind, v, _, angular = joint
-    if kind == AXIAL:
+    if kind == layout.AXIAL:
         _turn_axis(angular, v, rows[0], k, share, rates, joints)
-    elif kind == SPHERICAL or kind == FREE:
-        turn_group(kind == FREE, v, rows[2], k, share, rates, groups)
+    elif kind == layout.SPHERICAL or kind == layout.FREE:
+        turn_group(kind == layout.FREE, v, rows[2], k, share, rates, groups)
 
 
 @helper

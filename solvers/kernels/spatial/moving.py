@@ -9,18 +9,11 @@ import math
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import FREE, KIND, SPHERICAL, Q, V
+from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.laws.vectors import cross3, dot3
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, transport, unit
-from titop.solvers.kernels.spatial.rotation_series import rotation_coefficients
-from titop.solvers.kernels.spatial.rotations import (
-    coupling_times,
-    cross3,
-    dot3,
-    log_rate,
-    pose_log,
-    quaternion_log,
-    right_jacobian_times,
-)
+from titop.solvers.kernels.spatial.rotations import coupling_times, log_rate, pose_log, quaternion_log, right_jacobian_times
 from titop.solvers.native.kernel import helper
 
 _START = np.int64(0)
@@ -29,7 +22,7 @@ _START = np.int64(0)
 @helper
 def turns(kind):
     """Tell whether a joint's configuration holds a quaternion."""
-    return kind == SPHERICAL or kind == FREE
+    return kind == layout.SPHERICAL or kind == layout.FREE
 
 
 @helper
@@ -80,8 +73,8 @@ def _shift(rho, phi):
 @helper
 def integrate_group(ints, i, q, dq, result):
     """Write what element i's free or spherical joint reaches from q along dq."""
-    k, j = ints[i, Q], ints[i, V]
-    if ints[i, KIND] == FREE:
+    k, j = ints[i, layout.Q], ints[i, layout.V]
+    if ints[i, layout.KIND] == layout.FREE:
         phi = dq[j + 3], dq[j + 4], dq[j + 5]
         start = unit_quaternion(q, k + 3)
         x, y, z = _rotated(start, _shift((dq[j], dq[j + 1], dq[j + 2]), phi))
@@ -95,12 +88,12 @@ def integrate_group(ints, i, q, dq, result):
 @helper
 def difference_of_group(ints, i, q0, q1):
     """Return the displacement of element i's free or spherical joint from q0 to q1 (6)."""
-    k = ints[i, Q] + (3 if ints[i, KIND] == FREE else 0)
+    k = ints[i, layout.Q] + (3 if ints[i, layout.KIND] == layout.FREE else 0)
     x, y, z, w = unit_quaternion(q0, k)
     back = -x, -y, -z, w
     turn = _product(back, unit_quaternion(q1, k))
     phi = quaternion_log(turn[0], turn[1], turn[2], turn[3])
-    if ints[i, KIND] == SPHERICAL:
+    if ints[i, layout.KIND] == layout.SPHERICAL:
         return 0.0, 0.0, 0.0, phi[0], phi[1], phi[2]
     return pose_log(_rotated(back, (q1[k - 3] - q0[k - 3], q1[k - 2] - q0[k - 2], q1[k - 1] - q0[k - 1])), phi)
 
@@ -108,7 +101,7 @@ def difference_of_group(ints, i, q0, q1):
 @helper
 def write_steps(ints, i, dq, pose, by_q, by_step):
     """Write how `integrate_group` moves its result with q, and with dq; `pose` (1, 12) is room."""
-    j, n = ints[i, V], 6 if ints[i, KIND] == FREE else 3
+    j, n = ints[i, layout.V], 6 if ints[i, layout.KIND] == layout.FREE else 3
     o = j - (6 - n)
     rho = (dq[o], dq[o + 1], dq[o + 2]) if n == 6 else (0.0, 0.0, 0.0)
     phi = dq[o + 3], dq[o + 4], dq[o + 5]
@@ -133,7 +126,7 @@ def write_steps(ints, i, dq, pose, by_q, by_step):
 @helper
 def write_difference_slopes(ints, i, delta, sign, slopes):
     """Write the inverse of the right Jacobian at `sign` times the displacement `delta`, times `sign`."""
-    j, n = ints[i, V], 6 if ints[i, KIND] == FREE else 3
+    j, n = ints[i, layout.V], 6 if ints[i, layout.KIND] == layout.FREE else 3
     o = j - (6 - n)
     rho = sign * delta[0], sign * delta[1], sign * delta[2]
     phi = sign * delta[3], sign * delta[4], sign * delta[5]

@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    ARMATURE,
-    BIAS,
-    ELEMENTS,
-    GRAVITY,
-    KIND,
-    LAW,
-    MASS,
-    MOMENT,
-    OWN,
-    OWN_V,
-    PARENT,
-    PORT,
-    TWIST,
-    R,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import dot, plus, rigid_momentum, rotate, six
 from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.native.kernel import helper
@@ -27,35 +11,35 @@ from titop.solvers.native.kernel import helper
 @helper
 def add_energy(ints, floats, law, v, work, world, result):
     """Add the kinetic energy of every block and armature to ``result[0]``, gravity energy to ``result[1]``."""
-    for i in range(1, ints[0, ELEMENTS]):
-        twist = six(work, i, TWIST)
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        twist = six(work, i, layout.TWIST)
         momentum = block_momentum(ints, floats, law, i, v, twist)
         result[0] += 0.5 * dot(momentum, twist)
         if law is not None:
-            if ints[i, LAW] >= 0:
+            if ints[i, layout.LAW] >= 0:
                 result[0] += 0.5 * _own_energy(ints, law, i, v, twist)
-        for j in range(coordinates_of(ints[i, KIND])):
-            rate = v[ints[i, V] + j]
-            result[0] += 0.5 * floats[i, ARMATURE + j] * rate * rate
+        for j in range(coordinates_of(ints[i, layout.KIND])):
+            rate = v[ints[i, layout.V] + j]
+            result[0] += 0.5 * floats[i, layout.ARMATURE + j] * rate * rate
         mass, x, y, z = mass_and_moment(ints, floats, law, i)
         cx, cy, cz = rotate(world, i, 0, x, y, z)
-        result[1] -= floats[0, GRAVITY] * (mass * world[i, 9] + cx)
-        result[1] -= floats[0, GRAVITY + 1] * (mass * world[i, 10] + cy)
-        result[1] -= floats[0, GRAVITY + 2] * (mass * world[i, 11] + cz)
+        result[1] -= floats[0, layout.GRAVITY] * (mass * world[i, 9] + cx)
+        result[1] -= floats[0, layout.GRAVITY + 1] * (mass * world[i, 10] + cy)
+        result[1] -= floats[0, layout.GRAVITY + 2] * (mass * world[i, 11] + cz)
 
 
 @helper
 def block_momentum(ints, floats, law, i, v, twist):
     """Return ``(M [V; v])_P`` of element i's block."""
     if law is not None:
-        if ints[i, LAW] >= 0:
+        if ints[i, layout.LAW] >= 0:
             return _general_momentum(ints, law, i, v, twist)
-    return rigid_momentum(floats, i, MASS, twist)
+    return rigid_momentum(floats, i, layout.MASS, twist)
 
 
 @helper
 def _general_momentum(ints, law, i, v, twist):
-    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    o, n, k = ints[i, layout.LAW], ints[i, layout.OWN], ints[i, layout.OWN_V]
     size = 6 + n
     total = (
         dot(six(law, 0, o), twist),
@@ -84,7 +68,7 @@ def _general_momentum(ints, law, i, v, twist):
 @helper
 def _own_energy(ints, law, i, v, twist):
     """Return ``v^T (M [V; v])_q``."""
-    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    o, n, k = ints[i, layout.LAW], ints[i, layout.OWN], ints[i, layout.OWN_V]
     size, total = 6 + n, 0.0
     for r in range(n):
         row = o + (6 + r) * size
@@ -99,22 +83,22 @@ def _own_energy(ints, law, i, v, twist):
 def mass_and_moment(ints, floats, law, i):
     """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.contract.surroundings`."""
     if law is not None:
-        if ints[i, LAW] >= 0:
-            o, n = ints[i, LAW], 6 + ints[i, OWN]
+        if ints[i, layout.LAW] >= 0:
+            o, n = ints[i, layout.LAW], 6 + ints[i, layout.OWN]
             return (
                 (law[0, o] + law[0, o + n + 1] + law[0, o + 2 * n + 2]) / 3.0,
                 0.5 * (law[0, o + 5 * n + 1] - law[0, o + 4 * n + 2]),
                 0.5 * (law[0, o + 3 * n + 2] - law[0, o + 5 * n]),
                 0.5 * (law[0, o + 4 * n] - law[0, o + 3 * n + 1]),
             )
-    return floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
+    return floats[i, layout.MASS], floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
 
 
 @helper
 def add_momentum(ints, floats, law, v, work, world, result):
     """Add linear and angular momentum about the inertial origin, in inertial axes, to `result` (6)."""
-    for i in range(1, ints[0, ELEMENTS]):
-        momentum = block_momentum(ints, floats, law, i, v, six(work, i, TWIST))
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        momentum = block_momentum(ints, floats, law, i, v, six(work, i, layout.TWIST))
         lx, ly, lz = rotate(world, i, 0, momentum[0], momentum[1], momentum[2])
         ax, ay, az = rotate(world, i, 0, momentum[3], momentum[4], momentum[5])
         x, y, z = world[i, 9], world[i, 10], world[i, 11]
@@ -129,24 +113,32 @@ def add_momentum(ints, floats, law, v, work, world, result):
 @helper
 def add_mass(ints, floats, law, work, result):
     """Add first moment in the inertial frame (3) and mass to `result` (4), summed from the leaves inwards."""
-    for i in range(1, ints[0, ELEMENTS]):
-        work[i, BIAS], work[i, BIAS + 1], work[i, BIAS + 2], work[i, BIAS + 3] = mass_and_moment(ints, floats, law, i)
-    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
-        mass, moment = _carried_moment(work, i, R, work[i, BIAS], (work[i, BIAS + 1], work[i, BIAS + 2], work[i, BIAS + 3]))
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        work[i, layout.BIAS], work[i, layout.BIAS + 1], work[i, layout.BIAS + 2], work[i, layout.BIAS + 3] = mass_and_moment(
+            ints, floats, law, i
+        )
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        mass, moment = _carried_moment(
+            work,
+            i,
+            layout.R,
+            work[i, layout.BIAS],
+            (work[i, layout.BIAS + 1], work[i, layout.BIAS + 2], work[i, layout.BIAS + 3]),
+        )
         if law is not None:
-            if ints[i, PORT] >= 0:
-                mass, moment = _carried_moment(law, 0, ints[i, PORT], mass, moment)
-        p = ints[i, PARENT]
+            if ints[i, layout.PORT] >= 0:
+                mass, moment = _carried_moment(law, 0, ints[i, layout.PORT], mass, moment)
+        p = ints[i, layout.PARENT]
         if p == 0:
             result[0] += moment[0]
             result[1] += moment[1]
             result[2] += moment[2]
             result[3] += mass
             continue
-        work[p, BIAS] += mass
-        work[p, BIAS + 1] += moment[0]
-        work[p, BIAS + 2] += moment[1]
-        work[p, BIAS + 3] += moment[2]
+        work[p, layout.BIAS] += mass
+        work[p, layout.BIAS + 1] += moment[0]
+        work[p, layout.BIAS + 2] += moment[1]
+        work[p, layout.BIAS + 3] += moment[2]
 
 
 @helper

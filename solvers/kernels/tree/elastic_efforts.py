@@ -6,36 +6,30 @@ identity, or the inverse of the right Jacobian of SO(3) or SE(3) at delta.
 
 from __future__ import annotations
 
+from titop.blocks.basics.angles import coupling_coefficients, rotation_coefficients
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.solvers.kernels.interface.layout import AXIAL, FREE, KIND, REST, SIZE, SPHERICAL, STIFFNESS, Q
+from titop.blocks.laws.vectors import cross3
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, dot, six, unit
-from titop.solvers.kernels.spatial.rotation_series import coupling_coefficients, rotation_coefficients
-from titop.solvers.kernels.spatial.rotations import (
-    coupling_times,
-    cross3,
-    log_rate,
-    log_rate_transposed,
-    pose_log,
-    quaternion_log,
-)
+from titop.solvers.kernels.spatial.rotations import coupling_times, log_rate, log_rate_transposed, pose_log, quaternion_log
 from titop.solvers.native.kernel import helper
 
 
 @helper
 def displacement(ints, floats, row, q):
     """Return delta of the spring at `row`, with zeros up to six entries."""
-    k, kind = ints[row, Q], ints[row, KIND]
-    if kind == SPHERICAL:
-        x, y, z = _turn(floats, row, REST, q, k)
+    k, kind = ints[row, layout.Q], ints[row, layout.KIND]
+    if kind == layout.SPHERICAL:
+        x, y, z = _turn(floats, row, layout.REST, q, k)
         return x, y, z, 0.0, 0.0, 0.0
-    if kind == FREE:
-        phi = _turn(floats, row, REST + 3, q, k + 3)
+    if kind == layout.FREE:
+        phi = _turn(floats, row, layout.REST + 3, q, k + 3)
         return pose_log(_seen_from_rest(floats, row, q, k), phi)
-    n = ints[row, SIZE]
+    n = ints[row, layout.SIZE]
     return (
-        q[k] - floats[row, REST],
-        q[k + 1] - floats[row, REST + 1] if n > 1 else 0.0,
-        q[k + 2] - floats[row, REST + 2] if n > 2 else 0.0,
+        q[k] - floats[row, layout.REST],
+        q[k + 1] - floats[row, layout.REST + 1] if n > 1 else 0.0,
+        q[k + 2] - floats[row, layout.REST + 2] if n > 2 else 0.0,
         0.0,
         0.0,
         0.0,
@@ -45,7 +39,7 @@ def displacement(ints, floats, row, q):
 @helper
 def pull_of(ints, floats, row, delta):
     """Return ``J^T K delta`` (6) of the spring at `row`."""
-    n, kind = ints[row, SIZE], ints[row, KIND]
+    n, kind = ints[row, layout.SIZE], ints[row, layout.KIND]
     pull = (
         stiffness_times(floats, row, 0, n, delta),
         stiffness_times(floats, row, 1, n, delta),
@@ -54,11 +48,11 @@ def pull_of(ints, floats, row, delta):
         stiffness_times(floats, row, 4, n, delta),
         stiffness_times(floats, row, 5, n, delta),
     )
-    if kind == SPHERICAL:
+    if kind == layout.SPHERICAL:
         x, y, z = log_rate_transposed((delta[0], delta[1], delta[2]), (pull[0], pull[1], pull[2]))
         nothing = 0.0 * x
         return x, y, z, nothing, nothing, nothing
-    if kind == FREE:
+    if kind == layout.FREE:
         return _pulled_back(delta, pull)
     return pull
 
@@ -66,13 +60,13 @@ def pull_of(ints, floats, row, delta):
 @helper
 def pull_slopes(ints, floats, row, delta, j):
     """Return the derivatives of `pull_of` (6) along the spring's coordinate j: for rotations and poses by a complex step."""
-    kind = ints[row, KIND]
-    if kind == AXIAL:
-        n = ints[row, SIZE]
+    kind = ints[row, layout.KIND]
+    if kind == layout.AXIAL:
+        n = ints[row, layout.SIZE]
         return (
-            floats[row, STIFFNESS + j],
-            floats[row + 1, STIFFNESS + j] if n > 1 else 0.0,
-            floats[row + 2, STIFFNESS + j] if n > 2 else 0.0,
+            floats[row, layout.STIFFNESS + j],
+            floats[row + 1, layout.STIFFNESS + j] if n > 1 else 0.0,
+            floats[row + 2, layout.STIFFNESS + j] if n > 2 else 0.0,
             0.0,
             0.0,
             0.0,
@@ -104,13 +98,13 @@ def pull_slopes(ints, floats, row, delta, j):
 @helper
 def stiffness_times(floats, row, i, n, delta):
     """Return row i of ``K delta``, zero beyond the spring's n rows."""
-    return dot(six(floats, row + i, STIFFNESS), delta) if i < n else 0.0 * delta[0]
+    return dot(six(floats, row + i, layout.STIFFNESS), delta) if i < n else 0.0 * delta[0]
 
 
 @helper
 def _rate(kind, delta, v):
     """Return ``J v`` of a rotation or a pose."""
-    if kind == SPHERICAL:
+    if kind == layout.SPHERICAL:
         x, y, z = log_rate((delta[0], delta[1], delta[2]), (v[0], v[1], v[2]))
         return x, y, z, 0.0, 0.0, 0.0
     phi = delta[3], delta[4], delta[5]
@@ -153,8 +147,17 @@ def _coupling_transposed(rho, phi, f):
 @helper
 def _seen_from_rest(floats, row, q, k):
     """Return the position at ``q[k]`` in the frame of a free joint's rest configuration."""
-    dx, dy, dz = q[k] - floats[row, REST], q[k + 1] - floats[row, REST + 1], q[k + 2] - floats[row, REST + 2]
-    x, y, z, w = -floats[row, REST + 3], -floats[row, REST + 4], -floats[row, REST + 5], floats[row, REST + 6]
+    dx, dy, dz = (
+        q[k] - floats[row, layout.REST],
+        q[k + 1] - floats[row, layout.REST + 1],
+        q[k + 2] - floats[row, layout.REST + 2],
+    )
+    x, y, z, w = (
+        -floats[row, layout.REST + 3],
+        -floats[row, layout.REST + 4],
+        -floats[row, layout.REST + 5],
+        floats[row, layout.REST + 6],
+    )
     tx, ty, tz = cross(x, y, z, dx, dy, dz)
     ux, uy, uz = cross(x, y, z, tx, ty, tz)
     s = 2.0 / (x * x + y * y + z * z + w * w)

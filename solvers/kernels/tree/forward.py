@@ -16,41 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import (
-    ACC,
-    ANGULAR,
-    ARMATURE,
-    AXIAL,
-    BIAS,
-    CARRIED,
-    ELEMENTS,
-    FREE,
-    INERTIA,
-    KIND,
-    LAW,
-    LINEAR,
-    MA,
-    MASS,
-    MOMENT,
-    MULTI,
-    OK,
-    OWN,
-    OWN_V,
-    PARENT,
-    PIVOT,
-    PORT,
-    PORT_ACC,
-    PORT_COUNT,
-    REST_EFFORT,
-    ROUNDING,
-    SPHERICAL,
-    TURNING,
-    TWIST,
-    USED,
-    R,
-    U,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_inertia,
@@ -82,98 +48,98 @@ from titop.solvers.native.kernel import helper
 @helper
 def rigid_laws(ints, floats, law, work):
     """Write every rigid body's inertia and gyroscopic wrench, and what every body alone has to move."""
-    for i in range(1, ints[0, ELEMENTS]):
-        if ints[i, LAW] < 0:
-            put_six(work, i, BIAS, gyroscopic(floats, i, MASS, six(work, i, TWIST)))
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        if ints[i, layout.LAW] < 0:
+            put_six(work, i, layout.BIAS, gyroscopic(floats, i, layout.MASS, six(work, i, layout.TWIST)))
             write_rigid_inertia(floats, i, work)
-            work[i, CARRIED] = floats[i, MASS]
-            work[i, CARRIED + 1] = floats[i, TURNING]
+            work[i, layout.CARRIED] = floats[i, layout.MASS]
+            work[i, layout.CARRIED + 1] = floats[i, layout.TURNING]
         elif law is not None:
             start_carried(ints, law, i, work)
 
 
 @helper
 def write_rigid_inertia(floats, i, work):
-    mass, x, y, z = floats[i, MASS], floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2]
-    put_six(work, i, MA, (mass, mass, mass, 0.0, 0.0, 0.0))
-    put_six(work, i, MA + 6, (0.0, z, -y, -z, 0.0, x))
-    work[i, MA + 12], work[i, MA + 13], work[i, MA + 14] = y, -x, 0.0
-    put_six(work, i, MA + 15, six(floats, i, INERTIA))
+    mass, x, y, z = floats[i, layout.MASS], floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
+    put_six(work, i, layout.MA, (mass, mass, mass, 0.0, 0.0, 0.0))
+    put_six(work, i, layout.MA + 6, (0.0, z, -y, -z, 0.0, x))
+    work[i, layout.MA + 12], work[i, layout.MA + 13], work[i, layout.MA + 14] = y, -x, 0.0
+    put_six(work, i, layout.MA + 15, six(floats, i, layout.INERTIA))
 
 
 @helper
 def inertia_of(work, i):
     """Return the blocks a, b, c of element i's inertia."""
     b = (
-        work[i, MA + 6],
-        work[i, MA + 7],
-        work[i, MA + 8],
-        work[i, MA + 9],
-        work[i, MA + 10],
-        work[i, MA + 11],
-        work[i, MA + 12],
-        work[i, MA + 13],
-        work[i, MA + 14],
+        work[i, layout.MA + 6],
+        work[i, layout.MA + 7],
+        work[i, layout.MA + 8],
+        work[i, layout.MA + 9],
+        work[i, layout.MA + 10],
+        work[i, layout.MA + 11],
+        work[i, layout.MA + 12],
+        work[i, layout.MA + 13],
+        work[i, layout.MA + 14],
     )
-    return six(work, i, MA), b, six(work, i, MA + 15)
+    return six(work, i, layout.MA), b, six(work, i, layout.MA + 15)
 
 
 @helper
 def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
     """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status."""
-    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         if law is not None:
-            if ints[i, LAW] >= 0:
-                status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, ROUNDING])
-                if status != OK:
+            if ints[i, layout.LAW] >= 0:
+                status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, layout.ROUNDING])
+                if status != layout.OK:
                     return status
                 take_law(ints, law, i, work)
-        kind = ints[i, KIND]
-        inertia, bias = inertia_of(work, i), six(work, i, BIAS)
-        gamma = coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V])
-        if kind == AXIAL:
+        kind = ints[i, layout.KIND]
+        inertia, bias = inertia_of(work, i), six(work, i, layout.BIAS)
+        gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
+        if kind == layout.AXIAL:
             pivot, inertia, bias = _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work)
-            p, w = floats[i, LINEAR], floats[i, ANGULAR]
-            if not pivot > floats[i, ROUNDING] * (p * p * work[i, CARRIED] + w * w * work[i, CARRIED + 1]):
+            p, w = floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
+            if not pivot > floats[i, layout.ROUNDING] * (p * p * work[i, layout.CARRIED] + w * w * work[i, layout.CARRIED + 1]):
                 return i
-        elif kind == SPHERICAL or kind == FREE:
+        elif kind == layout.SPHERICAL or kind == layout.FREE:
             status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
-            if status != OK:
+            if status != layout.OK:
                 return status
-            inertia, bias = multi_rest(multi, ints[i, MULTI])
+            inertia, bias = multi_rest(multi, ints[i, layout.MULTI])
             bias = plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], gamma))
-        if ints[i, PARENT] > 0:
+        if ints[i, layout.PARENT] > 0:
             _transmit(ints, law, i, inertia, bias, work)
-    return OK
+    return layout.OK
 
 
 @helper
 def take_law(ints, law, i, work):
     """Copy what a general block presents after elimination of its own coordinates to its element."""
-    size = 6 + ints[i, OWN]
-    a, b, c = inertia_blocks(law, 0, ints[i, LAW], size)
-    put_six(work, i, MA, a)
-    put_six(work, i, MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
-    work[i, MA + 12], work[i, MA + 13], work[i, MA + 14] = b[6], b[7], b[8]
-    put_six(work, i, MA + 15, c)
-    put_six(work, i, BIAS, law_bias(ints, law, i))
+    size = 6 + ints[i, layout.OWN]
+    a, b, c = inertia_blocks(law, 0, ints[i, layout.LAW], size)
+    put_six(work, i, layout.MA, a)
+    put_six(work, i, layout.MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
+    work[i, layout.MA + 12], work[i, layout.MA + 13], work[i, layout.MA + 14] = b[6], b[7], b[8]
+    put_six(work, i, layout.MA + 15, c)
+    put_six(work, i, layout.BIAS, law_bias(ints, law, i))
 
 
 @helper
 def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, work):
     """Eliminate one coordinate along and about z; return D (infinite for an imposed motion), inertia and bias at the joint."""
     (axx, ayy, azz, axy, axz, ayz), (b00, b01, b02, b10, b11, b12, b20, b21, b22), (cxx, cyy, czz, cxy, cxz, cyz) = inertia
-    k, p, w = ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
+    k, p, w = ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
     u = (p * axz + w * b02, p * ayz + w * b12, p * azz + w * b22, p * b20 + w * cxz, p * b21 + w * cyz, p * b22 + w * czz)
-    put_six(work, i, U, u)
+    put_six(work, i, layout.U, u)
     if imposed is not None and imposed[k]:
         y = a[k]
         moved = (gamma[0], gamma[1], gamma[2] + p * y, gamma[3], gamma[4], gamma[5] + w * y)
         return np.inf, inertia, plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], moved))
-    pivot = p * u[2] + w * u[5] + floats[i, ARMATURE]
+    pivot = p * u[2] + w * u[5] + floats[i, layout.ARMATURE]
     inverse = 1.0 / pivot
     rest = effort[k] - (p * bias[2] + w * bias[5])
-    work[i, PIVOT], work[i, REST_EFFORT] = inverse, rest
+    work[i, layout.PIVOT], work[i, layout.REST_EFFORT] = inverse, rest
     s0, s1, s2, s3, s4, s5 = u[0] * inverse, u[1] * inverse, u[2] * inverse, u[3] * inverse, u[4] * inverse, u[5] * inverse
     a6 = (axx - u[0] * s0, ayy - u[1] * s1, azz - u[2] * s2, axy - u[0] * s1, axz - u[0] * s2, ayz - u[1] * s2)
     b9 = (
@@ -203,52 +169,52 @@ def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, 
 @helper
 def _transmit(ints, law, i, inertia, bias, work):
     """Add what element i's subtree presents at its joint to the parent."""
-    p = ints[i, PARENT]
+    p = ints[i, layout.PARENT]
     carry_on(ints, law, i, p, work)
-    a, b, c = carry_inertia(work, i, R, inertia[0], inertia[1], inertia[2])
-    bias = carry_wrench(work, i, R, bias)
+    a, b, c = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
+    bias = carry_wrench(work, i, layout.R, bias)
     if law is not None:
-        if ints[i, PORT] >= 0:
+        if ints[i, layout.PORT] >= 0:
             add_at_port(ints, law, i, p, a, b, c, bias)
             return
-    add_six(work, p, BIAS, bias)
-    add_six(work, p, MA, a)
-    add_six(work, p, MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
-    work[p, MA + 12] += b[6]
-    work[p, MA + 13] += b[7]
-    work[p, MA + 14] += b[8]
-    add_six(work, p, MA + 15, c)
+    add_six(work, p, layout.BIAS, bias)
+    add_six(work, p, layout.MA, a)
+    add_six(work, p, layout.MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
+    work[p, layout.MA + 12] += b[6]
+    work[p, layout.MA + 13] += b[7]
+    work[p, layout.MA + 14] += b[8]
+    add_six(work, p, layout.MA + 15, c)
 
 
 @helper
 def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi):
     """From the world outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
-    for i in range(1, ints[0, ELEMENTS]):
-        k, kind = ints[i, V], ints[i, KIND]
-        motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
-        x = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, k))
-        if kind == AXIAL:
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        k, kind = ints[i, layout.V], ints[i, layout.KIND]
+        motion = parent_motion(ints, law, work, i, layout.ACC, layout.PORT_ACC)
+        x = plus(transport(work, i, layout.R, motion), coriolis(ints, floats, i, six(work, i, layout.TWIST), v, k))
+        if kind == layout.AXIAL:
             x = restore_axial(ints, floats, i, x, a, effort, imposed, work)
-        elif kind == SPHERICAL or kind == FREE:
+        elif kind == layout.SPHERICAL or kind == layout.FREE:
             x = restore_multi(ints, floats, i, x, a, effort, imposed, multi)
-        put_six(work, i, ACC, x)
+        put_six(work, i, layout.ACC, x)
         if law is not None:
-            if ints[i, LAW] >= 0:
+            if ints[i, layout.LAW] >= 0:
                 restore_own(ints, law, i, x, a, effort, imposed)
-                ports = ints[i, PORT_COUNT], ints[i, USED]
-                write_port_accelerations(ints[i, OWN], *ports, law, ints[i, LAW], x, a, ints[i, OWN_V])
+                ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
+                write_port_accelerations(ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], x, a, ints[i, layout.OWN_V])
 
 
 @helper
 def restore_axial(ints, floats, i, x, a, effort, imposed, work):
     """Write the acceleration or effort of element i's axial joint, carried with acceleration x; return the element's."""
-    k, p, w = ints[i, V], floats[i, LINEAR], floats[i, ANGULAR]
-    u = six(work, i, U)
+    k, p, w = ints[i, layout.V], floats[i, layout.LINEAR], floats[i, layout.ANGULAR]
+    u = six(work, i, layout.U)
     if imposed is not None and imposed[k]:
         y = a[k]
         moved = (x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y)
-        effort[k] = dot(u, moved) + p * work[i, BIAS + 2] + w * work[i, BIAS + 5] + floats[i, ARMATURE] * y
+        effort[k] = dot(u, moved) + p * work[i, layout.BIAS + 2] + w * work[i, layout.BIAS + 5] + floats[i, layout.ARMATURE] * y
         return moved
-    y = work[i, PIVOT] * (work[i, REST_EFFORT] - dot(u, x))
+    y = work[i, layout.PIVOT] * (work[i, layout.REST_EFFORT] - dot(u, x))
     a[k] = y
     return x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y

@@ -5,20 +5,7 @@ For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    CARRIED,
-    LAW,
-    OWN,
-    OWN_V,
-    PORT,
-    PORT_ACC,
-    PORT_COUNT,
-    PORT_GAMMA,
-    PORT_P,
-    PORT_S,
-    PORT_TWIST,
-    P,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, carried_at, is_used, port_at
 from titop.solvers.kernels.spatial.algebra import carry_inertia, carry_wrench, dot, inertia_times, plus, put_six, six, transport
 from titop.solvers.native.kernel import helper
@@ -27,13 +14,13 @@ from titop.solvers.native.kernel import helper
 @helper
 def subspace_column(ints, law, i, p, j):
     """Return column j of S at the port of general block p that carries element (or load) i."""
-    return port_column(law, ints[i, PORT], ints[p, OWN], j)
+    return port_column(law, ints[i, layout.PORT], ints[p, layout.OWN], j)
 
 
 @helper
 def port_column(law, o, n, j):
     """Return column j of S at the port at ``law[0, o]`` of a block with n own coordinates."""
-    s = o + PORT_S + j
+    s = o + layout.PORT_S + j
     return law[0, s], law[0, s + n], law[0, s + 2 * n], law[0, s + 3 * n], law[0, s + 4 * n], law[0, s + 5 * n]
 
 
@@ -41,7 +28,7 @@ def port_column(law, o, n, j):
 def at_port(n, law, o, x, rates, first):
     """Return ``Ad(g)^-1 x + S y`` at the port at ``law[0, o]`` of a block whose rates y stand from ``rates[first]``."""
     x0, x1, x2, x3, x4, x5 = transport(law, 0, o, x)
-    s = o + PORT_S
+    s = o + layout.PORT_S
     for j in range(n):
         y = rates[first + j]
         x0 += law[0, s + j] * y
@@ -59,7 +46,7 @@ def write_port_twists(n, ports, used, law, o, x, rates, first):
     for p in range(ports):
         if is_used(used, p):
             at = o + port_at(n, p)
-            put_six(law, 0, at + PORT_TWIST, at_port(n, law, at, x, rates, first))
+            put_six(law, 0, at + layout.PORT_TWIST, at_port(n, law, at, x, rates, first))
 
 
 @helper
@@ -68,29 +55,29 @@ def write_port_accelerations(n, ports, used, law, o, x, a, first):
     for p in range(ports):
         if is_used(used, p):
             at = o + port_at(n, p)
-            put_six(law, 0, at + PORT_ACC, plus(at_port(n, law, at, x, a, first), six(law, 0, at + PORT_GAMMA)))
+            put_six(law, 0, at + layout.PORT_ACC, plus(at_port(n, law, at, x, a, first), six(law, 0, at + layout.PORT_GAMMA)))
 
 
 @helper
 def port_effort(ints, law, i, p, w, tau):
     """Add ``S^T W`` to the own efforts of block p, W the wrench at the port that carries element i."""
-    for j in range(ints[p, OWN]):
-        tau[ints[p, OWN_V] + j] += dot(subspace_column(ints, law, i, p, j), w)
+    for j in range(ints[p, layout.OWN]):
+        tau[ints[p, layout.OWN_V] + j] += dot(subspace_column(ints, law, i, p, j), w)
 
 
 @helper
 def law_bias(ints, law, i):
     """Return the parent-port part of block i's h."""
-    return six(law, 0, ints[i, LAW] + bias_at(ints[i, OWN]))
+    return six(law, 0, ints[i, layout.LAW] + bias_at(ints[i, layout.OWN]))
 
 
 @helper
 def add_at_port(ints, law, i, p, a, b, c, bias):
     """Add to block p's law what the subtree at the port of element i presents: ``W = M A + bias`` at the port."""
-    o, n = ints[p, LAW], ints[p, OWN]
+    o, n = ints[p, layout.LAW], ints[p, layout.OWN]
     size = 6 + n
     h = o + bias_at(n)
-    gained = inertia_times(a, b, c, six(law, 0, ints[i, PORT] + PORT_GAMMA))
+    gained = inertia_times(a, b, c, six(law, 0, ints[i, layout.PORT] + layout.PORT_GAMMA))
     bias = (
         bias[0] + gained[0],
         bias[1] + gained[1],
@@ -99,7 +86,7 @@ def add_at_port(ints, law, i, p, a, b, c, bias):
         bias[4] + gained[4],
         bias[5] + gained[5],
     )
-    s = ints[i, PORT] + PORT_S
+    s = ints[i, layout.PORT] + layout.PORT_S
     for j in range(n):
         column = subspace_column(ints, law, i, p, j)
         law[0, h + 6 + j] += dot(column, bias)
@@ -114,14 +101,14 @@ def add_at_port(ints, law, i, p, a, b, c, bias):
                 + law[0, s + 4 * n + r] * f4
                 + law[0, s + 5 * n + r] * f5
             )
-        at_parent = carry_wrench(law, 0, ints[i, PORT], force)
+        at_parent = carry_wrench(law, 0, ints[i, layout.PORT], force)
         for r in range(6):
             law[0, o + r * size + 6 + j] += at_parent[r]
             law[0, o + (6 + j) * size + r] += at_parent[r]
-    at_parent = carry_wrench(law, 0, ints[i, PORT], bias)
+    at_parent = carry_wrench(law, 0, ints[i, layout.PORT], bias)
     for r in range(6):
         law[0, h + r] += at_parent[r]
-    a, b, c = carry_inertia(law, 0, ints[i, PORT], a, b, c)
+    a, b, c = carry_inertia(law, 0, ints[i, layout.PORT], a, b, c)
     _add_block(law, o, size, (a[0], a[3], a[4], a[3], a[1], a[5], a[4], a[5], a[2]))
     _add_block(law, o + 3, size, b)
     _add_block(law, o + 3 * size, size, (b[0], b[3], b[6], b[1], b[4], b[7], b[2], b[5], b[8]))
@@ -158,10 +145,10 @@ def inertia_blocks(t, i, o, size):
 @helper
 def start_carried(ints, law, i, work):
     """Write what block i alone has to move: along and about all axes, and along each own coordinate."""
-    o, n = ints[i, LAW], ints[i, OWN]
+    o, n = ints[i, layout.LAW], ints[i, layout.OWN]
     size, at = 6 + n, _carried(ints, i)
-    work[i, CARRIED] = law[0, o] + law[0, o + size + 1] + law[0, o + 2 * size + 2]
-    work[i, CARRIED + 1] = law[0, o + 3 * size + 3] + law[0, o + 4 * size + 4] + law[0, o + 5 * size + 5]
+    work[i, layout.CARRIED] = law[0, o] + law[0, o + size + 1] + law[0, o + 2 * size + 2]
+    work[i, layout.CARRIED + 1] = law[0, o + 3 * size + 3] + law[0, o + 4 * size + 4] + law[0, o + 5 * size + 5]
     for j in range(n):
         law[0, at + j] = law[0, o + (6 + j) * size + 6 + j]
 
@@ -169,23 +156,23 @@ def start_carried(ints, law, i, work):
 @helper
 def _carried(ints, i):
     """Return where what block i's own coordinates carry stands in `law`."""
-    return ints[i, LAW] + carried_at(ints[i, OWN], ints[i, PORT_COUNT])
+    return ints[i, layout.LAW] + carried_at(ints[i, layout.OWN], ints[i, layout.PORT_COUNT])
 
 
 @helper
 def carry_on(ints, law, i, p, work):
     """Add what element i carries to what its parent p does, and to what the own coordinates of a parent with such do."""
-    x, y, z, mass = work[i, P], work[i, P + 1], work[i, P + 2], work[i, CARRIED]
-    turning = work[i, CARRIED + 1] + mass * (x * x + y * y + z * z)
+    x, y, z, mass = work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2], work[i, layout.CARRIED]
+    turning = work[i, layout.CARRIED + 1] + mass * (x * x + y * y + z * z)
     if law is not None:
-        if ints[i, PORT] >= 0:
-            at, o = _carried(ints, p), ints[i, PORT] + PORT_P
-            for j in range(ints[p, OWN]):
+        if ints[i, layout.PORT] >= 0:
+            at, o = _carried(ints, p), ints[i, layout.PORT] + layout.PORT_P
+            for j in range(ints[p, layout.OWN]):
                 s0, s1, s2, s3, s4, s5 = subspace_column(ints, law, i, p, j)
                 law[0, at + j] += mass * (s0 * s0 + s1 * s1 + s2 * s2) + turning * (s3 * s3 + s4 * s4 + s5 * s5)
             turning += mass * (law[0, o] * law[0, o] + law[0, o + 1] * law[0, o + 1] + law[0, o + 2] * law[0, o + 2])
-    work[p, CARRIED] += mass
-    work[p, CARRIED + 1] += turning
+    work[p, layout.CARRIED] += mass
+    work[p, layout.CARRIED + 1] += turning
 
 
 @helper
@@ -197,7 +184,7 @@ def eliminate_own(ints, law, i, a, effort, imposed, rounding):
     An eliminated coordinate's row of M keeps its column ``U`` before elimination (and ``1/D`` on the diagonal), its
     entry of h the effort less bias: what `restore_own` needs.
     """
-    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    o, n, k = ints[i, layout.LAW], ints[i, layout.OWN], ints[i, layout.OWN_V]
     size = 6 + n
     h, carried = o + bias_at(n), _carried(ints, i)
     for j in range(n - 1, -1, -1):
@@ -239,7 +226,7 @@ def _gone(r, j, k, imposed):
 @helper
 def restore_own(ints, law, i, x, a, effort, imposed):
     """Fill in block i's own accelerations, first to last, and the efforts of its imposed motions."""
-    o, n, k = ints[i, LAW], ints[i, OWN], ints[i, OWN_V]
+    o, n, k = ints[i, layout.LAW], ints[i, layout.OWN], ints[i, layout.OWN_V]
     size = 6 + n
     h = o + bias_at(n)
     for j in range(n):

@@ -2,28 +2,7 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    ACC,
-    BIAS,
-    ELEMENTS,
-    INWARD,
-    KNOWN,
-    LAW,
-    MASS,
-    OK,
-    OUTWARD,
-    OWN,
-    OWN_V,
-    PARENT,
-    PORT,
-    PORT_ACC,
-    PORT_COUNT,
-    PORT_WRENCH,
-    TWIST,
-    UNKNOWN,
-    R,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import port_at, result_at
 from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.spatial.algebra import (
@@ -47,31 +26,33 @@ def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
     Poses, twists and the terms of general blocks are `known`; or else, with general blocks, poses and twists are found on the
     way.
     """
-    for i in range(1, ints[0, ELEMENTS]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
         if law is not None:
-            if known == UNKNOWN:
+            if known == layout.UNKNOWN:
                 status = place_and_move(ints, floats, law, i, q, v, work)
-                if status != OK:
+                if status != layout.OK:
                     return status
         acceleration = accelerate(ints, floats, law, i, v, a, work)
         if law is not None:
-            if ints[i, LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, OUTWARD)
-                if status != OK:
+            if ints[i, layout.LAW] >= 0:
+                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, layout.OUTWARD)
+                if status != layout.OK:
                     return status
                 without_wrenches(ints, law, i, work)
                 continue
-        put_six(work, i, BIAS, rigid_wrench(floats, i, MASS, six(work, i, TWIST), acceleration))
-    return OK
+        put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
+    return layout.OK
 
 
 @helper
 def accelerate(ints, floats, law, i, v, a, work):
     """Write and return element i's acceleration less gravity's, at its known twist."""
-    motion = parent_motion(ints, law, work, i, ACC, PORT_ACC)
-    carried = plus(transport(work, i, R, motion), coriolis(ints, floats, i, six(work, i, TWIST), v, ints[i, V]))
-    acceleration = move(ints, floats, i, carried, a, ints[i, V])
-    put_six(work, i, ACC, acceleration)
+    motion = parent_motion(ints, law, work, i, layout.ACC, layout.PORT_ACC)
+    carried = plus(
+        transport(work, i, layout.R, motion), coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
+    )
+    acceleration = move(ints, floats, i, carried, a, ints[i, layout.V])
+    put_six(work, i, layout.ACC, acceleration)
     return acceleration
 
 
@@ -79,34 +60,34 @@ def accelerate(ints, floats, law, i, v, a, work):
 def without_wrenches(ints, law, i, work):
     """Let nothing act yet on general block i and its ports."""
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    put_six(work, i, BIAS, nothing)
-    for p in range(ints[i, PORT_COUNT]):
-        put_six(law, 0, ints[i, LAW] + port_at(ints[i, OWN], p) + PORT_WRENCH, nothing)
+    put_six(work, i, layout.BIAS, nothing)
+    for p in range(ints[i, layout.PORT_COUNT]):
+        put_six(law, 0, ints[i, layout.LAW] + port_at(ints[i, layout.OWN], p) + layout.PORT_WRENCH, nothing)
 
 
 @helper
 def inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau):
     """From the leaves inwards: efforts, and the wrenches that the joints transmit (in the bias columns); return a status."""
-    for i in range(ints[0, ELEMENTS] - 1, 0, -1):
-        p = ints[i, PARENT]
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        p = ints[i, layout.PARENT]
         if law is not None:
-            if ints[i, LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, KNOWN, INWARD)
-                if status != OK:
+            if ints[i, layout.LAW] >= 0:
+                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, layout.KNOWN, layout.INWARD)
+                if status != layout.OK:
                     return status
-                result = ints[i, LAW] + result_at(ints[i, OWN])
-                add_six(work, i, BIAS, six(law, 0, result))
-                for j in range(ints[i, OWN]):
-                    tau[ints[i, OWN_V] + j] += law[0, result + 6 + j]
-        wrench = six(work, i, BIAS)
-        along_joint(ints, floats, i, wrench, tau, ints[i, V])
-        armature_effort(ints, floats, i, a, tau, ints[i, V])
+                result = ints[i, layout.LAW] + result_at(ints[i, layout.OWN])
+                add_six(work, i, layout.BIAS, six(law, 0, result))
+                for j in range(ints[i, layout.OWN]):
+                    tau[ints[i, layout.OWN_V] + j] += law[0, result + 6 + j]
+        wrench = six(work, i, layout.BIAS)
+        along_joint(ints, floats, i, wrench, tau, ints[i, layout.V])
+        armature_effort(ints, floats, i, a, tau, ints[i, layout.V])
         if p == 0:
             continue
-        wrench = carry_wrench(work, i, R, wrench)
+        wrench = carry_wrench(work, i, layout.R, wrench)
         if law is not None:
-            if ints[i, PORT] >= 0:
-                add_six(law, 0, ints[i, PORT] + PORT_WRENCH, wrench)
+            if ints[i, layout.PORT] >= 0:
+                add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
                 continue
-        add_six(work, p, BIAS, wrench)
-    return OK
+        add_six(work, p, layout.BIAS, wrench)
+    return layout.OK

@@ -7,31 +7,7 @@ import math
 import numpy as np
 
 from titop.blocks.basics.tolerances import TYPED
-from titop.solvers.kernels.interface.layout import (
-    ANGULAR,
-    ARMATURE,
-    AXIAL,
-    ELEMENTS,
-    FLOAT_COLUMNS,
-    FREE,
-    INT_COLUMNS,
-    KIND,
-    LAW,
-    LINEAR,
-    NOT_UNIT,
-    NV,
-    OK,
-    OWN,
-    OWN_V,
-    P_TREE,
-    R_TREE,
-    SPHERICAL,
-    WELD,
-    P,
-    Q,
-    R,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import cross, twist_cross
 from titop.solvers.native.kernel import feature, helper
@@ -43,35 +19,39 @@ _UNIT = 2.0 * TYPED
 @helper
 def place(ints, floats, i, q, work):
     """Write the pose of element i in its parent into ``work[i]``; return a status."""
-    kind = ints[i, KIND]
-    if kind == AXIAL:
-        _place_axial(floats, i, q[ints[i, Q]], work)
-    elif kind == SPHERICAL or kind == FREE:
+    kind = ints[i, layout.KIND]
+    if kind == layout.AXIAL:
+        _place_axial(floats, i, q[ints[i, layout.Q]], work)
+    elif kind == layout.SPHERICAL or kind == layout.FREE:
         at = address_of(floats, i * floats.shape[1]), address_of(work, i * work.shape[1])
-        return quaternion_placing((kind == FREE, address_of(q, ints[i, Q]), *at))
+        return quaternion_placing((kind == layout.FREE, address_of(q, ints[i, layout.Q]), *at))
     else:
         for k in range(12):
-            work[i, R + k] = floats[i, R_TREE + k]
-    return OK
+            work[i, layout.R + k] = floats[i, layout.R_TREE + k]
+    return layout.OK
 
 
 @helper
 def _place_axial(floats, i, x, work):
     """Rotate the tree transform about its z axis and shift it along."""
-    angular, shift = floats[i, ANGULAR], floats[i, LINEAR] * x
+    angular, shift = floats[i, layout.ANGULAR], floats[i, layout.LINEAR] * x
     c, s = (math.cos(x), math.sin(x)) if angular != 0.0 else (1.0, 0.0)
     for k in range(3):
-        rx, ry, rz = floats[i, R_TREE + 3 * k], floats[i, R_TREE + 3 * k + 1], floats[i, R_TREE + 3 * k + 2]
-        work[i, R + 3 * k] = c * rx + s * ry
-        work[i, R + 3 * k + 1] = c * ry - s * rx
-        work[i, R + 3 * k + 2] = rz
-        work[i, P + k] = floats[i, P_TREE + k] + shift * rz
+        rx, ry, rz = (
+            floats[i, layout.R_TREE + 3 * k],
+            floats[i, layout.R_TREE + 3 * k + 1],
+            floats[i, layout.R_TREE + 3 * k + 2],
+        )
+        work[i, layout.R + 3 * k] = c * rx + s * ry
+        work[i, layout.R + 3 * k + 1] = c * ry - s * rx
+        work[i, layout.R + 3 * k + 2] = rz
+        work[i, layout.P + k] = floats[i, layout.P_TREE + k] + shift * rz
 
 
 @feature(4)
 def quaternion_placing(free, q, floats, work):
     """Turn an element's tree transform by a quaternion, and shift it by the position before that if its joint is free."""
-    own, moved = row_at(floats, FLOAT_COLUMNS), row_at(work, P + 3)
+    own, moved = row_at(floats, layout.FLOAT_COLUMNS), row_at(work, layout.P + 3)
     if free:
         given = vector_at(q, 7)
         return _place_quaternion(own, given, 3, given[0], given[1], given[2], moved)
@@ -83,41 +63,45 @@ def _place_quaternion(floats, q, k, px, py, pz, work):
     x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
     norm = x * x + y * y + z * z + w * w
     if abs(norm - 1.0) > _UNIT:
-        return NOT_UNIT
+        return layout.NOT_UNIT
     s = 2.0 / norm
     xx, yy, zz, xy, xz, yz = s * x * x, s * y * y, s * z * z, s * x * y, s * x * z, s * y * z
     wx, wy, wz = s * w * x, s * w * y, s * w * z
     for k in range(3):
-        rx, ry, rz = floats[0, R_TREE + 3 * k], floats[0, R_TREE + 3 * k + 1], floats[0, R_TREE + 3 * k + 2]
-        work[0, R + 3 * k] = rx * (1.0 - yy - zz) + ry * (xy + wz) + rz * (xz - wy)
-        work[0, R + 3 * k + 1] = rx * (xy - wz) + ry * (1.0 - xx - zz) + rz * (yz + wx)
-        work[0, R + 3 * k + 2] = rx * (xz + wy) + ry * (yz - wx) + rz * (1.0 - xx - yy)
-        work[0, P + k] = floats[0, P_TREE + k] + rx * px + ry * py + rz * pz
-    return OK
+        rx, ry, rz = (
+            floats[0, layout.R_TREE + 3 * k],
+            floats[0, layout.R_TREE + 3 * k + 1],
+            floats[0, layout.R_TREE + 3 * k + 2],
+        )
+        work[0, layout.R + 3 * k] = rx * (1.0 - yy - zz) + ry * (xy + wz) + rz * (xz - wy)
+        work[0, layout.R + 3 * k + 1] = rx * (xy - wz) + ry * (1.0 - xx - zz) + rz * (yz + wx)
+        work[0, layout.R + 3 * k + 2] = rx * (xz + wy) + ry * (yz - wx) + rz * (1.0 - xx - yy)
+        work[0, layout.P + k] = floats[0, layout.P_TREE + k] + rx * px + ry * py + rz * pz
+    return layout.OK
 
 
 @helper
 def units_hold(ints, q):
     """Return whether the quaternions in q are unit, as a status."""
-    for i in range(1, ints[0, ELEMENTS]):
-        kind = ints[i, KIND]
-        if kind == SPHERICAL or kind == FREE:
-            k = ints[i, Q] + (3 if kind == FREE else 0)
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        kind = ints[i, layout.KIND]
+        if kind == layout.SPHERICAL or kind == layout.FREE:
+            k = ints[i, layout.Q] + (3 if kind == layout.FREE else 0)
             if abs(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0) > _UNIT:
-                return NOT_UNIT
-    return OK
+                return layout.NOT_UNIT
+    return layout.OK
 
 
 @helper
 def move(ints, floats, i, x, rates, k):
     """Return ``x + S y``: a dual vector with the joint's motion added, y at ``rates[k]``."""
-    kind = ints[i, KIND]
-    if kind == AXIAL:
+    kind = ints[i, layout.KIND]
+    if kind == layout.AXIAL:
         y = rates[k]
-        return x[0], x[1], x[2] + floats[i, LINEAR] * y, x[3], x[4], x[5] + floats[i, ANGULAR] * y
-    if kind == SPHERICAL:
+        return x[0], x[1], x[2] + floats[i, layout.LINEAR] * y, x[3], x[4], x[5] + floats[i, layout.ANGULAR] * y
+    if kind == layout.SPHERICAL:
         return x[0], x[1], x[2], x[3] + rates[k], x[4] + rates[k + 1], x[5] + rates[k + 2]
-    if kind == FREE:
+    if kind == layout.FREE:
         return (
             x[0] + rates[k],
             x[1] + rates[k + 1],
@@ -132,9 +116,9 @@ def move(ints, floats, i, x, rates, k):
 @helper
 def axis(ints, floats, i, j):
     """Return column j of the motion subspace S of element i's joint."""
-    if ints[i, KIND] == AXIAL:
-        return 0.0, 0.0, floats[i, LINEAR], 0.0, 0.0, floats[i, ANGULAR]
-    k = j + 3 if ints[i, KIND] == SPHERICAL else j
+    if ints[i, layout.KIND] == layout.AXIAL:
+        return 0.0, 0.0, floats[i, layout.LINEAR], 0.0, 0.0, floats[i, layout.ANGULAR]
+    k = j + 3 if ints[i, layout.KIND] == layout.SPHERICAL else j
     return (
         1.0 if k == 0 else 0.0,
         1.0 if k == 1 else 0.0,
@@ -148,15 +132,15 @@ def axis(ints, floats, i, j):
 @helper
 def coordinates_of(kind):
     """Return the number of coordinates of an elementary joint."""
-    return 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
+    return 1 if kind == layout.AXIAL else (3 if kind == layout.SPHERICAL else (6 if kind == layout.FREE else 0))
 
 
 @helper
 def coriolis(ints, floats, i, twist, v, k):
     """Return ``gamma = ad(V) S v`` of element i's joint; S is constant in the element's frame."""
-    kind = ints[i, KIND]
-    if kind == AXIAL:
-        along, about = floats[i, LINEAR] * v[k], floats[i, ANGULAR] * v[k]
+    kind = ints[i, layout.KIND]
+    if kind == layout.AXIAL:
+        along, about = floats[i, layout.LINEAR] * v[k], floats[i, layout.ANGULAR] * v[k]
         return (
             twist[4] * along + twist[1] * about,
             -twist[3] * along - twist[0] * about,
@@ -165,11 +149,11 @@ def coriolis(ints, floats, i, twist, v, k):
             -twist[3] * about,
             0.0,
         )
-    if kind == SPHERICAL:
+    if kind == layout.SPHERICAL:
         ax, ay, az = cross(twist[0], twist[1], twist[2], v[k], v[k + 1], v[k + 2])
         bx, by, bz = cross(twist[3], twist[4], twist[5], v[k], v[k + 1], v[k + 2])
         return ax, ay, az, bx, by, bz
-    if kind == FREE:
+    if kind == layout.FREE:
         return twist_cross(twist, (v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5]))
     return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
@@ -177,14 +161,14 @@ def coriolis(ints, floats, i, twist, v, k):
 @helper
 def along_joint(ints, floats, i, w, tau, k):
     """Add ``S^T W`` to the joint's entries of `tau`."""
-    kind = ints[i, KIND]
-    if kind == AXIAL:
-        tau[k] += floats[i, LINEAR] * w[2] + floats[i, ANGULAR] * w[5]
-    elif kind == SPHERICAL:
+    kind = ints[i, layout.KIND]
+    if kind == layout.AXIAL:
+        tau[k] += floats[i, layout.LINEAR] * w[2] + floats[i, layout.ANGULAR] * w[5]
+    elif kind == layout.SPHERICAL:
         tau[k] += w[3]
         tau[k + 1] += w[4]
         tau[k + 2] += w[5]
-    elif kind == FREE:
+    elif kind == layout.FREE:
         tau[k] += w[0]
         tau[k + 1] += w[1]
         tau[k + 2] += w[2]
@@ -196,49 +180,65 @@ def along_joint(ints, floats, i, w, tau, k):
 @helper
 def armature_effort(ints, floats, i, a, tau, k):
     """Add the armature times `a` to the joint's entries of `tau`."""
-    kind = ints[i, KIND]
-    if kind == AXIAL:
-        tau[k] += floats[i, ARMATURE] * a[k]
-    elif kind != WELD:
-        for j in range(3 if kind == SPHERICAL else 6):
-            tau[k + j] += floats[i, ARMATURE + j] * a[k + j]
+    kind = ints[i, layout.KIND]
+    if kind == layout.AXIAL:
+        tau[k] += floats[i, layout.ARMATURE] * a[k]
+    elif kind != layout.WELD:
+        for j in range(3 if kind == layout.SPHERICAL else 6):
+            tau[k + j] += floats[i, layout.ARMATURE + j] * a[k + j]
 
 
 @helper
 def add_armature_gyroscopic(ints, floats, v, tau):
     """Subtract ``-bracket(v)^T (armature v)``, which is non-zero on a group only, of all joints from `tau`."""
     tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0)
-    if armature_gyroscopic((*tables, address_of(v, 0), address_of(tau, 0))) != OK:
+    if armature_gyroscopic((*tables, address_of(v, 0), address_of(tau, 0))) != layout.OK:
         tau[0] = np.nan  # the reason waits for `callbacks.raise_pending`
 
 
 @feature(5)
 def armature_gyroscopic(ints, rows, floats, v, tau):
     """See `add_armature_gyroscopic`."""
-    table = ints_at(ints, rows, INT_COLUMNS)
-    n = table[0, NV]
-    for i in range(1, table[0, ELEMENTS]):
-        _add_gyroscopic(table, floats_at(floats, rows, FLOAT_COLUMNS), i, vector_at(v, n), vector_at(tau, n), table[i, V])
-    return OK
+    table = ints_at(ints, rows, layout.INT_COLUMNS)
+    n = table[0, layout.NV]
+    for i in range(1, table[0, layout.ELEMENTS]):
+        _add_gyroscopic(
+            table, floats_at(floats, rows, layout.FLOAT_COLUMNS), i, vector_at(v, n), vector_at(tau, n), table[i, layout.V]
+        )
+    return layout.OK
 
 
 @helper
 def _add_gyroscopic(ints, floats, i, v, tau, k):
-    kind = ints[i, KIND]
-    if kind == SPHERICAL:
+    kind = ints[i, layout.KIND]
+    if kind == layout.SPHERICAL:
         wx, wy, wz = v[k], v[k + 1], v[k + 2]
-        x, y, z = cross(wx, wy, wz, floats[i, ARMATURE] * wx, floats[i, ARMATURE + 1] * wy, floats[i, ARMATURE + 2] * wz)
+        x, y, z = cross(
+            wx,
+            wy,
+            wz,
+            floats[i, layout.ARMATURE] * wx,
+            floats[i, layout.ARMATURE + 1] * wy,
+            floats[i, layout.ARMATURE + 2] * wz,
+        )
         tau[k] -= x
         tau[k + 1] -= y
         tau[k + 2] -= z
-    elif kind == FREE:
+    elif kind == layout.FREE:
         vx, vy, vz, wx, wy, wz = v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5]
-        fx, fy, fz = floats[i, ARMATURE] * vx, floats[i, ARMATURE + 1] * vy, floats[i, ARMATURE + 2] * vz
-        tx, ty, tz = floats[i, ARMATURE + 3] * wx, floats[i, ARMATURE + 4] * wy, floats[i, ARMATURE + 5] * wz
+        fx, fy, fz = floats[i, layout.ARMATURE] * vx, floats[i, layout.ARMATURE + 1] * vy, floats[i, layout.ARMATURE + 2] * vz
+        tx, ty, tz = (
+            floats[i, layout.ARMATURE + 3] * wx,
+            floats[i, layout.ARMATURE + 4] * wy,
+            floats[i, layout.ARMATURE + 5] * wz,
+        )
         ax, ay, az = cross(wx, wy, wz, fx, fy, fz)
         bx, by, bz = cross(wx, wy, wz, tx, ty, tz)
         # none of v x v where the armature is the same along all axes
-        gy, gz = (floats[i, ARMATURE + 1] - floats[i, ARMATURE]) * vy, (floats[i, ARMATURE + 2] - floats[i, ARMATURE]) * vz
+        gy, gz = (
+            (floats[i, layout.ARMATURE + 1] - floats[i, layout.ARMATURE]) * vy,
+            (floats[i, layout.ARMATURE + 2] - floats[i, layout.ARMATURE]) * vz,
+        )
         cx, cy, cz = cross(vx, vy, vz, 0.0, gy, gz)
         tau[k] -= ax
         tau[k + 1] -= ay
@@ -251,11 +251,11 @@ def _add_gyroscopic(ints, floats, i, v, tau, k):
 @helper
 def element_of(ints, coordinate):
     """Return the element to which a coordinate belongs."""
-    for i in range(1, ints[0, ELEMENTS]):
-        own = coordinate - ints[i, V]
-        if own >= 0 and own < coordinates_of(ints[i, KIND]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        own = coordinate - ints[i, layout.V]
+        if own >= 0 and own < coordinates_of(ints[i, layout.KIND]):
             return np.int64(i)
-        own = coordinate - ints[i, OWN_V]
-        if ints[i, LAW] >= 0 and own >= 0 and own < ints[i, OWN]:
+        own = coordinate - ints[i, layout.OWN_V]
+        if ints[i, layout.LAW] >= 0 and own >= 0 and own < ints[i, layout.OWN]:
             return np.int64(i)
     return np.int64(0)

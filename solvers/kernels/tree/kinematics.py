@@ -4,31 +4,7 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.interface.layout import (
-    ACC,
-    AXIAL,
-    ELEMENTS,
-    FREE,
-    GRAVITY,
-    KIND,
-    LAW,
-    OK,
-    OWN,
-    OWN_Q,
-    OWN_V,
-    PARENT,
-    PORT,
-    PORT_COUNT,
-    PORT_TWIST,
-    SPHERICAL,
-    TERMS,
-    TWIST,
-    UNKNOWN,
-    USED,
-    Q,
-    R,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.spatial.algebra import cross, put_six, six, transport
 from titop.solvers.kernels.tree.general import write_port_twists
@@ -40,28 +16,33 @@ from titop.solvers.native.kernel import helper, shared
 def start(floats, work):
     """Write the world's motion: at rest, and accelerated against gravity."""
     for k in range(12):
-        work[0, R + k] = 0.0
-    work[0, R] = work[0, R + 4] = work[0, R + 8] = 1.0
-    put_six(work, 0, TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    put_six(work, 0, ACC, (-floats[0, GRAVITY], -floats[0, GRAVITY + 1], -floats[0, GRAVITY + 2], 0.0, 0.0, 0.0))
+        work[0, layout.R + k] = 0.0
+    work[0, layout.R] = work[0, layout.R + 4] = work[0, layout.R + 8] = 1.0
+    put_six(work, 0, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    put_six(
+        work,
+        0,
+        layout.ACC,
+        (-floats[0, layout.GRAVITY], -floats[0, layout.GRAVITY + 1], -floats[0, layout.GRAVITY + 2], 0.0, 0.0, 0.0),
+    )
 
 
 @helper
 def parent_motion(ints, law, work, i, column, at_port):
     """Return the twist or acceleration of what carries element i: `column` of its parent, or `at_port` of a parent's port."""
     if law is not None:
-        if ints[i, PORT] >= 0:
-            return six(law, 0, ints[i, PORT] + at_port)
-    return six(work, ints[i, PARENT], column)
+        if ints[i, layout.PORT] >= 0:
+            return six(law, 0, ints[i, layout.PORT] + at_port)
+    return six(work, ints[i, layout.PARENT], column)
 
 
 @helper
 def place_and_move(ints, floats, law, i, q, v, work):
     """Write element i's pose in its parent and its twist; return a status."""
     status = place(ints, floats, i, q, work)
-    if status == OK:
-        carried = transport(work, i, R, parent_motion(ints, law, work, i, TWIST, PORT_TWIST))
-        put_six(work, i, TWIST, move(ints, floats, i, carried, v, ints[i, V]))
+    if status == layout.OK:
+        carried = transport(work, i, layout.R, parent_motion(ints, law, work, i, layout.TWIST, layout.PORT_TWIST))
+        put_six(work, i, layout.TWIST, move(ints, floats, i, carried, v, ints[i, layout.V]))
     return status
 
 
@@ -69,18 +50,20 @@ def place_and_move(ints, floats, law, i, q, v, work):
 def outward_twists(ints, floats, numbers, stages, law, q, v, work):
     """Write every element's pose in its parent and its twist, and the laws of general blocks; return a status."""
     start(floats, work)
-    for i in range(1, ints[0, ELEMENTS]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
         status = place_and_move(ints, floats, law, i, q, v, work)
-        if status != OK:
+        if status != layout.OK:
             return status
         if law is not None:
-            if ints[i, LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, UNKNOWN, TERMS)
-                if status != OK:
+            if ints[i, layout.LAW] >= 0:
+                status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
+                if status != layout.OK:
                     return status
-                ports = ints[i, PORT_COUNT], ints[i, USED]
-                write_port_twists(ints[i, OWN], *ports, law, ints[i, LAW], six(work, i, TWIST), v, ints[i, OWN_V])
-    return OK
+                ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
+                write_port_twists(
+                    ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], six(work, i, layout.TWIST), v, ints[i, layout.OWN_V]
+                )
+    return layout.OK
 
 
 @helper
@@ -91,19 +74,19 @@ def outward_poses(ints, floats, numbers, stages, law, q, v, work):
     """
     if law is not None:
         return outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    for i in range(1, ints[0, ELEMENTS]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
         status = place(ints, floats, i, q, work)
-        if status != OK:
+        if status != layout.OK:
             return status
-    return OK
+    return layout.OK
 
 
 @helper
 def normalise(ints, q):
     """Divide every quaternion of q by its norm."""
-    for i in range(1, ints[0, ELEMENTS]):
-        if ints[i, KIND] == SPHERICAL or ints[i, KIND] == FREE:
-            k = ints[i, Q] + (3 if ints[i, KIND] == FREE else 0)
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        if ints[i, layout.KIND] == layout.SPHERICAL or ints[i, layout.KIND] == layout.FREE:
+            k = ints[i, layout.Q] + (3 if ints[i, layout.KIND] == layout.FREE else 0)
             scale = 1.0 / math.sqrt(q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
             for j in range(k, k + 4):
                 q[j] *= scale
@@ -112,15 +95,15 @@ def normalise(ints, q):
 @helper
 def write_rates(ints, q, v, rates):
     """Write dq/dt into `rates`; plain coordinates move with v."""
-    for i in range(1, ints[0, ELEMENTS]):
-        k, j, kind = ints[i, Q], ints[i, V], ints[i, KIND]
-        for own in range(ints[i, OWN]):
-            rates[ints[i, OWN_Q] + own] = v[ints[i, OWN_V] + own]
-        if kind == AXIAL:
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        k, j, kind = ints[i, layout.Q], ints[i, layout.V], ints[i, layout.KIND]
+        for own in range(ints[i, layout.OWN]):
+            rates[ints[i, layout.OWN_Q] + own] = v[ints[i, layout.OWN_V] + own]
+        if kind == layout.AXIAL:
             rates[k] = v[j]
-        elif kind == SPHERICAL:
+        elif kind == layout.SPHERICAL:
             _write_quaternion_rate(q, k, v, j, rates)
-        elif kind == FREE:
+        elif kind == layout.FREE:
             _write_quaternion_rate(q, k + 3, v, j + 3, rates)
             x, y, z, w = q[k + 3], q[k + 4], q[k + 5], q[k + 6]
             tx, ty, tz = cross(x, y, z, v[j], v[j + 1], v[j + 2])
@@ -144,13 +127,13 @@ def _write_quaternion_rate(q, k, v, j, rates):
 @helper
 def subtract_brackets(ints, v, A):
     """Subtract ``ad(v)`` of free and spherical joints from the rows and columns of their coordinates."""
-    for i in range(1, ints[0, ELEMENTS]):
-        j, kind = ints[i, V], ints[i, KIND]
-        if kind == FREE:
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        j, kind = ints[i, layout.V], ints[i, layout.KIND]
+        if kind == layout.FREE:
             _subtract_cross(A, j, j, v[j + 3], v[j + 4], v[j + 5])
             _subtract_cross(A, j, j + 3, v[j], v[j + 1], v[j + 2])
             _subtract_cross(A, j + 3, j + 3, v[j + 3], v[j + 4], v[j + 5])
-        elif kind == SPHERICAL:
+        elif kind == layout.SPHERICAL:
             _subtract_cross(A, j, j, v[j], v[j + 1], v[j + 2])
 
 

@@ -9,38 +9,10 @@ from __future__ import annotations
 
 import math
 
-from titop.solvers.kernels.interface.layout import (
-    ANGULAR,
-    ARMATURE,
-    AXIAL,
-    DAMPING,
-    ELEMENT,
-    ELEMENTS,
-    FIRST_LOAD,
-    FORCE,
-    FREE,
-    FRICTION,
-    GRAVITY,
-    INERTIA,
-    KIND,
-    LINEAR,
-    LOADS,
-    MASS,
-    MOMENT,
-    PARENT,
-    PORT,
-    R_TREE,
-    REST,
-    SIZE,
-    SPHERICAL,
-    SPRINGS,
-    STIFFNESS,
-    STOP,
-    TURNING,
-)
+from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.laws.vectors import product, times, transposed
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import matrix_of
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
-from titop.solvers.kernels.spatial.rotation_series import rotation_coefficients
 from titop.solvers.native.kernel import helper
 
 # -- sources: rows of elements
@@ -77,28 +49,28 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
         if not math.isfinite(params[k]):
             return 1
     for k in range(3):
-        floats[0, GRAVITY + k] = params[k]
+        floats[0, layout.GRAVITY + k] = params[k]
     _identity(frames, 0)
     bad = 0
-    for i in range(1, ints[0, ELEMENTS]):
+    for i in range(1, ints[0, layout.ELEMENTS]):
         turn = _alignment(sources, constants, i, params)
         bad += 0 if math.isfinite(turn[2]) else 1  # an axis of length zero
         bad += _pack_motion(ints, sources, constants, i, params, floats)
         _pack_tree(ints, sources, i, params, turn, frames, floats)
         _pack_frame(sources, i, params, turn, frames)
         bad += _pack_body(sources, i, params, frames, floats)
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
+    row = ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
         bad += _pack_spring(ints, sources, row, params, floats)
-        row += ints[row, SIZE]
-    while row < ints[0, FIRST_LOAD]:
-        if ints[row, ELEMENT] >= 0:
-            _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+        row += ints[row, layout.SIZE]
+    while row < ints[0, layout.FIRST_LOAD]:
+        if ints[row, layout.ELEMENT] >= 0:
+            _pack_port(frames, ints[row, layout.ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
         row += 1
-    for row in range(ints[0, FIRST_LOAD], ints[0, FIRST_LOAD] + ints[0, LOADS]):
-        _pack_port(frames, ints[row, ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
+    for row in range(ints[0, layout.FIRST_LOAD], ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS]):
+        _pack_port(frames, ints[row, layout.ELEMENT], sources[row, LOAD_PORT], params, floats, row, 0)
         for k in range(6):
-            floats[row, FORCE + k] = params[sources[row, LOAD_WRENCH] + k]
+            floats[row, layout.FORCE + k] = params[sources[row, LOAD_WRENCH] + k]
     for k in range(port_table.shape[0]):
         _pack_port(frames, port_table[k, 0], port_table[k, 1], params, ports, k, 0)
     return 1 if bad else 0
@@ -166,15 +138,15 @@ def _alignment(sources, constants, i, params):
 def _pack_motion(ints, sources, constants, i, params, floats):
     """Write an axial element's motion and the armatures; return the number of negative ones."""
     bad = 0
-    floats[i, LINEAR], floats[i, ANGULAR] = constants[i, FIXED_LINEAR], constants[i, FIXED_ANGULAR]
+    floats[i, layout.LINEAR], floats[i, layout.ANGULAR] = constants[i, FIXED_LINEAR], constants[i, FIXED_ANGULAR]
     if sources[i, PITCH] >= 0:
-        floats[i, LINEAR] = params[sources[i, PITCH]]
-    kind = ints[i, KIND]
-    n = 1 if kind == AXIAL else (3 if kind == SPHERICAL else (6 if kind == FREE else 0))
+        floats[i, layout.LINEAR] = params[sources[i, PITCH]]
+    kind = ints[i, layout.KIND]
+    n = 1 if kind == layout.AXIAL else (3 if kind == layout.SPHERICAL else (6 if kind == layout.FREE else 0))
     for k in range(6):
         drive = params[sources[i, DRIVE] + k] if k < n and sources[i, DRIVE] >= 0 else 0.0
         bad += 1 if drive < 0.0 else 0
-        floats[i, ARMATURE + k] = drive + constants[i, ROTORS + k]
+        floats[i, layout.ARMATURE + k] = drive + constants[i, ROTORS + k]
     return bad
 
 
@@ -182,15 +154,15 @@ def _pack_motion(ints, sources, constants, i, params, floats):
 def _pack_tree(ints, sources, i, params, turn, frames, floats):
     """Write the joint frame, aligned, in the parent: its ports' frame, then port, placement and alignment."""
     rotation, position = _pose(params, sources[i, PLACEMENT])
-    if ints[i, PORT] < 0:
-        p = ints[i, PARENT]
+    if ints[i, layout.PORT] < 0:
+        p = ints[i, layout.PARENT]
         port_rotation, port_position = _pose(params, sources[i, ATTACH])
         moved = times(port_rotation, position)
         base = matrix_of(frames, p, 0)
         at = times(base, (port_position[0] + moved[0], port_position[1] + moved[1], port_position[2] + moved[2]))
         position = frames[p, 9] + at[0], frames[p, 10] + at[1], frames[p, 11] + at[2]
         rotation = product(base, product(port_rotation, rotation))
-    _write_pose(floats, i, R_TREE, product(rotation, turn), position)
+    _write_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
 
 
 @helper
@@ -208,8 +180,8 @@ def _pack_body(sources, i, params, frames, floats):
     o = sources[i, BODY]
     if o < 0:
         for k in range(10):
-            floats[i, MASS + k] = 0.0
-        floats[i, TURNING] = 0.0
+            floats[i, layout.MASS + k] = 0.0
+        floats[i, layout.TURNING] = 0.0
         return 0
     mass = params[o]
     turn = matrix_of(frames, i, 0)
@@ -219,15 +191,15 @@ def _pack_body(sources, i, params, frames, floats):
     cx, cy, cz = cx + px, cy + py, cz + pz
     xx, yy, zz, xy, xz, yz = params[o + 4], params[o + 5], params[o + 6], params[o + 7], params[o + 8], params[o + 9]
     m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), transposed(turn))
-    floats[i, MASS] = mass
-    floats[i, MOMENT], floats[i, MOMENT + 1], floats[i, MOMENT + 2] = mass * cx, mass * cy, mass * cz
-    floats[i, TURNING] = xx + yy + zz + 2.0 * mass * lever
-    floats[i, INERTIA] = m[0] + mass * (cy * cy + cz * cz)
-    floats[i, INERTIA + 1] = m[4] + mass * (cx * cx + cz * cz)
-    floats[i, INERTIA + 2] = m[8] + mass * (cx * cx + cy * cy)
-    floats[i, INERTIA + 3] = m[1] - mass * cx * cy
-    floats[i, INERTIA + 4] = m[2] - mass * cx * cz
-    floats[i, INERTIA + 5] = m[5] - mass * cy * cz
+    floats[i, layout.MASS] = mass
+    floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2] = mass * cx, mass * cy, mass * cz
+    floats[i, layout.TURNING] = xx + yy + zz + 2.0 * mass * lever
+    floats[i, layout.INERTIA] = m[0] + mass * (cy * cy + cz * cz)
+    floats[i, layout.INERTIA + 1] = m[4] + mass * (cx * cx + cz * cz)
+    floats[i, layout.INERTIA + 2] = m[8] + mass * (cx * cx + cy * cy)
+    floats[i, layout.INERTIA + 3] = m[1] - mass * cx * cy
+    floats[i, layout.INERTIA + 4] = m[2] - mass * cx * cz
+    floats[i, layout.INERTIA + 5] = m[5] - mass * cy * cz
     return 0 if mass >= 0.0 else 1
 
 
@@ -239,22 +211,22 @@ def _pack_spring(ints, sources, row, params, floats):
     """
     if sources[row, SPRING_K] < 0:
         return _pack_stop(sources, row, params, floats)
-    n, entry, bad = ints[row, SIZE], 0, 0
+    n, entry, bad = ints[row, layout.SIZE], 0, 0
     for i in range(n):
         for j in range(i, n):
             k, d = params[sources[row, SPRING_K] + entry], params[sources[row, SPRING_D] + entry]
-            floats[row + i, STIFFNESS + j] = floats[row + j, STIFFNESS + i] = k
-            floats[row + i, DAMPING + j] = floats[row + j, DAMPING + i] = d
+            floats[row + i, layout.STIFFNESS + j] = floats[row + j, layout.STIFFNESS + i] = k
+            floats[row + i, layout.DAMPING + j] = floats[row + j, layout.DAMPING + i] = d
             entry += 1
         for j in range(4):
-            floats[row + i, FRICTION + j] = params[sources[row, SPRING_FRICTION] + 4 * i + j]
-        efforts = min(floats[row + i, FRICTION], floats[row + i, FRICTION + 1])
-        rates = min(floats[row + i, FRICTION + 2], floats[row + i, FRICTION + 3])
+            floats[row + i, layout.FRICTION + j] = params[sources[row, SPRING_FRICTION] + 4 * i + j]
+        efforts = min(floats[row + i, layout.FRICTION], floats[row + i, layout.FRICTION + 1])
+        rates = min(floats[row + i, layout.FRICTION + 2], floats[row + i, layout.FRICTION + 3])
         bad += 0 if efforts >= 0.0 and rates > 0.0 else 1
         bad += _pack_stop(sources, row + i, params, floats)
-    rest = 4 if ints[row, KIND] == SPHERICAL else (7 if ints[row, KIND] == FREE else n)
+    rest = 4 if ints[row, layout.KIND] == layout.SPHERICAL else (7 if ints[row, layout.KIND] == layout.FREE else n)
     for i in range(rest):
-        floats[row, REST + i] = params[sources[row, SPRING_REST] + i]
+        floats[row, layout.REST + i] = params[sources[row, SPRING_REST] + i]
     return bad
 
 
@@ -262,12 +234,12 @@ def _pack_spring(ints, sources, row, params, floats):
 def _pack_stop(sources, row, params, floats):
     """Write a coordinate's stop; return 1 if it is unusable."""
     lower, upper, stop = sources[row, SPRING_LOWER], sources[row, SPRING_UPPER], sources[row, SPRING_STOP]
-    floats[row, STOP] = params[lower] if lower >= 0 else -math.inf
-    floats[row, STOP + 1] = params[upper] if upper >= 0 else math.inf
-    floats[row, STOP + 2] = params[stop] if stop >= 0 else 0.0
-    floats[row, STOP + 3] = params[stop + 1] if stop >= 0 else 0.0
-    ordered = floats[row, STOP] <= floats[row, STOP + 1]
-    return 0 if ordered and floats[row, STOP + 2] >= 0.0 and floats[row, STOP + 3] >= 0.0 else 1
+    floats[row, layout.STOP] = params[lower] if lower >= 0 else -math.inf
+    floats[row, layout.STOP + 1] = params[upper] if upper >= 0 else math.inf
+    floats[row, layout.STOP + 2] = params[stop] if stop >= 0 else 0.0
+    floats[row, layout.STOP + 3] = params[stop + 1] if stop >= 0 else 0.0
+    ordered = floats[row, layout.STOP] <= floats[row, layout.STOP + 1]
+    return 0 if ordered and floats[row, layout.STOP + 2] >= 0.0 and floats[row, layout.STOP + 3] >= 0.0 else 1
 
 
 @helper

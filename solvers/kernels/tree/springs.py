@@ -9,18 +9,7 @@ import math
 
 import numpy as np
 
-from titop.solvers.kernels.interface.layout import (
-    DAMPING,
-    ELEMENTS,
-    FLOAT_COLUMNS,
-    FRICTION,
-    INT_COLUMNS,
-    OK,
-    SIZE,
-    SPRINGS,
-    Q,
-    V,
-)
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.kernels.tree.elastic_efforts import displacement, pull_of, pull_slopes, stiffness_times
@@ -37,110 +26,110 @@ def _given(ints, floats, q, v):
 @helper
 def add_springs(ints, floats, q, v, tau):
     """Add what springs, dampers, friction and stops do to `tau`."""
-    if spring_efforts((*_given(ints, floats, q, v), address_of(tau, 0))) != OK:
+    if spring_efforts((*_given(ints, floats, q, v), address_of(tau, 0))) != layout.OK:
         tau[0] = np.nan
 
 
 @helper
 def subtract_spring_slopes(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs, dampers, friction and stops."""
-    if spring_slopes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0))) != OK:
+    if spring_slopes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0))) != layout.OK:
         dq[0, 0] = np.nan
 
 
 @helper
 def subtract_spring_changes(ints, floats, q, v, dq, dv, change):
     """Subtract what springs, as in `subtract_spring_slopes`, make of changes dq and dv from `change`."""
-    if spring_changes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != OK:
+    if spring_changes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != layout.OK:
         change[0] = np.nan
 
 
 @helper
 def subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v):
     """Subtract the derivatives of springs, transposed, times `dual` from `by_q` and `by_v`."""
-    if spring_pulls((*_given(ints, floats, q, v), address_of(dual, 0), address_of(by_q, 0), address_of(by_v, 0))) != OK:
+    if spring_pulls((*_given(ints, floats, q, v), address_of(dual, 0), address_of(by_q, 0), address_of(by_v, 0))) != layout.OK:
         by_q[0] = np.nan
 
 
 @helper
 def add_elastic_energy(ints, floats, q, energy):
     """Add the energy of all springs and stops (J) to ``energy[0]``."""
-    if ints[0, SPRINGS] > 0:
-        if spring_energy((*_given(ints, floats, q, q), address_of(energy, 0))) != OK:
+    if ints[0, layout.SPRINGS] > 0:
+        if spring_energy((*_given(ints, floats, q, q), address_of(energy, 0))) != layout.OK:
             energy[0] = np.nan
 
 
 @feature(8)
 def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
-    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
     _add_springs(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), vector_at(tau, nv))
-    return OK
+    return layout.OK
 
 
 @feature(9)
 def spring_slopes(ints, rows, floats, q, nq, v, nv, dq, dv):
-    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
     _subtract_slopes(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), floats_at(dq, nv, nv), floats_at(dv, nv, nv))
-    return OK
+    return layout.OK
 
 
 @feature(10)
 def spring_changes(ints, rows, floats, q, nq, v, nv, dq, dv, change):
-    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
     states, changes = (vector_at(q, nq), vector_at(v, nv)), (vector_at(dq, nv), vector_at(dv, nv))
     _subtract_changes(tables[0], tables[1], states[0], states[1], changes[0], changes[1], vector_at(change, nv))
-    return OK
+    return layout.OK
 
 
 @feature(10)
 def spring_pulls(ints, rows, floats, q, nq, v, nv, dual, by_q, by_v):
-    tables = ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS)
+    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
     states, pulls = (vector_at(q, nq), vector_at(v, nv)), (vector_at(by_q, nv), vector_at(by_v, nv))
     _subtract_pulls(tables[0], tables[1], states[0], states[1], vector_at(dual, nv), pulls[0], pulls[1])
-    return OK
+    return layout.OK
 
 
 @feature(8)
 def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
     vector_at(energy, 1)[0] += _elastic_energy(
-        ints_at(ints, rows, INT_COLUMNS), floats_at(floats, rows, FLOAT_COLUMNS), vector_at(q, nq)
+        ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS), vector_at(q, nq)
     )
-    return OK
+    return layout.OK
 
 
 @helper
 def _add_springs(ints, floats, q, v, tau):
     """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
-        n, k = ints[row, SIZE], ints[row, V]
+    row = ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
+        n, k = ints[row, layout.SIZE], ints[row, layout.V]
         pull = pull_of(ints, floats, row, displacement(ints, floats, row, q))
         for i in range(n):
             tau[k + i] -= entry_of(pull, i)
             for j in range(n):
-                tau[k + i] -= floats[row + i, DAMPING + j] * v[k + j]
+                tau[k + i] -= floats[row + i, layout.DAMPING + j] * v[k + j]
             tau[k + i] -= _friction(floats, row + i, v[k + i])
-            tau[k + i] -= stop_load(floats, row + i, q[ints[row, Q] + i], v[k + i])
+            tau[k + i] -= stop_load(floats, row + i, q[ints[row, layout.Q] + i], v[k + i])
         row += n
 
 
 @helper
 def _friction(floats, row, rate):
     """Return the dry friction against a rate (see `titop.blocks.joints.friction`)."""
-    coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
+    coulomb, breakaway = floats[row, layout.FRICTION], floats[row, layout.FRICTION + 1]
     if coulomb == 0.0 and breakaway == 0.0:
         return 0.0
-    stribeck, smoothing = floats[row, FRICTION + 2], floats[row, FRICTION + 3]
+    stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
     return (coulomb + (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))) * math.tanh(rate / smoothing)
 
 
 @helper
 def _friction_slope(floats, row, rate):
     """Return the derivative of the dry friction against a rate."""
-    coulomb, breakaway = floats[row, FRICTION], floats[row, FRICTION + 1]
+    coulomb, breakaway = floats[row, layout.FRICTION], floats[row, layout.FRICTION + 1]
     if coulomb == 0.0 and breakaway == 0.0:
         return 0.0
-    stribeck, smoothing = floats[row, FRICTION + 2], floats[row, FRICTION + 3]
+    stribeck, smoothing = floats[row, layout.FRICTION + 2], floats[row, layout.FRICTION + 3]
     peak = (breakaway - coulomb) * math.exp(-((rate / stribeck) ** 2))
     side = math.tanh(rate / smoothing)
     return (coulomb + peak) * (1.0 - side * side) / smoothing - 2.0 * rate / (stribeck * stribeck) * peak * side
@@ -149,13 +138,13 @@ def _friction_slope(floats, row, rate):
 @helper
 def _elastic_energy(ints, floats, q):
     """Return the energy of all springs and stops (J)."""
-    energy, row = 0.0, ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
-        n = ints[row, SIZE]
+    energy, row = 0.0, ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
+        n = ints[row, layout.SIZE]
         delta = displacement(ints, floats, row, q)
         for i in range(n):
             energy += 0.5 * entry_of(delta, i) * stiffness_times(floats, row, i, n, delta)
-            energy += stop_energy(floats, row + i, q[ints[row, Q] + i])
+            energy += stop_energy(floats, row + i, q[ints[row, layout.Q] + i])
         row += n
     return energy
 
@@ -163,9 +152,9 @@ def _elastic_energy(ints, floats, q):
 @helper
 def _subtract_slopes(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs, dampers, friction and stops."""
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
-        n, k, delta = ints[row, SIZE], ints[row, V], displacement(ints, floats, row, q)
+    row = ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
+        n, k, delta = ints[row, layout.SIZE], ints[row, layout.V], displacement(ints, floats, row, q)
         for j in range(n):
             column = pull_slopes(ints, floats, row, delta, j)
             for i in range(n):
@@ -178,19 +167,19 @@ def _subtract_slopes(ints, floats, q, v, dq, dv):
 @helper
 def _slopes(ints, floats, row, i, j, column, q, v):
     """Return minus the derivatives of effort i of the spring at `row` along coordinate j, whose `pull_slopes` are given."""
-    by_position, by_rate = entry_of(column, i), floats[row + i, DAMPING + j]
+    by_position, by_rate = entry_of(column, i), floats[row + i, layout.DAMPING + j]
     if i == j:
-        stop_by_position, stop_by_rate = stop_slopes(floats, row + i, q[ints[row, Q] + i], v[ints[row, V] + i])
+        stop_by_position, stop_by_rate = stop_slopes(floats, row + i, q[ints[row, layout.Q] + i], v[ints[row, layout.V] + i])
         by_position += stop_by_position
-        by_rate += _friction_slope(floats, row + i, v[ints[row, V] + i]) + stop_by_rate
+        by_rate += _friction_slope(floats, row + i, v[ints[row, layout.V] + i]) + stop_by_rate
     return by_position, by_rate
 
 
 @helper
 def _subtract_changes(ints, floats, q, v, dq, dv, change):
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
-        n, k, delta = ints[row, SIZE], ints[row, V], displacement(ints, floats, row, q)
+    row = ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
+        n, k, delta = ints[row, layout.SIZE], ints[row, layout.V], displacement(ints, floats, row, q)
         for j in range(n):
             column = pull_slopes(ints, floats, row, delta, j)
             for i in range(n):
@@ -201,9 +190,9 @@ def _subtract_changes(ints, floats, q, v, dq, dv, change):
 
 @helper
 def _subtract_pulls(ints, floats, q, v, dual, by_q, by_v):
-    row = ints[0, ELEMENTS]
-    for _ in range(ints[0, SPRINGS]):
-        n, k, delta = ints[row, SIZE], ints[row, V], displacement(ints, floats, row, q)
+    row = ints[0, layout.ELEMENTS]
+    for _ in range(ints[0, layout.SPRINGS]):
+        n, k, delta = ints[row, layout.SIZE], ints[row, layout.V], displacement(ints, floats, row, q)
         for j in range(n):
             column = pull_slopes(ints, floats, row, delta, j)
             for i in range(n):

@@ -1,50 +1,27 @@
-"""Stops of coordinates, and the push that they share with contacts: `limits` and `impact` of `titop.blocks.joints`."""
+"""Stops of coordinates, see `titop.blocks.joints.limits`: they push as contacts do."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from titop.blocks.joints.impact import HERTZ
-from titop.solvers.kernels.interface.layout import STOP
+from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
-
-
-@helper
-def impact_push(depth, rate, stiffness, dissipation, exponent):
-    """Return ``stiffness depth^exponent (1 + dissipation rate)`` at a depth >= 0, and zero where it would pull."""
-    share = 1.0 + dissipation * rate
-    return _elastic(depth, stiffness, exponent) * (share if share.real > 0.0 else 0.0 * share)
-
-
-@helper
-def impact_energy(depth, stiffness, exponent):
-    """Return the stored energy ``stiffness depth^(exponent + 1) / (exponent + 1)`` at a depth >= 0."""
-    return _elastic(depth, stiffness, exponent) * depth / (exponent + 1.0)
-
-
-@helper
-def _elastic(depth, stiffness, exponent):
-    if exponent == HERTZ:
-        return stiffness * depth * np.sqrt(depth)
-    some = depth if depth.real > 0.0 else 0.0 * depth + 1.0
-    return stiffness * depth * np.exp((exponent - 1.0) * np.log(some))
 
 
 @helper
 def stop_load(floats, row, x, rate):
     """Return the effort with which a coordinate at x presses on its stop."""
-    if floats[row, STOP + 2] == 0.0:
+    if floats[row, layout.STOP + 2] == 0.0:
         return 0.0
     depth, side = _depth(floats, row, x)
-    return side * impact_push(depth, side * rate, floats[row, STOP + 2], floats[row, STOP + 3], HERTZ)
+    return side * impact_push(depth, side * rate, floats[row, layout.STOP + 2], floats[row, layout.STOP + 3], HERTZ)
 
 
 @helper
 def stop_slopes(floats, row, x, rate):
     """Return the derivatives of `stop_load` by position and rate."""
-    stiffness, dissipation = floats[row, STOP + 2], floats[row, STOP + 3]
+    stiffness, dissipation = floats[row, layout.STOP + 2], floats[row, layout.STOP + 3]
     if stiffness == 0.0:
         return 0.0, 0.0
     depth, side = _depth(floats, row, x)
@@ -57,12 +34,12 @@ def stop_slopes(floats, row, x, rate):
 @helper
 def stop_energy(floats, row, x):
     """Return the energy of a coordinate's stop (J)."""
-    stiffness = floats[row, STOP + 2]
+    stiffness = floats[row, layout.STOP + 2]
     return impact_energy(_depth(floats, row, x)[0], stiffness, HERTZ) if stiffness > 0.0 else 0.0
 
 
 @helper
 def _depth(floats, row, x):
     """Return how deep x is in its stop, and on which side this stands: -1 below, 1 above."""
-    lower, upper = floats[row, STOP], floats[row, STOP + 1]
+    lower, upper = floats[row, layout.STOP], floats[row, layout.STOP + 1]
     return (lower - x, -1.0) if x < lower else (max(x - upper, 0.0), 1.0)

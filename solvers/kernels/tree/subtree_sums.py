@@ -6,30 +6,22 @@ and twelve for B; the general blocks beside them (`law` not None) to full 6x6 ma
 
 from __future__ import annotations
 
-from titop.solvers.kernels.interface.layout import (
-    BASE,
-    FULL_B,
-    FULL_COLUMNS,
-    FULL_D,
-    FULL_TURNED,
-    INERTIAL_LOADS,
-    MOMENTUM,
-    STIRRED,
-    SUM_COLUMNS,
-    SUM_MASS,
-    TURNED,
-    WRENCH,
-)
+from titop.blocks.laws.vectors import product
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, entry_of, full_times, matrix_of, plus, rotate, rotate_back, scaled, six
-from titop.solvers.kernels.spatial.matrices import product
 from titop.solvers.native.kernel import helper
 
 
 @helper
 def sum_momentum(sums, i, x):
     """Return D x of the subtree of element i."""
-    mass, cx, cy, cz = sums[i, SUM_MASS], sums[i, SUM_MASS + 1], sums[i, SUM_MASS + 2], sums[i, SUM_MASS + 3]
-    xx, yy, zz, xy, xz, yz = six(sums, i, SUM_MASS + 4)
+    mass, cx, cy, cz = (
+        sums[i, layout.SUM_MASS],
+        sums[i, layout.SUM_MASS + 1],
+        sums[i, layout.SUM_MASS + 2],
+        sums[i, layout.SUM_MASS + 3],
+    )
+    xx, yy, zz, xy, xz, yz = six(sums, i, layout.SUM_MASS + 4)
     vx, vy, vz, wx, wy, wz = x
     return (
         mass * vx + wy * cz - wz * cy,
@@ -44,8 +36,8 @@ def sum_momentum(sums, i, x):
 @helper
 def rigid_stirred(sums, i, x, y):
     """Return ``B x + D y`` of the subtree of element i."""
-    px, py, pz, lx, ly, lz = six(sums, i, MOMENTUM)
-    xx, yy, zz, xy, xz, yz = six(sums, i, STIRRED)
+    px, py, pz, lx, ly, lz = six(sums, i, layout.MOMENTUM)
+    xx, yy, zz, xy, xz, yz = six(sums, i, layout.STIRRED)
     wx, wy, wz = x[3], x[4], x[5]
     fx, fy, fz, tx, ty, tz = sum_momentum(sums, i, y)
     return (
@@ -61,8 +53,8 @@ def rigid_stirred(sums, i, x, y):
 @helper
 def rigid_stirring(sums, i, s):
     """Return the angular part of ``B^T s`` of the subtree of element i; the linear part is zero."""
-    px, py, pz, lx, ly, lz = six(sums, i, MOMENTUM)
-    xx, yy, zz, xy, xz, yz = six(sums, i, STIRRED)
+    px, py, pz, lx, ly, lz = six(sums, i, layout.MOMENTUM)
+    xx, yy, zz, xy, xz, yz = six(sums, i, layout.STIRRED)
     vx, vy, vz, wx, wy, wz = s
     return (
         2.0 * (py * vz - pz * vy) + xx * wx + xy * wy + xz * wz + ly * wz - lz * wy,
@@ -76,7 +68,7 @@ def moved_by(law, sums, i, x):
     """Return D x of the subtree of row i."""
     result = sum_momentum(sums, i, x)
     if law is not None:
-        result = plus(result, full_times(sums, i, FULL_D, x))
+        result = plus(result, full_times(sums, i, layout.FULL_D, x))
     return result
 
 
@@ -85,7 +77,7 @@ def stirred_by(law, sums, i, x, y):
     """Return ``B x + D y`` of the subtree of row i."""
     result = rigid_stirred(sums, i, x, y)
     if law is not None:
-        result = plus(result, plus(full_times(sums, i, FULL_B, x), full_times(sums, i, FULL_D, y)))
+        result = plus(result, plus(full_times(sums, i, layout.FULL_B, x), full_times(sums, i, layout.FULL_D, y)))
     return result
 
 
@@ -93,23 +85,23 @@ def stirred_by(law, sums, i, x, y):
 def stirring_of(sums, i, s):
     """Return ``B^T s`` of the subtree of row i."""
     sx, sy, sz = rigid_stirring(sums, i, s)
-    return plus((0.0, 0.0, 0.0, sx, sy, sz), transposed_times(sums, i, FULL_B, s))
+    return plus((0.0, 0.0, 0.0, sx, sy, sz), transposed_times(sums, i, layout.FULL_B, s))
 
 
 @helper
 def add_sums(ints, law, i, p, sums):
     """Add the sums of row i to those of row p."""
-    for c in range(WRENCH, TURNED if ints[0, INERTIAL_LOADS] == 0 else SUM_COLUMNS):
+    for c in range(layout.WRENCH, layout.TURNED if ints[0, layout.INERTIAL_LOADS] == 0 else layout.SUM_COLUMNS):
         sums[p, c] += sums[i, c]
     if law is not None:
-        for c in range(FULL_D, full_end(ints)):
+        for c in range(layout.FULL_D, full_end(ints)):
             sums[p, c] += sums[i, c]
 
 
 @helper
 def full_end(ints):
     """Return where the columns end that systems with general blocks use: only loads that depend on poses need the last."""
-    return FULL_TURNED if ints[0, INERTIAL_LOADS] == 0 else FULL_COLUMNS
+    return layout.FULL_TURNED if ints[0, layout.INERTIAL_LOADS] == 0 else layout.FULL_COLUMNS
 
 
 @helper
@@ -118,19 +110,19 @@ def holding(law, sums, i, s):
 
     It is ``-[[0, [f]], [0, [t] + [r][f]]] s`` for the inertial loads; what surrounds general blocks gives a full matrix.
     """
-    x, y, z = cross(sums[i, TURNED], sums[i, TURNED + 1], sums[i, TURNED + 2], s[3], s[4], s[5])
-    tx, ty, tz = rotate(sums, i, TURNED + 3, s[3], s[4], s[5])
+    x, y, z = cross(sums[i, layout.TURNED], sums[i, layout.TURNED + 1], sums[i, layout.TURNED + 2], s[3], s[4], s[5])
+    tx, ty, tz = rotate(sums, i, layout.TURNED + 3, s[3], s[4], s[5])
     result = (-x, -y, -z, -tx, -ty, -tz)
     if law is not None:
-        result = plus(result, full_times(sums, i, FULL_TURNED, s))
+        result = plus(result, full_times(sums, i, layout.FULL_TURNED, s))
     return result
 
 
 @helper
 def held(sums, i, s):
     """Return the angular part of the inertial loads' transposed part of `holding`; the linear part is zero."""
-    x, y, z = cross(sums[i, TURNED], sums[i, TURNED + 1], sums[i, TURNED + 2], s[0], s[1], s[2])
-    m = matrix_of(sums, i, TURNED + 3)
+    x, y, z = cross(sums[i, layout.TURNED], sums[i, layout.TURNED + 1], sums[i, layout.TURNED + 2], s[0], s[1], s[2])
+    m = matrix_of(sums, i, layout.TURNED + 3)
     return (
         x - (m[0] * s[3] + m[3] * s[4] + m[6] * s[5]),
         y - (m[1] * s[3] + m[4] * s[4] + m[7] * s[5]),
@@ -142,7 +134,7 @@ def held(sums, i, s):
 def all_held(sums, i, s):
     """Return the transposed of `holding`."""
     hx, hy, hz = held(sums, i, s)
-    return plus((0.0, 0.0, 0.0, hx, hy, hz), transposed_times(sums, i, FULL_TURNED, s))
+    return plus((0.0, 0.0, 0.0, hx, hy, hz), transposed_times(sums, i, layout.FULL_TURNED, s))
 
 
 @helper
@@ -157,11 +149,15 @@ def transposed_times(sums, i, o, s):
 @helper
 def compose(a, p, b, i, o, t, row):
     """Write the pose in ``a[p]`` (at `BASE`) followed by the one at ``b[i, o]`` into ``t[row]``."""
-    turned = product(matrix_of(a, p, BASE), matrix_of(b, i, o))
-    x, y, z = rotate(a, p, BASE, b[i, o + 9], b[i, o + 10], b[i, o + 11])
+    turned = product(matrix_of(a, p, layout.BASE), matrix_of(b, i, o))
+    x, y, z = rotate(a, p, layout.BASE, b[i, o + 9], b[i, o + 10], b[i, o + 11])
     for k in range(9):
-        t[row, BASE + k] = turned[k]
-    t[row, BASE + 9], t[row, BASE + 10], t[row, BASE + 11] = a[p, BASE + 9] + x, a[p, BASE + 10] + y, a[p, BASE + 11] + z
+        t[row, layout.BASE + k] = turned[k]
+    t[row, layout.BASE + 9], t[row, layout.BASE + 10], t[row, layout.BASE + 11] = (
+        a[p, layout.BASE + 9] + x,
+        a[p, layout.BASE + 10] + y,
+        a[p, layout.BASE + 11] + z,
+    )
 
 
 @helper
@@ -174,7 +170,7 @@ def clear(t, i, begin, end):
 @helper
 def carry_back(t, i, w):
     """Return ``Ad(g)^T W``: a wrench at the parent as a wrench at the child; g at ``t[i, BASE]``."""
-    cx, cy, cz = cross(t[i, BASE + 9], t[i, BASE + 10], t[i, BASE + 11], w[0], w[1], w[2])
-    fx, fy, fz = rotate_back(t, i, BASE, w[0], w[1], w[2])
-    tx, ty, tz = rotate_back(t, i, BASE, w[3] - cx, w[4] - cy, w[5] - cz)
+    cx, cy, cz = cross(t[i, layout.BASE + 9], t[i, layout.BASE + 10], t[i, layout.BASE + 11], w[0], w[1], w[2])
+    fx, fy, fz = rotate_back(t, i, layout.BASE, w[0], w[1], w[2])
+    tx, ty, tz = rotate_back(t, i, layout.BASE, w[3] - cx, w[4] - cy, w[5] - cz)
     return fx, fy, fz, tx, ty, tz

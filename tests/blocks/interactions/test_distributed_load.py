@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, settled
 from titop.blocks.basics.spatial import rotation_exp
+from titop.blocks.interactions.distributed_load import kinks, values
 from titop.blocks.interactions.interaction import motion_among
-from titop.blocks.interactions.load_density import kinks, values
 
 
 def rod(order: int = 3, points: int = 5, **fields: Any) -> tt.Rod:

@@ -13,7 +13,7 @@ import pytest
 
 import titop as tt
 from titop.solvers.kernels.entries import dynamics_entries
-from titop.solvers.kernels.interface.layout import OK
+from titop.solvers.kernels.interface import layout
 from titop.solvers.native.callbacks import Callback, raise_pending
 from titop.solvers.native.signatures import ANSWERED, IN_PYTHON, RAISED
 
@@ -87,7 +87,7 @@ def test_a_signal_at_the_door_of_python_is_no_answer() -> None:
     q, v, expected = np.array([0.3]), np.array([0.1]), m.forward_dynamics([0.3], [0.1])
     system, found = m.mechanism.engine.system, np.zeros(1)
     kernel = partial(system.kernel(dynamics_entries.forward_dynamics).compiled, *system.arrays, q, v, np.zeros(1), found)
-    assert kernel() == OK
+    assert kernel() == layout.OK
     assert found == expected
     send = partial(ctypes.CDLL(None)["raise"], int(signal.SIGALRM))
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)

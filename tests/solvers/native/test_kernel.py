@@ -167,3 +167,17 @@ def test_helpers_make_no_arrays() -> None:
     found = {path.name: names for path in kernels.rglob("*.py") if (names := allocating(path.read_text("utf-8")))}
     assert found == {}
     assert allocating("@helper\ndef _bent(n):\n    return np.zeros(n)\n") == ["_bent"]
+
+
+def columns_by_name(source: str) -> list[str]:
+    """Return the columns of `layout` that a source imports by name."""
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    return [alias.name for each in imports if each.module == "titop.solvers.kernels.interface.layout" for alias in each.names]
+
+
+def test_columns_are_read_through_their_module() -> None:
+    """One line of imports a file, not one for each column; the machine code is the same."""
+    root = Path(__file__).parents[3]
+    files = [path for folder in ("solvers", "tests") for path in (root / folder).rglob("*.py")]
+    assert {path.name: names for path in files if (names := columns_by_name(path.read_text("utf-8")))} == {}
+    assert columns_by_name("from titop.solvers.kernels.interface.layout import MASS, Q\n") == ["MASS", "Q"]

@@ -15,7 +15,7 @@ from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.implicit_dynamics import ImplicitDerivatives, ImplicitDynamics
+from titop.solvers.simulation.implicit_equations import ImplicitDerivatives, ImplicitDynamics
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

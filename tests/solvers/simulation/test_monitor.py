@@ -168,8 +168,7 @@ class LateWatch(monitor.StiffnessWatch):
 @pytest.fixture
 def early_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monitor, "_LOOK_AFTER", 0.0)
-    for module in ("integrate", "stepping"):
-        monkeypatch.setattr(f"titop.solvers.simulation.{module}.StiffnessWatch", LateWatch)
+    monkeypatch.setattr(monitor, "StiffnessWatch", LateWatch)
 
 
 @pytest.mark.usefixtures("early_look")

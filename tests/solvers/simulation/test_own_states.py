@@ -14,7 +14,7 @@ import titop as tt
 from tests.stated_systems import BristleJoint, DragInPython, LaggingJoint, MaxwellJoint, interacting, jointed, looped
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.implicit_equations import RateJacobian
 
 #: Tolerances of integrators, and what errors of a simulation of a second may add up to.
 FINE, ADDED = {"rtol": 1e-9, "atol": 1e-11, "progress": False}, 1e-7

@@ -19,10 +19,10 @@ from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.mechanism.scale import Scale
 from titop.solvers.model.reduction import reduction
 from titop.solvers.motions.prescribed import PrescribedMotion
-from titop.solvers.simulation import rate_jacobian
+from titop.solvers.simulation import implicit_equations
 from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.rate_jacobian import RateJacobian, feedback_derivatives
+from titop.solvers.simulation.implicit_equations import RateJacobian, feedback_derivatives
 
 #: Sixth-order differences with a step of 1e-3: truncation is 1e-18 times high derivatives, rounding near 1e-13 of the largest.
 EXACT = 1e-9
@@ -86,7 +86,7 @@ def test_without_the_change_of_the_rates_it_is_wrong(part: str, monkeypatch: pyt
     """``d(dq)/dt = dv - ad(v) dq``: negative control."""
     model, y = tree(0)
     if part == "skew":
-        monkeypatch.setattr(rate_jacobian, "skew", lambda w: np.zeros((3, 3)))
+        monkeypatch.setattr(implicit_equations, "skew", lambda w: np.zeros((3, 3)))
         assert error(driven(model), y) > 1e-3
     else:  # quaternions taken as if they were unit ones
         monkeypatch.setattr(np.linalg, "norm", lambda x: 1.0)
@@ -272,7 +272,7 @@ def feedback_is_right(units: Units) -> bool:
 def test_slopes_of_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(feedback_is_right(units) for units in [SI, *UNITS])
     monkeypatch.setattr(Scale, "coordinates_of", lambda _, inertia: np.ones(len(inertia)))
-    monkeypatch.setattr(rate_jacobian, "_typical_rate", lambda *_: 1.0)
+    monkeypatch.setattr(implicit_equations, "_typical_rate", lambda *_: 1.0)
     assert [units for units in [SI, *UNITS] if feedback_is_right(units)] != [SI, *UNITS]
 
 

@@ -12,7 +12,7 @@ import titop as tt
 from tests.systems import KINDS, Array, random_tree
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.rate_jacobian import RateJacobian
+from titop.solvers.simulation.implicit_equations import RateJacobian
 from titop.solvers.simulation.scipy_steps import NewtonFactors, ScipySteps
 
 START = np.array([0.4, -0.2])

@@ -158,7 +158,7 @@ def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyP
 
 def test_the_first_moment_of_all_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C before the integrator has made a step."""
-    from titop.solvers.simulation.integrate import _EveryStep
+    from titop.solvers.simulation.simulate import _EveryStep
 
     interrupted_at(monkeypatch, _EveryStep, "__call__", 1)
     with pytest.raises(tt.SimulationInterrupt) as caught:

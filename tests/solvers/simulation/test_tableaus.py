@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import DOP853, RK23, RK45
 
-from titop.solvers.simulation.tableaus import Tableau, tableau
+from titop.solvers.simulation.explicit_steps import Tableau, tableau
 
 Array = NDArray[np.float64]
 ORDERS = {"RK23": 3, "RK45": 5, "DOP853": 8}

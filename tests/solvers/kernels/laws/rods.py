@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from titop.solvers.kernels.interface import records
-from titop.solvers.kernels.interface.layout import STAGE_COLUMNS, TERMS
+from titop.solvers.kernels.interface import layout, records
 
 Array = NDArray[Any]
 
@@ -124,8 +123,8 @@ class Called:
         self.n, self.ports = numbers.n, len(numbers.ports)
         self.used = (1 << self.ports) - 1 if used is None else used
         self.numbers = numbers.law_numbers()
-        self.stages = np.zeros(STAGE_COLUMNS, dtype=np.int64)
-        self.stages[TERMS] = law.terms.address
+        self.stages = np.zeros(layout.STAGE_COLUMNS, dtype=np.int64)
+        self.stages[layout.TERMS] = law.terms.address
         self.law = np.full(records.law_size(self.n, self.ports), np.nan)
         self.slopes = np.full(records.slopes_size(self.n, self.ports), np.nan)
         self.room = np.full(law.room(self.n, self.ports, self.numbers), np.nan)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.solvers.kernels.interface.layout import AXIAL
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series import drifts, rooms
 
 Array = NDArray[np.float64]
 ORDERS, LINEAR = 6, 0.7
 ROWS = (0, 0, -1, True)
-JOINT = (AXIAL, 0, LINEAR, 1.0)
+JOINT = (layout.AXIAL, 0, LINEAR, 1.0)
 #: Sums of some tens of products of size one.
 ROUNDING = {"rtol": 0, "atol": 1e-13}
 RNG = np.random.default_rng(0)
@@ -46,7 +46,7 @@ def test_turns_carry_lower_orders_along(k: int) -> None:
     np.testing.assert_allclose(found[:2], shifting, **ROUNDING)
     np.testing.assert_allclose(found[3:5], turning, **ROUNDING)
     assert (found[2], found[5]) == (0.0, 0.0)
-    still = drifts.turning((AXIAL, 0, LINEAR, 0.0), ROWS, k, RATES, JOINTS, MOTIONS, NO_GROUPS)
+    still = drifts.turning((layout.AXIAL, 0, LINEAR, 0.0), ROWS, k, RATES, JOINTS, MOTIONS, NO_GROUPS)
     assert still == (0.0,) * 6
 
 
@@ -57,7 +57,7 @@ def test_a_shift_along_z_adds_to_the_acceleration_of_its_end(k: int) -> None:
     for j in range(k + 1):
         expected = expected + 2 * LINEAR * RATES[k - j, 0] * np.cross([*E[j], 0.0], [0.0, 0.0, 1.0])
     np.testing.assert_allclose(drifts.shifted(JOINT, ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS), expected, **ROUNDING)
-    assert drifts.shifted((AXIAL, 0, 0.0, 1.0), ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS) == (0.0, 0.0, 0.0)
+    assert drifts.shifted((layout.AXIAL, 0, 0.0, 1.0), ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("k", range(4))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from tests.solvers.kernels.series.test_turns import ORDERS, TRUNCATED, T, summed
-from titop.solvers.kernels.interface.layout import FREE
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series import group_turns, rooms, turns
 
 
@@ -18,7 +18,7 @@ def test_turn_and_shift_of_a_free_joint_that_moves_steadily() -> None:
     rates, joints, groups = np.zeros((ORDERS, 6)), np.zeros((0, 8)), np.zeros((ORDERS, rooms.GROUP_COLUMNS))
     rates[0] = twist
     for k in range(ORDERS):
-        turns.turn_on((FREE, 0, 0.0, 0.0), (0, 0, 0, True), k, 1.0 / max(k, 1), rates, joints, groups)
+        turns.turn_on((layout.FREE, 0, 0.0, 0.0), (0, 0, 0, True), k, 1.0 / max(k, 1), rates, joints, groups)
     turn = Rotation.from_rotvec(twist[3:] * T).as_matrix()
     np.testing.assert_allclose(summed(groups)[rooms.TURN : rooms.TURN + 9].reshape(3, 3), turn, rtol=0, atol=TRUNCATED)
     skew = np.cross(np.eye(3), twist[3:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.systems import Array
-from titop.solvers.kernels.interface.layout import AXIAL
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series import rooms, turns
 
 ORDERS, T = 16, 0.1
@@ -25,7 +25,7 @@ def test_cosine_and_sine_of_an_angle_that_accelerates() -> None:
     rates, joints, groups = np.zeros((ORDERS, 1)), np.zeros((ORDERS, rooms.JOINT_COLUMNS)), np.zeros((0, rooms.GROUP_COLUMNS))
     rates[:2, 0] = 0.4, 3.0
     for k in range(ORDERS):
-        turns.turn_on((AXIAL, 0, 0.0, 2.0), (0, 0, 0, True), k, 1.0 / max(k, 1), rates, joints, groups)
+        turns.turn_on((layout.AXIAL, 0, 0.0, 2.0), (0, 0, 0, True), k, 1.0 / max(k, 1), rates, joints, groups)
     angle = 2.0 * (0.4 * T + 1.5 * T**2)
     expected = [np.cos(angle), np.sin(angle)]
     np.testing.assert_allclose(summed(joints)[[rooms.COS, rooms.SIN]], expected, rtol=0, atol=TRUNCATED)

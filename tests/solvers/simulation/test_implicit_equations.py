@@ -11,7 +11,7 @@ import titop as tt
 from tests.closed_systems import four_bar
 from tests.tolerances import ROUNDING
 from titop.solvers.mechanism.inputs import PortPush
-from titop.solvers.simulation import implicit_dynamics
+from titop.solvers.simulation import implicit_equations
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -27,7 +27,7 @@ def test_stiff_feedback_is_differentiated(monkeypatch: pytest.MonkeyPatch) -> No
     run = tt.simulate(model, [0, 0.5, 1], q, np.zeros(3), **arguments)
     assert run.statistics["steps"] < 300
     assert run.q[-1][0] == pytest.approx(0.6, abs=1e-4)  # gravity over stiffness, 3.6e-5, and what steps of the tolerance leave
-    monkeypatch.setattr(implicit_dynamics, "feedback_derivatives", lambda *_: (np.zeros((3, 3)),) * 2)
+    monkeypatch.setattr(implicit_equations, "feedback_derivatives", lambda *_: (np.zeros((3, 3)),) * 2)
     blind = tt.simulate(model, [0, 0.02], q, np.zeros(3), **arguments)
     seeing = run.statistics["steps"] + run.statistics["rejected"]
     assert blind.statistics["steps"] + blind.statistics["rejected"] > seeing, (
@@ -39,10 +39,10 @@ def test_rows_are_kept_while_they_are_independent(monkeypatch: pytest.MonkeyPatc
     """Of three constraints two act: the first two until they become alike, then others."""
     model = four_bar().resolve()
     plant = SimpleNamespace(model=model, motion=SimpleNamespace(mask=np.zeros(3, dtype=bool)), prepared=SimpleNamespace(rank=2))
-    equations = implicit_dynamics.ImplicitDynamics(plant)  # type: ignore[arg-type]
+    equations = implicit_equations.ImplicitDynamics(plant)  # type: ignore[arg-type]
     looked: list[int] = []
-    choose = implicit_dynamics.independent_rows
-    monkeypatch.setattr(implicit_dynamics, "independent_rows", lambda *given: looked.append(1) or choose(*given))
+    choose = implicit_equations.independent_rows
+    monkeypatch.setattr(implicit_equations, "independent_rows", lambda *given: looked.append(1) or choose(*given))
     first, second, third = np.eye(3)
 
     def chosen(*rows: np.ndarray) -> list[int]:

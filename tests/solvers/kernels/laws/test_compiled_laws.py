@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from titop.solvers.kernels.interface.layout import PORT_S, PORT_WRENCH
+from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, law_size, port_at, result_at
-from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.laws.compiled_laws import write_result
 
 N, PORTS = 2, 2
 RNG = np.random.default_rng(0)
@@ -23,14 +23,14 @@ for k, (rotation, position) in enumerate(POSES):
 def test_the_result_is_what_the_equations_say(used: int) -> None:
     """``M [A; a] + h + sum [Ad^-T; S^T] W`` over the ports in use."""
     result = np.zeros((1, 6 + N))
-    term_stages.write_result(N, PORTS, used, LAW, tuple(X), A, LAW, result, 0)
+    write_result(N, PORTS, used, LAW, tuple(X), A, LAW, result, 0)
     size = 6 + N
     expected = LAW[0, : size * size].reshape(size, size) @ [*X, *A] + LAW[0, bias_at(N) : result_at(N)]
     for k, (rotation, position) in enumerate(POSES):
         if used >> k & 1:
             at = port_at(N, k)
-            wrench = LAW[0, at + PORT_WRENCH : at + PORT_WRENCH + 6]
+            wrench = LAW[0, at + layout.PORT_WRENCH : at + layout.PORT_WRENCH + 6]
             force, torque = rotation @ wrench[:3], rotation @ wrench[3:]
-            S = LAW[0, at + PORT_S : at + PORT_S + 6 * N].reshape(6, N)
+            S = LAW[0, at + layout.PORT_S : at + layout.PORT_S + 6 * N].reshape(6, N)
             expected += np.concatenate([force, torque + np.cross(position, force), S.T @ wrench])
     np.testing.assert_allclose(result[0], expected, rtol=0, atol=1e-13)  # sums of twenty products of size one
