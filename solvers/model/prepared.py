@@ -16,7 +16,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
 from titop.solvers.constraints.interaction_loads import read_rates, target_motion
 from titop.solvers.constraints.multipliers import independence, independent_rows
-from titop.solvers.mechanism.inputs import ActingPush, WrenchPlace, PortPush, Push, acting_inputs
+from titop.solvers.mechanism.inputs import ActingPush, PortPush, Push, WrenchPlace, acting_inputs
 from titop.solvers.model.mechanism import Mechanism
 
 

@@ -24,7 +24,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
-from titop.solvers.mechanism.inputs import WrenchPlace, PortPush
+from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
