@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives
 from titop.solvers.constraints.branch import is_open_at, rank_on_branch, refuse_dead_centre
+from titop.solvers.constraints.mechanism import DerivativesCore
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
@@ -23,7 +24,7 @@ from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
-class CompiledDerivatives:
+class CompiledDerivatives(DerivativesCore):
     """The derivatives of the compiled engine; see `DerivativesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
@@ -33,9 +34,7 @@ class CompiledDerivatives:
 
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
         if self._mechanism.is_constrained:
-            by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
-            change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
-            return change
+            return super().tangent(q, v, tau, dq, dv, dtau, pushes)
         system, da, rows = self._system.pushed(pushes), dtau.astype(float), _one_row(q, v, tau, dq, dv)
         rows[2] += own_efforts(pushes, q, self._nv)
         for push in own_pushes(pushes):
@@ -45,9 +44,7 @@ class CompiledDerivatives:
 
     def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
         if self._mechanism.is_constrained:
-            by_state = (weights @ by for by in self.forward(q, v, tau, pushes))
-            by_q, by_v, by_tau = by_state
-            return by_q, by_v, by_tau
+            return super().adjoint(q, v, tau, weights, pushes)
         system, by_tau, by_q, by_v = self._system.pushed(pushes), weights.astype(float), np.empty(self._nv), np.empty(self._nv)
         rows = _one_row(q, v, tau)
         rows[2] += own_efforts(pushes, q, self._nv)
