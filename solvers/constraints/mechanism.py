@@ -22,7 +22,7 @@ from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
-from titop.solvers.mechanism.inputs import Inputs, Place, Push
+from titop.solvers.mechanism.inputs import Inputs, Push, WrenchPlace
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.mechanism.scale import Scale
 from titop.solvers.mechanism.shared import structural
@@ -126,7 +126,7 @@ class DynamicsCore(Protocol):
     def pivots(self, q: Array) -> Pivots:
         """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> Any:
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> Any:
         """Return the `PreparedDynamics` for integrators, wrenches at `places`, the motion imposed where `imposed` is true."""
 
 

@@ -57,7 +57,7 @@ class LengthLaw(NamedTuple):
     middle: Array
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        beyond = rest.acceleration.padded(1).copy()
+        beyond = rest.acceleration.pad(1).copy()
         beyond[:, 0] -= self.middle
         scaled = self._times(constants, Signals(beyond), self.columns[:6])
         efforts = self.efforts.apply(constants, Signals(np.ones((1, 1))))
@@ -72,7 +72,7 @@ class LengthLaw(NamedTuple):
         """Return signals times powers of the length."""
         for power in range(1, int(powers.max()) + 1):
             longer = (powers >= power).astype(float)
-            scaled = self.length.mapped(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]
+            scaled = self.length.transform(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]
             signal = scaled.apply(loop, signal) + np.diag(1.0 - longer) @ signal
         return signal
 

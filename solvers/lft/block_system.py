@@ -184,7 +184,7 @@ def _matrices(node: Node, at: LawPoint, ports: list[LoadedPort], loaded: list[Lo
     back = np.linalg.inv(transport)
     rates = back @ (twist - twist_cross(at.twist) @ xi), back @ acceleration, v - node.block.bracket(at.v) @ q, a
     width, x = len(loop.kinds), 12 + 2 * n
-    rows, result = stack(*rates).padded(width), stack(-transport.T @ law[:6], *outputs[: len(ports)], law[6:]).padded(width)
+    rows, result = stack(*rates).pad(width), stack(-transport.T @ law[:6], *outputs[: len(ports)], law[6:]).pad(width)
     return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
 
 

@@ -57,10 +57,10 @@ class ChangedBlock:
         if not any(key):
             return self.block
         if key not in self._known:
-            self._known[key] = self._changed(values)
+            self._known[key] = self._block_at(values)
         return self._known[key]
 
-    def _changed(self, values: Mapping[str, float]) -> Block:
+    def _block_at(self, values: Mapping[str, float]) -> Block:
         changed, start = self.uncertainty.values_at(values), f"{self.block.name}."
         if all(name.startswith(start) for name in self.names):
             return self.block.with_parameters({name.removeprefix(start): changed[name] for name in self.names})

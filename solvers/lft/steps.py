@@ -104,7 +104,7 @@ class Rotate(FrameStep):
 
     @cached_property
     def _outwards(self) -> Polynomial:
-        return self.rotation.mapped(np.transpose)
+        return self.rotation.transform(np.transpose)
 
     def vector(self, loop: LinearLoop, x: Signals, back: bool = False) -> Signals:
         return (self.rotation if back else self._outwards).apply(loop, x)
@@ -122,7 +122,7 @@ class Shift(FrameStep):
 
     @cached_property
     def _lever(self) -> Polynomial:
-        return self.position.mapped(skew)
+        return self.position.transform(skew)
 
     def motion(self, loop: LinearLoop, x: Signals) -> Signals:
         return stack(x[:3] - self._lever.apply(loop, x[3:]), x[3:])
@@ -231,7 +231,7 @@ class OwnMotion(NamedTuple):
         n = len(onto.constant)
         return cls(np.arange(n), subspace, onto, bends, np.zeros(6), *np.zeros((2, 6, n)))
 
-    def _bent(self, along: Array) -> Array:
+    def _bend(self, along: Array) -> Array:
         """Return ``dS/dq`` (6, n) along numbers (n) of the coordinates."""
         n = len(self.entries)
         bent: Array = along @ self.bends.constant.reshape(6, n, n)
@@ -253,8 +253,8 @@ class OwnMotion(NamedTuple):
         moved, moving, accelerated = (self.subspace.apply(loop, x) for x in (dq, dv, da))
         accelerated += self.by_q @ dq + self.by_v @ dv
         if self.bends.constant.any():
-            moving += self._bent(v.padded(1)[self.entries, 0]) @ dq
-            accelerated += self._bent(a[self.entries]) @ dq
+            moving += self._bend(v.pad(1)[self.entries, 0]) @ dq
+            accelerated += self._bend(a[self.entries]) @ dq
         relative = self.subspace.apply(constants, v[self.entries])
         behind = rest.twist + relative
         before = rest.products + _outer(constants, constants, relative, rest.twist)

@@ -22,7 +22,7 @@ from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, mass_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.inputs import OwnPush, Place, Push, own_efforts
+from titop.solvers.mechanism.inputs import OwnPush, Push, WrenchPlace, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
@@ -233,7 +233,7 @@ class CompiledDynamics:
         raise_pending()
         return nearest if status == layout.OK else None
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)
 
 

@@ -15,7 +15,7 @@ from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.reference.passes import Passes, port_kinematics
 from titop.solvers.mechanism.conditioning import Pivots, find_pivots
-from titop.solvers.mechanism.inputs import Place, Push
+from titop.solvers.mechanism.inputs import Push, WrenchPlace
 from titop.solvers.model.prepared import PreparedDynamics
 
 
@@ -137,7 +137,7 @@ class ReferenceDynamics:
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
         return project_acceleration(self._mechanism, q, v, a, fixed, rank_near(self._mechanism, q))
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return PreparedDynamics(self._mechanism, places, imposed)
 
     def constraints(self, q: Array, v: Array) -> Constraints:
