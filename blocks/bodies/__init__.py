@@ -1,6 +1,6 @@
 """Bodies: blocks that carry inertia.
 
-- `rigid_body`: rigid bodies and the world; `inertial_parameters`: the ten numbers in which their dynamics are linear;
+- `rigid_body`: rigid bodies and the world; `inertial_numbers`: the ten numbers in which their dynamics are linear;
 - `modal_body`: flexible bodies by modes, as data, with `modal_fields`, `modal_parameters`, `modal_analysis` and
   `modal_findings`: reading them, what may be varied, what they say, and what is wrong with them; `modal_reduction`: such data
   from finite elements, whose matrices `element_matrices` reads; `modal_bases` finds static deformations and modes of these, and

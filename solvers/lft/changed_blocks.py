@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME
-from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.graph.network.assembly import Assembly
@@ -135,7 +135,7 @@ def law_matrices(block: Block, at: LawPoint) -> tuple[Array, Array]:
         by_twist = complex_step(lambda twist: block.gyroscopic(at.q, at.v, twist), at.twist)
     by_displacement = np.zeros((6 + n, 6))
     if is_acted_on(block):
-        place = Place(at.q, at.v, at.twist, at.rotation, at.position)
+        place = BlockMotion(at.q, at.v, at.twist, at.rotation, at.position)
         efforts = efforts - efforts_at(block, place, at.gravity, True)
         acting = derivatives_at(block, place, at.gravity)
         by_q, by_v, by_twist, by_displacement = (

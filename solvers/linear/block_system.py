@@ -19,7 +19,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
-from titop.blocks.contract.applied import Place, derivatives_at, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, derivatives_at, is_acted_on
 from titop.blocks.contract.block import PARENT_PORT, Block
 from titop.blocks.contract.block_law import current_form
 from titop.solvers.constraints.closed_dynamics import closure_pushes
@@ -218,7 +218,7 @@ def _law_derivatives(block: Block, q: Array, v: Array, a: Array, state: State, d
         by_q, by_v, by_twist = *np.zeros((2, 6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
     derivatives = [by_q, by_v, by_twist, np.zeros((6 + block.nv, 6))]
     if is_acted_on(block):
-        acting = derivatives_at(block, Place(q, v, state.V, state.rotation, state.position), gravity)
+        acting = derivatives_at(block, BlockMotion(q, v, state.V, state.rotation, state.position), gravity)
         derivatives = [derivative - part for derivative, part in zip(derivatives, acting, strict=True)]
     return derivatives
 

@@ -17,7 +17,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, crossing, derivatives, joined, moving, numbers, stacked
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import taylor_array
-from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
@@ -143,7 +143,7 @@ class MovingTree:
             if is_acted_on(node.block):
                 block = self.blocks[k]
                 own = self._q[node.q], self._v[node.v]
-                place = Place(*own, *(numbers(part) for part in (block.V, block.rotation, block.position)))
+                place = BlockMotion(*own, *(numbers(part) for part in (block.V, block.rotation, block.position)))
                 with asking(node.block):
                     pressing[k] = stacked(efforts_at(node.block, place, passes.assembly.gravity), self.order)
         for load in passes.assembly.loads:
