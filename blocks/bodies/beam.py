@@ -13,16 +13,21 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import (
+    MODE_SCALES,
+    BeamShapes,
     bending_matrices,
     bending_shapes,
+    length_powers,
+    line_moments,
+    line_shortening,
     points_of,
     rod_matrices,
     rod_shapes,
+    scaling_beside,
     shear_bending_matrices,
     shear_bending_shapes,
+    tip_shortening,
 )
-from titop.blocks.bodies.beam_scaling import MODE_SCALES, length_powers, scaling_beside
-from titop.blocks.bodies.beam_shortening import BeamShapes, line_moments, line_shortening, tip_shortening
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer
@@ -31,6 +36,7 @@ from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
+from titop.blocks.bodies.water.line_water import water_around
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
@@ -111,8 +117,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     fluid : Fluid, optional
         What surrounds the beam, whose sections count as ellipses of their area and moments.
     added_mass, drag, lift : optional
-        What it does, a unit of length, as for a `Rod`; to first order in the deformation. Such a beam answers through Python,
-        which takes milliseconds: a `Rod` in a fluid is faster.
+        What it does, a unit of length, as for a `Rod`; to first order in the deformation.
 
     Notes
     -----
@@ -403,7 +408,7 @@ class Beam(ImmersedBeam, FlexibleBody):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return dimensions, material and damping, and what a fluid does."""
-        around = self._around()
+        around = water_around(self)
         return Block.parameters(self) | ({} if around is None else around.parameters())
 
     def with_parameters(self, values: dict[str, float]) -> Block:

@@ -22,10 +22,10 @@ from titop.blocks.bodies.modal_analysis import (
     ratio_damping,
     residual_mass,
 )
+from titop.blocks.bodies.modal_fields import read_second_order
 from titop.blocks.bodies.modal_parameters import common_numbers, entry_of_mode, mode_parameters
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.bodies.second_order import SecondOrder
-from titop.blocks.bodies.second_order_fields import read_second_order
 from titop.blocks.bodies.second_order_inertia import rigid_inverse
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import CommonParameter, MassProperties, Picture

@@ -34,12 +34,10 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, sensors
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.cable import Cable
-from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
-from titop.blocks.interactions.pressure_chamber import PressureChamber
-from titop.blocks.interactions.spring_damper import SpringDamper
-from titop.blocks.interactions.tendon import Tendon
+from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
+from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits

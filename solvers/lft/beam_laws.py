@@ -1,7 +1,7 @@
 """The law of a block whose coordinates scale with its parameters, and whose length is uncertain.
 
 A coordinate of the block is that of the loop times its column's scale; the effort on it counts times its row's
-(`titop.blocks.bodies.beam_scaling` has those of beams). Then the law is ``R(l) N(l) C(l)``, the diagonals C and R of powers of
+(`titop.blocks.bodies.beam_matrices` has those of beams). Then the law is ``R(l) N(l) C(l)``, the diagonals C and R of powers of
 the length, N of first degree; and beside it stiffness and damping on the own coordinates.
 """
 
@@ -57,7 +57,7 @@ class LengthLaw(NamedTuple):
     middle: Array
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        beyond = rest.acceleration.padded(1).copy()
+        beyond = rest.acceleration.pad(1).copy()
         beyond[:, 0] -= self.middle
         scaled = self._times(constants, Signals(beyond), self.columns[:6])
         efforts = self.efforts.apply(constants, Signals(np.ones((1, 1))))
@@ -72,7 +72,7 @@ class LengthLaw(NamedTuple):
         """Return signals times powers of the length."""
         for power in range(1, int(powers.max()) + 1):
             longer = (powers >= power).astype(float)
-            scaled = self.length.mapped(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]
+            scaled = self.length.transform(lambda length, longer=longer: length * np.diag(longer))  # type: ignore[misc]
             signal = scaled.apply(loop, signal) + np.diag(1.0 - longer) @ signal
         return signal
 

@@ -91,10 +91,12 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
-            own = {path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path}
-            wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): value for path, value in own.items()}))
+            values = {
+                path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path
+            }
+            wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): x for path, x in values.items()}))
             if len(wrong) > known:
-                shown = ", ".join(f"{path} = {value:.6g}" for path, value in own.items())
+                shown = ", ".join(f"{path} = {x:.6g}" for path, x in values.items())
                 expected, advice = "values that the block accepts", f"narrow the range: {wrong[0]}"
                 raise ModelError(Finding("bad-range", "parameters", shown, expected, advice))
 

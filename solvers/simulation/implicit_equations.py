@@ -104,8 +104,9 @@ class ImplicitDynamics:
     def independent(self, jacobian: Array) -> Array:
         """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.
 
-        Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
-        once chosen, are kept while what is left of the last of them is at least half of what it was then.
+        Next to a singular configuration they are fewer than elsewhere, and a step across it keeps these. Where there are as
+        many as constraints act, the choice is kept as long as its least independent row is at least half as independent as it
+        was.
         """
         comparable = (jacobian * self.model.mechanism.scale.coordinates)[:, ~self.plant.motion.mask]
         rank, chosen = self.plant.prepared.rank, self._chosen
@@ -329,8 +330,8 @@ def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
 def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tuple[Array, Array]:
     """Return the derivatives (nv, nv) by tangent changes of q, and by v, of what the user's functions apply, the system held.
 
-    Functions of time alone are known by what they apply when all coordinates and rates move at once, each by a part of its
-    own: nothing else. They cost one more evaluation.
+    Functions of time alone are recognised by one evaluation with all coordinates and rates changed by unlike parts: they apply
+    the same.
     """
     model, nothing = plant.model, np.zeros(plant.model.nv)
 

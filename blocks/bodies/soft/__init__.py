@@ -2,7 +2,7 @@
 
 - `domain`: the material at rest, as points and volumes, with its surface for pictures; `quadrature`: the rules for them;
   `surface`: that for volumes of cavities; `tetrahedra`: meshes of it;
-- `material`: its energy and dissipation per volume; `material_numbers`: what its numbers may be;
+- `material`: its energy and dissipation per volume;
 - `functions`: functions of numbers that NumPy's do not give; `shapes`, `integration`: sums of functions of the abscissa, and
   integrals along the axis;
 - `deformation`: kinematics that can be composed; `backbones`, `primitives`: ready ones; `kinematics`: all of them;

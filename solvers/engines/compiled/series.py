@@ -10,12 +10,13 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
-from titop.solvers.constraints.mechanism import EquationSeries, NamedMechanism, PortSeries, SeriesCore
+from titop.solvers.constraints.mechanism import EquationSeries, PortSeries, SeriesCore
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import series_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 
 #: The derivatives of wrenches, where all are constant.
 CONSTANT: Array = np.zeros((0, 6))
@@ -49,13 +50,13 @@ class CompiledSeries:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : Mechanism
     system : PackedSystem
     reference : callable
         Returns the series of the reference engine, which asks every block in Python.
     """
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
         self._model, self._system, self._make = model, system, reference
 
     @cached_property

@@ -46,7 +46,7 @@ class Moving(NamedTuple):
     onto: Along
 
 
-class Law(NamedTuple):
+class LawSeries(NamedTuple):
     """A block's mass matrix, gyroscopic efforts (6 + n) and passive efforts (n)."""
 
     M: Along
@@ -97,14 +97,14 @@ class MovingTree:
             blocks.append(Moving(turned, place, twist, acceleration, onto))
         return blocks
 
-    def law(self, k: int) -> Law:
+    def law(self, k: int) -> LawSeries:
         """Return the law of the k-th block."""
         node = self._passes.nodes[k]
         block, q, v = node.block, self._q[node.q], self._v[node.v]
         with asking(block):
             parts = block.mass_matrix(q), block.gyroscopic(q, v, numbers(self.blocks[k].V))
             passive = block.passive_efforts(q, v) if block.nv else np.zeros(0)
-        return Law(*(stacked(part, self.order) for part in (*parts, passive)))
+        return LawSeries(*(stacked(part, self.order) for part in (*parts, passive)))
 
     def at_port(self, block: str, port: str | None) -> tuple[Along, Along, Along]:
         """Return a port's pose in the inertial frame, and its twist in its own."""
