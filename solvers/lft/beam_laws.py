@@ -1,7 +1,7 @@
 """The law of a block whose coordinates scale with its parameters, and whose length is uncertain.
 
 A coordinate of the block is that of the loop times its column's scale; the effort on it counts times its row's
-(`titop.blocks.bodies.beam_scaling` has those of beams). Then the law is ``R(l) N(l) C(l)``, the diagonals C and R of powers of
+(`titop.blocks.bodies.beam_matrices` has those of beams). Then the law is ``R(l) N(l) C(l)``, the diagonals C and R of powers of
 the length, N of first degree; and beside it stiffness and damping on the own coordinates.
 """
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES, inertial_numbers, own_numbers
+from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.named_rows import NamedRows
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.arguments.rowwise import rowwise

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES
+from titop.blocks.bodies.inertial_numbers import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.surroundings import mass_and_moment
