@@ -23,7 +23,7 @@ from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
-from titop.solvers.engines.compiled.series import CompiledSeries, reference_series
+from titop.solvers.engines.compiled.series import CompiledSeries
 from titop.solvers.engines.compiled.states import CompiledStates
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -78,7 +78,7 @@ class CompiledEngine:
 
     @cached_property
     def series(self) -> CompiledSeries:
-        return CompiledSeries(self._model, self.system, lambda: reference_series(self.assembly))
+        return CompiledSeries(self._model, self.system)
 
     @cached_property
     def observations(self) -> CompiledObservations:

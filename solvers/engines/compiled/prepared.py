@@ -14,7 +14,7 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constrained import HybridKernels
-from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
     closed_stepping_entries,
@@ -188,11 +188,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def interaction_rows(self) -> list[int]:
         """The row of every interaction."""
-        rows, row = [], int(self._ints[0, layout.FIRST_INTERACTION])
-        for _ in self.model.interactions:
-            rows.append(row)
-            row += 1 + int(self._ints[row, layout.ACT_PORTS] + self._ints[row, layout.ACT_COORDINATES])
-        return rows
+        return [*interaction_rows(self._system).values()]
 
     def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
         """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.

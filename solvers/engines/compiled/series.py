@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.mechanism import EquationSeries, NamedMechanism, PortSeries, SeriesCore
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import series_entries
@@ -52,17 +51,18 @@ class CompiledSeries:
     ----------
     model : NamedMechanism
     system : PackedSystem
-    reference : callable
-        Returns the series of the reference engine, which asks every block in Python.
     """
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
-        self._model, self._system, self._make = model, system, reference
+    def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
+        self._model, self._system = model, system
 
     @cached_property
     def reference(self) -> SeriesCore:
-        """The series of the reference engine."""
-        return self._make()
+        """The series of the reference engine, which asks every block in Python; it is loaded now."""
+        from titop.solvers.engines.reference.engine import reference_passes
+        from titop.solvers.engines.reference.series import ReferenceSeries
+
+        return ReferenceSeries(reference_passes(self._system.assembly))
 
     @cached_property
     def _has_kernels(self) -> bool:
@@ -109,11 +109,3 @@ class CompiledSeries:
         changes = np.vstack([stack[1:rows] for stack in stacks])
         loaded = self._system.pushed([push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)])
         return changes, loaded.arrays
-
-
-def reference_series(assembly: Assembly) -> SeriesCore:
-    """Return the series of the reference engine, which is loaded now."""
-    from titop.solvers.engines.reference.engine import reference_passes
-    from titop.solvers.engines.reference.series import ReferenceSeries
-
-    return ReferenceSeries(reference_passes(assembly))
