@@ -305,6 +305,11 @@ def overflow(assembly: Assembly | None = None) -> Finding:
     return Finding("not-finite", "result", "NaN or infinity", "finite results", advice)
 
 
+def is_without_dynamics(error: ModelError) -> bool:
+    """Tell whether an error is of a state, not of the model: no inertia or no certain rank of closures there, or overflow."""
+    return error.code in ("massless-joint", "singular-closure") or (error.code, error.where) == ("not-finite", "result")
+
+
 def shorten(names: tuple[str, ...]) -> str:
     """Return names as text, the middle left out when there are many."""
     return ", ".join(names) if len(names) <= 12 else ", ".join([*names[:8], "...", *names[-2:]])

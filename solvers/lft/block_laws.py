@@ -22,14 +22,10 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME
-from titop.blocks.bodies.beam import Beam
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.overrides import overrides
 from titop.blocks.devices.actuators import Motor
 from titop.graph.network.assembly import Assembly
-from titop.solvers.lft.beam_laws import LengthLaw, beam_scales, length_law, scale_matrices
+from titop.solvers.lft.beam_laws import LengthLaw, length_law, scale_matrices
 from titop.solvers.lft.changed_blocks import (
     ChangedBlock,
     LawPoint,
@@ -86,11 +82,10 @@ def law_of(
     def number(entries: list[str], nominal: Array) -> Polynomial:
         return uncertainty.vector([f"{block.name}.{entry}" for entry in entries], nominal)
 
-    if isinstance(block, RigidBody) and is_rigid(block):
-        return rigid_law(number, block.mass, block.com, block.inertia)
+    if block.is_rigid:
+        return rigid_law(number, *block.mass_properties())
     names = _own_names(assembly, block, uncertainty)
-    is_modal = isinstance(block, FlexibleBody) and block.fluid is None and not overrides(block)
-    factors = modal_factors(block, names, at, uncertainty, bool(own.paths)) if is_modal else ModalFactors()  # type: ignore[arg-type]
+    factors = modal_factors(block, names, at, uncertainty, bool(own.paths)) if block.is_modal else ModalFactors()
     sampled = [name for name in names if name not in factors.known]
     _refuse_deformed_modes(block, at, sampled, own)
     changing = ChangedBlock(assembly, block, sampled, uncertainty)
@@ -102,15 +97,15 @@ def law_of(
         factors.subtract(changed, here, slopes, efforts)
         efforts[6:] = 0.0  # own efforts at the point matter to no small changes
         matrices = np.hstack([slopes, efforts])
-        return scale_matrices(matrices, beam_scales(changed, block)) if isinstance(block, Beam) else matrices
+        return scale_matrices(matrices, changed.scaling_beside(block))
 
     if turned and own.paths:
         own.refuse_turning(block, at)
 
     turns = _by_acceleration(changing, at) if turned else np.zeros((block.nv, 6 + block.nv, 6))
     whole: Polynomial | LengthLaw | Irrational
-    if isinstance(block, Beam) and is_modal and block.shear_factors is None and f"{block.name}.length" in sampled:
-        whole = length_law(changing, block, at)
+    if (powers := block.length_powers()) is not None and f"{block.name}.length" in sampled:
+        whole = length_law(changing, block, at, *powers)
     else:
         whole = interpolate(partial(law_at, at.twist), deltas, changing.reach, uncertainty.fits, vectors_of_law(block.nv))
     if isinstance(whole, Irrational):
@@ -141,7 +136,8 @@ def _by_acceleration(changing: ChangedBlock, at: LawPoint) -> Array:
 
 def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], own: UncertainCoordinates) -> None:
     """Refuse beams that are bent beyond their tip's motion at the point: their modes' amplitudes mean another shape each."""
-    if isinstance(block, Beam) and sampled and (at.q.any() or at.v.any() or own.paths):
+    rescaled = block.rescaled_coordinates().keys() & block.parameters().keys()
+    if rescaled and sampled and (at.q.any() or at.v.any() or own.paths):
         expected, advice = "a beam that is straight and at rest at the point", "keep its section, density and length fixed"
         raise ModelError(Finding("not-rational", "parameters", sampled[0], expected, advice))
 

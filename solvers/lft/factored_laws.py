@@ -7,13 +7,12 @@ operating point itself (a constant of the loop of constants) and of small change
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 from titop.blocks.contract.block import Block
 from titop.solvers.lft.changed_blocks import LawPoint, law_matrices
@@ -186,7 +185,7 @@ class FlexibleLaw(NamedTuple):
         return total if scale is None else scale.mapped(lambda factor: factor * np.eye(len(total))).apply(loop, total)
 
 
-def modal_factors(block: FlexibleBody, names: list[str], at: LawPoint, uncertainty: Uncertainty, bends: bool) -> ModalFactors:
+def modal_factors(block: Any, names: list[str], at: LawPoint, uncertainty: Uncertainty, bends: bool) -> ModalFactors:
     """Return the parts of a flexible body's law that are known as factors, of which `names` are the uncertain parameters.
 
     Where it `bends`, its own coordinates at the point are uncertain.
@@ -218,7 +217,7 @@ def modal_factors(block: FlexibleBody, names: list[str], at: LawPoint, uncertain
     return ModalFactors(rigid, tuple(modes), tuple(springs), found, _scale(block, at, number, bends))
 
 
-def _scale(block: FlexibleBody, at: LawPoint, number: Number, bends: bool) -> Polynomial | None:
+def _scale(block: Any, at: LawPoint, number: Number, bends: bool) -> Polynomial | None:
     """Return the factor of all of the law, one in the middle of its range; None where it is certain."""
     scale = number(["mass_scale"], np.ones(1))
     if scale.is_constant:
@@ -229,22 +228,20 @@ def _scale(block: FlexibleBody, at: LawPoint, number: Number, bends: bool) -> Po
     return scale.mapped(lambda value: (value / scale.constant)[:, None])
 
 
-def _is_still(block: FlexibleBody, at: LawPoint) -> bool:
+def _is_still(block: Any, at: LawPoint) -> bool:
     """Tell whether a body's mass and inertia enter as those of a rigid one: undeformed, and nothing turns."""
     moving = (at.q, at.v, at.a, at.twist, at.acceleration[3:])
     return block.second_order is None and not any(part.any() for part in moving)
 
 
-def _rigid_part(block: Block, at: LawPoint) -> tuple[Array, Array]:
+def _rigid_part(block: Any, at: LawPoint) -> tuple[Array, Array]:
     """Return slopes (6, 18) and efforts (6, 1) of the rigid body that a flexible one is without its modes."""
-    assert isinstance(block, FlexibleBody)
     rigid = RigidBody(block.name, block.mass, block.com, block.inertia)
     nothing = np.zeros(0)
     return law_matrices(rigid, at._replace(q=nothing, v=nothing, a=nothing))
 
 
-def _mode_numbers(block: Block, k: int) -> tuple[float, float]:
+def _mode_numbers(block: Any, k: int) -> tuple[float, float]:
     """Return frequency and damping ratio of a mode."""
-    assert isinstance(block, FlexibleBody)
     assert block.frequencies is not None
     return float(block.frequencies[k]), float(block.damping_ratios[k])

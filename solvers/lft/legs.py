@@ -17,13 +17,13 @@ from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
+from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
-from titop.solvers.lft.beam_laws import Scales, beam_scales
 from titop.solvers.lft.changed_blocks import HOLD, ChangedBlock, UncertainCoordinates, not_rational
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
-from titop.solvers.lft.steps import Change, FrameStep, Own, OwnMotion, Rest, Rotate, Shift, Turn, UncertainOwn, carry_back
+from titop.solvers.lft.steps import Change, FrameStep, OwnMotion, Rest, Rotate, Shift, Turn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
 
 
@@ -141,9 +141,18 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
     if moving:
         steps, motion = moved_port(changing, moving, port, q, v, a, shift)
         return [Leg(steps, motion)]
+    return [certain_leg(block, port, q, v)._replace(steps=(shift, Rotate(Polynomial.affine(rotation))))]
+
+
+def certain_leg(block: Block, port: str, q: Array, v: Array) -> Leg:
+    """Return the leg to a child port of a block with configuration q and rates v, of which nothing is uncertain."""
+    rotation, position = block.pose(port, q)
+    steps = Shift(Polynomial.affine(position)), Rotate(Polynomial.affine(rotation))
+    if not block.nv:
+        return Leg(steps)
     subspace, rate = block.motion_subspace(port, q), block.subspace_rate(port, q, v)
     bends, by_q, by_v = current_form(block, "subspace_slopes")(port, q, v)
-    return [Leg((shift, Rotate(Polynomial.affine(rotation))), Own(np.arange(block.nv), subspace, bends, rate, by_q, by_v))]
+    return Leg(steps, OwnMotion.certain(np.arange(block.nv), subspace, bends, rate, by_q, by_v))
 
 
 def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncertainty) -> list[Leg]:
@@ -153,7 +162,7 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
         linear = getattr(joint, link.linear)[0] if isinstance(link.linear, str) else link.linear
         along = np.concatenate([linear * axis, link.angular * axis])[:, None]
         nothing = np.zeros((6, 1))
-        own = Own(np.array([k]), along, np.zeros((1, 6, 1)), np.zeros(6), nothing, nothing)
+        own = OwnMotion.certain(np.array([k]), along, np.zeros((1, 6, 1)), np.zeros(6), nothing, nothing)
         steps: tuple[FrameStep, ...] = ()
         path = f"{names[k]}.q"
         member = uncertainty.at(path)
@@ -235,7 +244,7 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
 
 def moved_port(
     changing: ChangedBlock, names: list[str], port: str, q: Array, v: Array, a: Array, shift: Shift
-) -> tuple[tuple[FrameStep, ...], UncertainOwn]:
+) -> tuple[tuple[FrameStep, ...], OwnMotion]:
     """Return steps to a port and what own coordinates do there, where some parameters move it; `shift` if none moves its place.
 
     Raises
@@ -251,7 +260,7 @@ def moved_port(
     places = [name for name in changing.names if name.startswith(f"{block.name}.{port}.position.") and name not in names]
     placed = ChangedBlock(changing.assembly, block, [*names, *places], changing.uncertainty)
 
-    def polynomial(matrix: Callable[[Block, Scales], Array], own: ChangedBlock = own) -> Polynomial:
+    def polynomial(matrix: Callable[[Block, CoordinateScaling], Array], own: ChangedBlock = own) -> Polynomial:
         found = interpolate(
             lambda values: matrix(own.at(values), _scales(own.at(values), block)), own.deltas, own.reach, own.uncertainty.fits
         )
@@ -259,7 +268,7 @@ def moved_port(
             raise ModelError(not_rational(own.path(found.delta), found.misfit, found.delta in own.uncertainty.fits))
         return found
 
-    def bends(changed: Block, scales: Scales) -> Array:
+    def bends(changed: Block, scales: CoordinateScaling) -> Array:
         # by coordinate, entry of the twist, and coordinate that moves
         bent = current_form(changed, "subspace_slopes")(port, q, v)[0]
         return np.einsum("kij,j,k->ijk", bent, scales.rows, scales.columns).reshape(6 * n, n)
@@ -273,11 +282,11 @@ def moved_port(
     )
     subspace = polynomial(lambda changed, scales: changed.motion_subspace(port, q) * scales.columns)
     onto = polynomial(lambda changed, scales: scales.rows[:, None] * changed.motion_subspace(port, q).T)
-    return steps, UncertainOwn(subspace, onto, polynomial(bends))
+    return steps, OwnMotion.resting(subspace, onto, polynomial(bends))
 
 
-def _scales(block: Block, middle: Block) -> Scales:
-    return beam_scales(block, middle) or Scales(np.ones(block.nv), np.ones(block.nv))
+def _scales(block: Block, middle: Block) -> CoordinateScaling:
+    return block.scaling_beside(middle) or CoordinateScaling(np.ones(block.nv), np.ones(block.nv))
 
 
 def _port_motion(block: Block, middle: Block, port: str, q: Array) -> PortGeometry:

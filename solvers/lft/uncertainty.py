@@ -13,9 +13,8 @@ from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
 from titop.blocks.contract.coordinates import todays
+from titop.blocks.contract.description import CommonParameter, Share
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
@@ -323,14 +322,13 @@ def rotation_names(path: str) -> list[str]:
     return [f"{path}.rotation.{axis}" for axis in "xyz"]
 
 
-def common_parameters(assembly: Assembly) -> dict[str, Common]:
+def common_parameters(assembly: Assembly) -> dict[str, CommonParameter]:
     """Return these numbers by dotted name, with the dotted names of what follows from each."""
     result = {}
     for name, block in assembly.blocks.items():
-        if isinstance(block, FlexibleBody):
-            for entry, (value, unit, shares) in common_numbers(block).items():
-                own = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
-                result[f"{name}.{entry}"] = Common(value, unit, own)
+        for entry, (value, unit, shares) in block.common_parameters().items():
+            own = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
+            result[f"{name}.{entry}"] = CommonParameter(value, unit, own)
     return result
 
 

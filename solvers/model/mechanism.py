@@ -13,9 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.contract.block import PortRef
-from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Loop
@@ -23,7 +21,7 @@ from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
-from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
+from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
@@ -92,11 +90,6 @@ class Mechanism(ClosedLoops):
 
     # -- what acts from outside ----------------------------------------------------------------------------------------
 
-    @structural
-    def inputs(self) -> Inputs:
-        """The inputs of actuators and blocks: names, units, ranges."""
-        return Inputs(self.assembly)
-
     @property
     def input_names(self) -> tuple[str, ...]:
         """Names of the inputs ``u``."""
@@ -147,7 +140,7 @@ class Mechanism(ClosedLoops):
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the rigid bodies that are in no fluid, which have inertial parameters; parents first."""
         blocks = self._assembly.blocks
-        return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
+        return tuple(name for name in self.body_names if blocks[name].is_rigid)
 
     @structural
     def inertial(self) -> InertialParameters:
@@ -224,7 +217,7 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensed(self) -> list[Quantity]:
         """What the sensors read."""
-        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
+        weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
         return [sensed(assembly, sensor) for sensor in assembly.sensors]
 

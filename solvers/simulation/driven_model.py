@@ -177,9 +177,9 @@ class DrivenModel(Drive):
         """
         n, model = len(t), self.model
         wrenches = {port: np.tile(self.constant.get(port, np.zeros(6)), (n, 1)) for port in (*self.constant, *self.varying)}
-        known = self.known(t)
-        if known is not None:
-            return known[0], np.zeros((n, model.nu)) if known[1] is None else known[1], wrenches
+        if (histories := self.histories(t)) is not None:
+            tau, inputs = histories
+            return tau, np.zeros((n, model.nu)) if inputs is None else inputs, wrenches
         tau, inputs = np.empty((n, model.nv)), np.zeros((n, model.nu))
         for k, instant in enumerate(t.tolist()):
             if self.loop is not None:

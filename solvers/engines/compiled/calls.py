@@ -18,7 +18,6 @@ from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.arguments.rowwise import Stack
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.constrained import (
     HybridKernels,
@@ -45,6 +44,7 @@ from titop.solvers.kernels.entries import (
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
@@ -123,12 +123,12 @@ class CompiledCalls:
 
     Parameters
     ----------
-    mechanism : NamedMechanism
+    mechanism : Mechanism
         Its coordinates and constraints.
     system : PackedSystem
     """
 
-    def __init__(self, mechanism: NamedMechanism, system: PackedSystem) -> None:
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system
 
     def __getattr__(self, name: str) -> Any:

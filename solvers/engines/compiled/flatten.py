@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.block import Block, PortRef
@@ -149,7 +148,7 @@ class _Flattening:
         joint, body = connection.joint, connection.child.block
         start = self._attach(connection)
         last = self._chain(joint, start) if is_elementary(joint) else self._through(joint, start)
-        if is_rigid(body):
+        if body.is_rigid:
             self._carry(body, connection.child.name, last)
             return
         if connection.child.name in body.ports:
@@ -390,7 +389,7 @@ class _Flattening:
         rows: dict[str, int] = {}
         table: list[tuple[int, int]] = []
         for name, element in self.elements.items():
-            if name not in self.general and is_rigid(block := self.assembly.blocks[name]):
+            if name not in self.general and (block := self.assembly.blocks[name]).is_rigid:
                 for port in (None, *block.ports):
                     rows[name if port is None else f"{name}.{port}"] = len(table)
                     table.append((element, -1 if port is None else self.index[f"{name}.{port}.position.x"]))

@@ -16,7 +16,6 @@ from titop.blocks.contract.overrides import built_in, overrides
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.flatten import flatten
 from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, place_rooms
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
@@ -26,6 +25,7 @@ from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
@@ -58,7 +58,7 @@ class PackedSystem:
 
     Attributes
     ----------
-    mechanism : NamedMechanism
+    mechanism : Mechanism
         Coordinates and constraints.
     structure : Assembly
         The assembly with its first parameters; `assembly` is that with the current ones.
@@ -74,7 +74,7 @@ class PackedSystem:
     laws : LawStages
     """
 
-    mechanism: NamedMechanism
+    mechanism: Mechanism
     structure: Assembly
     tables: Tables
     units: tuple[str, ...]
@@ -87,7 +87,7 @@ class PackedSystem:
     numbers: Array
     laws: LawStages
 
-    def __init__(self, mechanism: NamedMechanism, assembly: Assembly) -> None:
+    def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
         self.mechanism, self.structure = mechanism, assembly
         self._check_closures()
         described = assembly_parameters(assembly)

@@ -14,7 +14,6 @@ from titop.blocks.basics.user_input import axes_of, sequence_findings
 from titop.solvers.arguments.reading import all_finite, made_ready
 from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
 from titop.solvers.kernels.entries import reading_entries
@@ -22,6 +21,7 @@ from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.mechanism.inputs import Push, own_efforts
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
 
@@ -71,7 +71,7 @@ class KernelReading:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
     rows : sequence of ReadingRow
@@ -83,7 +83,7 @@ class KernelReading:
 
     def __init__(
         self,
-        model: NamedMechanism,
+        model: Mechanism,
         acted_on: ActedOn,
         rows: Sequence[ReadingRow],
         angles: Sequence[tuple[str, str, int]] = (),
@@ -293,7 +293,7 @@ class CompiledReadings:
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a state that was read."""
         found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
-        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied)[0] if found is None else found
+        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied) if found is None else found
 
     @cached_property
     def _all_multipliers(self) -> KernelReading:

@@ -13,8 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK
-from titop.blocks.bodies.rigid_body import RigidBody
-from titop.blocks.contract.block import PortRef
+from titop.blocks.contract.block import Block, PortRef
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -83,9 +82,7 @@ def _rigid_inertias(ints: Array, floats: Array, frames: Array, bodies: Mapping[i
     """Return the inertias (elements, 6, 6) of rigid bodies in their elements, and what turning and moving them has rounded."""
     inertias, rounded = np.zeros((2, ints[0, layout.ELEMENTS], 6, 6))
     moved = {
-        i: _rounded(hung.block, hung.name)
-        for i, hung in bodies.items()
-        if isinstance(hung.block, RigidBody) and ints[i, layout.LAW] < 0
+        i: _rounded(hung.block, hung.name) for i, hung in bodies.items() if hung.block.is_rigid and ints[i, layout.LAW] < 0
     }
     rows, diagonals = list(moved), np.array([*moved.values()]).reshape(-1, 1, 6)
     turns, moments = frames[rows, :9].reshape(-1, 3, 3), floats[rows, None, layout.MOMENT : layout.MOMENT + 3]
@@ -96,10 +93,11 @@ def _rigid_inertias(ints: Array, floats: Array, frames: Array, bodies: Mapping[i
     return inertias, rounded
 
 
-def _rounded(body: RigidBody, port: str | None) -> Array:
+def _rounded(body: Block, port: str | None) -> Array:
     """Return the diagonal (6; kg, kg m^2) of what moving a body's inertia to the port on which it hangs has rounded."""
-    squares = body.com**2 + body.pose(port)[1] ** 2
-    return np.concatenate([np.full(3, body.mass), np.diag(body.inertia) + 2 * body.mass * (squares.sum() - squares)])
+    mass, com, inertia = body.mass_properties()
+    squares = com**2 + body.neutral_pose(port)[1] ** 2
+    return np.concatenate([np.full(3, mass), np.diag(inertia) + 2 * mass * (squares.sum() - squares)])
 
 
 #: Coordinates of the elementary joints.
