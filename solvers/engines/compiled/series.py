@@ -49,12 +49,12 @@ class CompiledSeries:
 
     Parameters
     ----------
-    model : Mechanism
+    mechanism : Mechanism
     system : PackedSystem
     """
 
-    def __init__(self, model: Mechanism, system: PackedSystem) -> None:
-        self._model, self._system = model, system
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
 
     @cached_property
     def reference(self) -> SeriesCore:
@@ -76,7 +76,7 @@ class CompiledSeries:
         if not self._serves(pushes):
             return self.reference.tree_inverse(q, v_series, pushes)
         q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
-        efforts = np.empty((len(v_series) - 1, self._model.nv))
+        efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
         changes, tables = self._acting(pushes, len(efforts))
         self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
         return efforts
