@@ -19,7 +19,7 @@ from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, put, 
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.interactions.touching import Push, RigidSpheres, RodSpheres, SoftPoints, Touching
+from titop.blocks.interactions.touching import Push, RigidSpheres, Touching, places_of, touching_of
 from titop.blocks.laws.impact import HERTZ
 from titop.blocks.laws.touch import bristle_rate, pressed_energy, touch
 
@@ -230,40 +230,7 @@ class Contact(Interaction):
         self._findings = [*self._wrong_numbers(), *self._wrong_places()]
         if not self._findings:
             self.touched = Shape.plane(self.normal) if self.shape is None else self.shape
-            self.touching = self._spheres()
-
-    def _spheres(self) -> Touching:
-        if isinstance(self.on, Rod):
-            places = self._abscissas(self.on) / self.on.given_length
-            reach = self.on.section.reach(places, self.on.given_length).max(axis=0)
-            return RodSpheres(self.on, places, reach if self.radius is None else self.radius + 0.0 * places)
-        places = self._given_places
-        if isinstance(self.on, SoftBody):
-            return SoftPoints(self.on, places, self.radius + np.zeros(len(places)))
-        if not isinstance(self.on, Shape):
-            return RigidSpheres(places, self.radius + np.zeros(len(places)))
-        radius, half = self.on.dimensions["radius"], 0.5 * self.on.dimensions.get("length", 0.0)
-        if half and self.touched.is_convex:
-            return RigidSpheres(places, radius + np.zeros(len(places)), half, self.touched)
-        ends = np.outer([-half, half] if half else [0.0], _UP)
-        places = (places[:, None] + ends).reshape(-1, 3)
-        return RigidSpheres(places, radius + np.zeros(len(places)))
-
-    @property
-    def _given_places(self) -> Array:
-        """Places (k, 3, m) in the second port's frame, or of material points."""
-        if self.points is None:
-            outline = self.on.domain.outline if isinstance(self.on, SoftBody) else None
-            return np.zeros((1, 3)) if outline is None else outline.points
-        return self.points
-
-    def _abscissas(self, rod: Rod) -> Array:
-        """Return the abscissas (k, m) of the spheres along a rod."""
-        length = rod.given_length
-        if self.points is None or self.points.ndim == 0:
-            count = 1 if self.points is None else int(self.points)
-            return np.linspace(0.0, length, count) if count > 1 else np.array([length])
-        return self.points
+            self.touching = touching_of(self.on, self.points, self.radius, self.touched)
 
     @property
     def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
@@ -420,7 +387,7 @@ class Contact(Interaction):
             yield Finding("bad-points", where, points.tolist(), "places (k, 3)", "write one row for each point")
             return
         else:
-            count = len(self._given_places)
+            count = len(places_of(self.on, points))
         if np.ndim(self.radius) and len(self.radius) != count:
             expected = f"one for all, or one for each of {count}"
             yield Finding("wrong-count", f"{self.name}.radius", f"{len(self.radius)} radii", expected, "give as many as points")

@@ -209,5 +209,8 @@ class ElasticTendon(Line):
         return super().parameters() | arms
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number that is none of the path's."""
-        put(self, field, replaced(self.arms, int(entry), value) if entry else value)
+        """Change a number."""
+        if field == "arms":
+            put(self, field, replaced(self.arms, int(entry or 0), value))
+        else:
+            super()._change(field, entry, value)

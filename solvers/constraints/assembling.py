@@ -51,11 +51,11 @@ def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
     rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
     row = int((mechanism.scale.weights * np.abs(rows.error)).argmax())
     name = owner_of(mechanism.constraint_names[row])
-    own = np.array([constraint.startswith(f"{name}.") for constraint in mechanism.constraint_names])
-    if any(gear.name == mechanism.constraint_names[row] for gear in mechanism.gear_constraints):
+    if name not in mechanism.closure_rows:
         return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {mechanism.constraint_units[row]} and"
-    metres = np.abs(rows.error[own & ~mechanism.angular_constraints]).max(initial=0.0)
-    radians = np.abs(rows.error[own & mechanism.angular_constraints]).max(initial=0.0)
+    own = mechanism.closure_rows[name]
+    errors, angular = np.abs(rows.error[own]), mechanism.angular_constraints[own]
+    metres, radians = errors[~angular].max(initial=0.0), errors[angular].max(initial=0.0)
     return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
 
 
@@ -204,7 +204,7 @@ def project_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array, ra
         rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
         error, step = weights * rows.error, np.zeros(mechanism.nv)
         jacobian = mechanism.scale.comparable(rows.jacobian)[:, free]
-        step[free] = sizes * Partition.of(jacobian, jacobian, rank, mechanism.gear_count).least(-error)
+        step[free] = sizes * Partition.of(jacobian, rank, mechanism.gear_count).least(-error)
         return np.abs(error).max(initial=0.0), step
 
     return follow_steps(mechanism, q, look, precision)
@@ -263,7 +263,7 @@ def _project(
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
     x, sizes = x.copy(), mechanism.scale.coordinates[~fixed]
     comparable = mechanism.scale.comparable(jacobian)[:, ~fixed]
-    partition = Partition.of(comparable, comparable, rank, mechanism.gear_count)
+    partition = Partition.of(comparable, rank, mechanism.gear_count)
     for _ in range(2):  # the second time for rounding
         x[~fixed] += sizes * partition.least(target - weighted @ x)
     rest = np.abs(target - weighted @ x)

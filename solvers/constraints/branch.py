@@ -51,12 +51,13 @@ def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
     ConvergenceError
         If there is none.
     """
-    q, nothing = np.real(q), np.zeros(mechanism.nv)
-    return (
-        closed_configuration(mechanism, q, nothing.astype(bool))
-        if is_open(mechanism, mechanism.engine.dynamics.constraints(q, nothing).error)
-        else q
-    )
+    q = np.real(q)
+    return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
+
+
+def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
+    """Return whether the constraints are open at a configuration by more than rounding and an integrator leave."""
+    return is_open(mechanism, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).error)
 
 
 def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
@@ -130,14 +131,14 @@ def _sizes_by_effect(mechanism: ClosedMechanism, comparable: Array) -> Array:
     return mechanism.scale.coordinates * np.where(mechanism.scale.others, moving, 1.0)
 
 
-def moved_aside(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int, seed: int = 0) -> Array | None:
+def moved_aside(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
     size = _sizes_by_effect(mechanism, comparable)
-    direction, sized = np.random.default_rng(seed).normal(size=mechanism.nv), comparable * (size / mechanism.scale.coordinates)
-    motion = size * Partition.of(sized, sized, rank, mechanism.gear_count).along(direction)
+    direction, sized = np.random.default_rng(0).normal(size=mechanism.nv), comparable * (size / mechanism.scale.coordinates)
+    motion = size * Partition.of(sized, rank, mechanism.gear_count).along(direction)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
@@ -182,20 +183,28 @@ def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, ran
     """
     if free == min(rank, np.count_nonzero(~imposed)):
         return
+    centre = _dead_centre(mechanism, q, imposed, rank, free)
+    if centre is None:
+        return
+    around, where, driven, state = centre
+    found = f"{free} independent constraints on what is not prescribed ({driven} are) at {state}"
+    advice = "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others"
+    raise ModelError(Finding("singular-closure", where, found, f"more, such as {around} around it", advice))
+
+
+def _dead_centre(
+    mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int
+) -> tuple[int, str, str, str] | None:
+    """Return how many more than `free` constraints are independent aside, imposed coordinates held; None if no more are.
+
+    Also, for messages, the closures that lose rank, the imposed coordinates, and the configuration.
+    """
     q = closed_near(mechanism, q)
     aside = moved_aside(mechanism, q, comparable_jacobian(mechanism, q), rank)
     if aside is None or (around := free_rank(mechanism, aside, imposed, rank)) <= free:
-        return
+        return None
     driven = ", ".join(name for name, on in zip(mechanism.coordinate_names, imposed, strict=True) if on)
-    raise ModelError(
-        Finding(
-            "singular-closure",
-            ", ".join(_loops_that_lose_rank(mechanism, q, aside, ~imposed)),
-            f"{free} independent constraints on what is not prescribed ({driven} are) at {_state(mechanism, q)}",
-            f"more, such as {around} around it",
-            "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others",
-        )
-    )
+    return around, ", ".join(_loops_that_lose_rank(mechanism, q, aside, ~imposed)), driven, _state(mechanism, q)
 
 
 def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Array, imposed: Array, rank: int) -> float:
@@ -214,17 +223,15 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
     free = len(independent_rows(comparable, rank, gears))
     if free >= min(rank, comparable.shape[1]) or not independence(comparable, free + 1, gears, ROUNDED):
         return DEPENDENT
-    q = closed_near(mechanism, q)
-    aside = moved_aside(mechanism, q, comparable_jacobian(mechanism, q), rank)
-    if aside is None or (around := free_rank(mechanism, aside, imposed, rank)) <= free:
+    centre = _dead_centre(mechanism, q, imposed, rank, free)
+    if centre is None:
         return DEPENDENT
+    around, where, driven, state = centre
     left = independence(comparable, around, gears, ROUNDED)
     if left > _KNOWN:
         return _KNOWN**2
-    driven = ", ".join(name for name, on in zip(mechanism.coordinate_names, imposed, strict=True) if on)
-    found = f"{left:.1g} of a constraint left on all but {driven} at {_state(mechanism, q)}"
+    found = f"{left:.1g} of a constraint left on all but {driven} at {state}"
     advice = "next to a dead centre rounding decides; move away from this configuration, or prescribe or actuate others"
-    where = ", ".join(_loops_that_lose_rank(mechanism, q, aside, ~imposed))
     raise ModelError(Finding("singular-closure", where, found, f"{_KNOWN:g} or more", advice))
 
 
@@ -239,10 +246,6 @@ def _loops_that_lose_rank(mechanism: ClosedMechanism, q: Array, aside: Array, fr
     Coordinates that are not `free` do not move.
     """
     here, there = (comparable_jacobian(mechanism, each)[:, free] for each in (q, aside))
-    names, row = [], 0
-    for loop in mechanism.rigid_loops:
-        own = slice(row, row + len(loop.closure.constraint_names))
-        if len(independent_rows(here[own])) < len(independent_rows(there[own])):
-            names.append(loop.closure.name)
-        row = own.stop
+    loops = mechanism.closure_rows.items()
+    names = [name for name, rows in loops if len(independent_rows(here[rows])) < len(independent_rows(there[rows]))]
     return names or list(dict.fromkeys(owner_of(name) for name in mechanism.constraint_names))

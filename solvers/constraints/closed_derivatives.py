@@ -22,13 +22,14 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
-from titop.blocks.constraints.closure import displacement_jacobians, relative_pose
+from titop.blocks.constraints.closure import displacement_jacobians
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.springs import CompliantClosure
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
+from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import PortPush, Push
@@ -51,7 +52,7 @@ def multiplier_changes(
 
     Parameters
     ----------
-    model : ClosedLoops
+    mechanism : ClosedLoops
     q : (nq,) array
     jacobian : (k, nv) array
         Of all constraints, J.
@@ -77,23 +78,21 @@ def multiplier_changes(
 
 
 class PortPair(NamedTuple):
-    """A loop's ports at a state: relative pose, both twists (12), and S (12 x nv)."""
+    """A loop's ports at a configuration: the pose of the second in the first, and S (12 x nv)."""
 
     loop: Loop
     rotation: Array
     position: Array
-    twists: Array
     S: Array
 
 
-def port_pairs(mechanism: ClosedLoops, loops: Sequence[Loop], q: Array, v: Array) -> list[PortPair]:
-    """Return the ports of some loops at a state."""
-    pairs, nothing, engine = [], np.zeros(mechanism.nv), mechanism.engine
+def port_pairs(mechanism: ClosedLoops, loops: Sequence[Loop], q: Array) -> list[PortPair]:
+    """Return the ports of some loops at a configuration."""
+    pairs = []
     for loop in loops:
-        one, two = (engine.observations.port_motion(str(ref), q, v, nothing) for ref in loop.ports)
-        relative = relative_pose((one.rotation, one.position), (two.rotation, two.position))
-        S = np.vstack([engine.observations.jacobian(str(ref), q) for ref in loop.ports])
-        pairs.append(PortPair(loop, *relative, np.concatenate([one.twist, two.twist]), S))
+        R, r = relative_pose(mechanism, loop, q)
+        S = np.vstack([mechanism.engine.observations.jacobian(str(ref), q) for ref in loop.ports])
+        pairs.append(PortPair(loop, R, r, S))
     return pairs
 
 
@@ -122,36 +121,32 @@ def inverse_derivatives(
     `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
     those at the state act on their ports in place of these; they change with the state all the same.
     """
-    acting, change_q = list(pushes), np.zeros((mechanism.nv, mechanism.nv))
+    pushes, change_q = list(pushes), np.zeros((mechanism.nv, mechanism.nv))
     if forces is not None:
-        for pair, force in zip(port_pairs(mechanism, compliant_loops(mechanism), q, v), forces, strict=True):
-            closure, twists = pair.loop.closure, (pair.twists[:6], pair.twists[6:])
-            excess = force - closure.force(pair.rotation, pair.position, *twists)  # over what acts in the tree's derivatives
-            change_q += _let_act(_wrenches(excess), pair, acting)
+        pairs = port_pairs(mechanism, _compliant_loops(mechanism), q)
+        for pair, force, present in zip(pairs, forces, compliant_forces(mechanism, q, v), strict=True):
+            wrenches = _wrenches(force - present)  # over what acts in the tree's derivatives
+            at_ports = np.split(wrenches(pair.rotation, pair.position), 2)
+            pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(pair.loop.ports, at_ports, strict=True)]
+            change_q += pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
     if mechanism.rigid_loops:
-        result, _ = mechanism.engine.derivatives.with_closures(q, v, a, acting, multipliers)
+        result, _ = mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
     else:
-        result = mechanism.engine.derivatives.tree_inverse(q, v, a, acting)
+        result = mechanism.engine.derivatives.tree_inverse(q, v, a, pushes)
     result[0] -= change_q
     return result
 
 
-def compliant_loops(mechanism: ClosedLoops) -> list[Loop]:
+def _compliant_loops(mechanism: ClosedLoops) -> list[Loop]:
     """Return the loops with compliant closures."""
     return [loop for loop in mechanism.interactions if isinstance(loop.closure, CompliantClosure)]
 
 
-def _let_act(wrenches: Callable[[Array, Array], Array], pair: PortPair, acting: list[Push]) -> Array:
-    """Push both ports by `wrenches`; return how their efforts change with q (nv x nv) as the ports move each other."""
-    own = wrenches(pair.rotation, pair.position)
-    acting += [PortPush(str(pair.loop.first), False, own[:6]), PortPush(str(pair.loop.second), False, own[6:])]
-    return pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
-
-
 def compliant_forces(mechanism: ClosedLoops, q: Array, v: Array) -> list[Array]:
     """Return the forces (6 each) of the compliant closures at a state; see `CompliantClosure.force`."""
-    pairs = port_pairs(mechanism, compliant_loops(mechanism), q, v)
-    return [pair.loop.closure.force(pair.rotation, pair.position, pair.twists[:6], pair.twists[6:]) for pair in pairs]
+    loops = _compliant_loops(mechanism)
+    motions = (target_motion(mechanism, loop, q, v) for loop in loops)
+    return [loop.closure.force(at.R[1], at.r[1], at.V[0], at.V[1]) for loop, at in zip(loops, motions, strict=True)]
 
 
 def _wrenches(force: Array) -> Callable[[Array, Array], Array]:

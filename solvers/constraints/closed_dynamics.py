@@ -23,7 +23,7 @@ from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import Constraints
-from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, least_solution
+from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, solve
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
@@ -78,7 +78,8 @@ def partition_at(
 
     `least` is as for `independent_rows`.
     """
-    return Partition.of(jacobian, mechanism.scale.comparable(jacobian), rank, mechanism.gear_count, least, held)
+    scale = mechanism.scale
+    return Partition.of(jacobian, rank, mechanism.gear_count, least, held, scale.weights, scale.coordinates)
 
 
 def shares_at(
@@ -89,9 +90,17 @@ def shares_at(
     by_passive: bool = False,
     least: float = DEPENDENT,
 ) -> Shares:
-    """Return how constraints of a Jacobian share efforts that are `unknown` on some coordinates; see `Shares.of`."""
-    scale = mechanism.scale
-    return Shares.of(jacobian, scale.weights, scale.coordinates, unknown, rank, mechanism.gear_count, by_passive, least)
+    """Return how at most `rank` constraints of a Jacobian (k x nv) share efforts that are `unknown` (nv) on some coordinates.
+
+    Constraints and dependent coordinates are chosen `by_passive` ones, those without unknown efforts, where enough constraints
+    are independent on these: as the accelerations of hybrid dynamics choose them. `least` is as for `independent_rows`.
+    """
+    partition = partition_at(mechanism, jacobian, rank)
+    if by_passive:
+        of_passive = partition_at(mechanism, jacobian, rank, unknown, least)
+        if len(of_passive.rows) == len(partition.rows):
+            partition = Partition(jacobian, of_passive.rows, of_passive.dependent)
+    return Shares(partition, unknown, mechanism.scale.coordinates, least)
 
 
 # -- forward and hybrid dynamics -------------------------------------------------------------------------------------------
@@ -142,7 +151,7 @@ def _accelerations(
     missing = tau - mechanism.engine.dynamics.tree_inverse(q, v, start, pushes)
     inertia = free.T @ mechanism.engine.dynamics.mass_matrix(q) @ free
     _refuse_massless(mechanism, inertia, partition.independent)
-    result: Array = start + free @ np.linalg.solve(inertia, free.T @ missing)
+    result: Array = start + free @ solve(inertia, free.T @ missing)
     if not np.isfinite(result).all():
         raise ModelError(overflow())
     return result
@@ -169,8 +178,8 @@ def open_accelerations(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, p
     """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
     first, nothing = len(mechanism.constraint_names) - mechanism.gear_count, np.zeros(mechanism.nv)
     rows = Constraints(*(part[first:] for part in mechanism.engine.dynamics.constraints(q, v)))
-    comparable = mechanism.scale.weights[first:, None] * rows.jacobian * mechanism.scale.coordinates
-    partition = Partition.of(rows.jacobian, comparable, gears=len(comparable))
+    weights, sizes = mechanism.scale.weights[first:], mechanism.scale.coordinates
+    partition = Partition.of(rows.jacobian, gears=len(weights), weights=weights, sizes=sizes)
     return _accelerations(mechanism, q, v, nothing, tau, pushes, rows, partition)
 
 
@@ -292,16 +301,15 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
         )
         warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
     dependent = shares.partition.dependent
-    sized = scale.coordinates[dependent]
-    return least_solution((rows.jacobian[:, dependent] * sized).T, sized * (needed - tau)[dependent], 1.0 / scale.weights)
+    columns, carried = (rows.jacobian * scale.coordinates)[:, dependent].T, (scale.coordinates * (needed - tau))[dependent]
+    return Partition.of(columns, sizes=scale.weights).least(carried)
 
 
 def closure_pushes(mechanism: ClosedLoops, q: Array, carried: Array) -> list[PortPush]:
     """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
-    pushes, row = [], 0
+    pushes = []
     for loop in mechanism.rigid_loops:
-        multipliers = carried[row : row + len(loop.closure.constraint_names)]
-        row += len(multipliers)
-        for ref, rates in zip(loop.ports, loop.closure.jacobians(*relative_pose(mechanism, loop, q)), strict=True):
+        multipliers, jacobians = carried[mechanism.closure_rows[loop.closure.name]], loop.closure.jacobians
+        for ref, rates in zip(loop.ports, jacobians(*relative_pose(mechanism, loop, q)), strict=True):
             pushes.append(PortPush(str(ref), False, rates.T @ multipliers))
     return pushes

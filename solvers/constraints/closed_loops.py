@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.constraints.rigid_closure import KINDS, RigidClosure
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import coordinate_mask
@@ -23,6 +22,7 @@ from titop.solvers.constraints.branch import (
     rank_on_branch,
     regular_configuration,
 )
+from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
@@ -34,7 +34,7 @@ _NOT_TRIED = ("weld", "universal")
 def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Finding]:
     """Yield the closures of which constraints follow from others at a closed configuration (nq), but by design."""
     comparable, meant = comparable_jacobian(mechanism, q), np.zeros(len(mechanism.constraint_names), dtype=bool)
-    rows = _rows_of(mechanism)
+    rows = mechanism.closure_rows
     for loop in mechanism.rigid_loops:
         meant[rows[loop.closure.name]] = loop.closure.redundant
     judged = np.flatnonzero(~meant)
@@ -50,15 +50,6 @@ def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Findin
         yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
 
 
-def _rows_of(mechanism: ClosedMechanism) -> dict[str, slice]:
-    """Return where each closure's constraints stand among all."""
-    rows, row = {}, 0
-    for loop in mechanism.rigid_loops:
-        rows[loop.closure.name] = slice(row, row + len(loop.closure.constraint_names))
-        row = rows[loop.closure.name].stop
-    return rows
-
-
 def _cure(mechanism: ClosedMechanism, q: Array, loop: Loop, rows: slice, comparable: Array) -> str:
     """Return what makes a closure's constraints independent: a kind, with the closure's own axis or another."""
     others = np.delete(comparable, np.r_[rows], axis=0)
@@ -66,7 +57,8 @@ def _cure(mechanism: ClosedMechanism, q: Array, loop: Loop, rows: slice, compara
     needed = rank - len(independent_rows(others))
     if needed == 0:
         return "the closure follows from the others: leave it out"
-    relative, motion = _relative_motion(mechanism, q, loop)
+    relative = relative_pose(mechanism, loop, q)
+    motion = [mechanism.engine.observations.jacobian(str(ref), q) for ref in loop.ports]
     for given in _candidates(loop.closure, relative, motion, needed):
         closure = RigidClosure("candidate", **given)
         weights = np.where(closure.is_angular, 1.0, 1.0 / mechanism.scale.length)[:, None]
@@ -78,16 +70,8 @@ def _cure(mechanism: ClosedMechanism, q: Array, loop: Loop, rows: slice, compara
     return "constrain less for determinate reactions"
 
 
-def _relative_motion(mechanism: ClosedMechanism, q: Array, loop: Loop) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Return the pose of a loop's second port in its first, and the Jacobians (6 x nv) of both, each in its own frame."""
-    nothing = np.zeros(mechanism.nv)
-    motions = [mechanism.engine.observations.port_motion(str(ref), q, nothing, nothing) for ref in loop.ports]
-    one, two = (mechanism.engine.observations.jacobian(str(ref), q) for ref in loop.ports)
-    return relative_pose(motions[0][:2], motions[1][:2]), (one, two)
-
-
 def _candidates(
-    closure: RigidClosure, relative: tuple[Array, Array], motion: tuple[Array, Array], count: int
+    closure: RigidClosure, relative: tuple[Array, Array], motion: Sequence[Array], count: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the arguments of closures of so many constraints: about the normal of a plane, and the closure's axis."""
     turning = relative[0] @ motion[1][3:] - motion[0][3:]

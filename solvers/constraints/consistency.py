@@ -5,6 +5,9 @@ Constraints are compared in units of the system's size, rates by what they do to
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -25,12 +28,8 @@ def refuse_inconsistent(
     ModelError
         Naming the constraint.
     """
-    worst, rest = _left_open(mechanism, rows, v, a, np.zeros(mechanism.nv))
-    if rest > 0.0:
-        worst, rest = _left_open(mechanism, rows, v, a, of_each_term(mechanism, np.real(q), np.real(v), pushes))
-    if rest > 0.0:
-        found = f"{rest:.3g} {mechanism.constraint_units[worst]}/s^2 left of {mechanism.constraint_names[worst]}"
-        raise ModelError(Finding("inconsistent-acceleration", "a", found, "accelerations that keep the loops closed", advice))
+    alone = partial(of_each_term, mechanism, np.real(q), np.real(v), pushes)
+    _refuse_left(mechanism, rows, v, a, alone, ("inconsistent-acceleration", "a", "accelerations", advice))
 
 
 def of_each_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
@@ -66,22 +65,33 @@ def mobility(mechanism: ClosedMechanism, q: Array) -> Array:
     return np.abs(mechanism.engine.dynamics.tree_response(q, np.eye(mechanism.nv), massless))
 
 
-def _left_open(mechanism: ClosedMechanism, rows: Constraints, v: Array, a: Array, alone: Array) -> tuple[int, float]:
-    """Return the constraint that the accelerations contradict most, and by how much; by nothing if rounding explains it.
+def _refuse_left(
+    mechanism: ClosedMechanism,
+    rows: Constraints,
+    v: Array,
+    a: Array,
+    alone: Callable[[], Array],
+    finding: tuple[str, str, str, str],
+) -> None:
+    """Refuse what leaves more of the constraints' second derivatives than rounding explains.
 
-    Rounding is measured by the accelerations that the tree would have `alone`.
+    Rounding is measured by the accelerations that the tree would have `alone`. A `finding` says its code, where, what is
+    expected to keep the loops closed, and the advice.
     """
     if not len(rows.error):
-        return 0, 0.0
+        return
     weights, weighted = mechanism.scale.weights, mechanism.scale.weights[:, None] * np.abs(np.real(rows.jacobian))
     rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * weights
     terms = (weighted @ np.abs(np.real(a)) + np.abs(np.real(rows.bias)) * weights).max()
-    rounded, rate = ((weighted @ np.abs(np.real(each))).max() for each in (alone, v))
     worst = int(rest.argmax())
     # a bias may be a small difference of terms quadratic in the rates; of accelerations of the tree alone that cancel at an
     # equilibrium rounding leaves less than SAME
-    allowed = SAME * rounded + CONSISTENT * (terms + rate**2)
-    return worst, rest[worst] / weights[worst] if rest[worst] > allowed else 0.0
+    allowed = CONSISTENT * (terms + (weighted @ np.abs(np.real(v))).max() ** 2)
+    if rest[worst] <= allowed or rest[worst] <= allowed + SAME * (weighted @ np.abs(np.real(alone()))).max():
+        return
+    left, (code, where, what, advice) = rest[worst] / weights[worst], finding
+    found = f"{left:.3g} {mechanism.constraint_units[worst]}/s^2 left of {mechanism.constraint_names[worst]}"
+    raise ModelError(Finding(code, where, found, f"{what} that keep the loops closed", advice))
 
 
 def refuse_opening(
@@ -98,13 +108,8 @@ def refuse_opening(
     """
     if rank == len(rows.error) or is_open(mechanism, rows.error):
         return
-    worst, rest = _left_open(mechanism, rows, v, a, np.zeros(mechanism.nv))
-    if rest > 0.0:
-        worst, rest = _left_open(mechanism, rows, v, a, _of_the_tree(mechanism, q, v, tau, pushes))
-    if rest > 0.0:
-        found = f"{rest:.3g} {mechanism.constraint_units[worst]}/s^2 left of {mechanism.constraint_names[worst]}"
-        advice = "take velocities from m.assemble_velocity"
-        raise ModelError(Finding("inconsistent-velocity", "v", found, "velocities that keep the loops closed", advice))
+    finding = "inconsistent-velocity", "v", "velocities", "take velocities from m.assemble_velocity"
+    _refuse_left(mechanism, rows, v, a, partial(_of_the_tree, mechanism, q, v, tau, pushes), finding)
 
 
 def _of_the_tree(mechanism: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:

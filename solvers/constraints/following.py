@@ -58,7 +58,7 @@ class Following:
             leading[i], moves[i] = (leading[j], share * moves[j]) if j != GROUND else (i, 0.0)
         return leading, moves
 
-    def _outwards(self) -> list[tuple[int, int, complex]]:
+    def _outwards(self) -> list[tuple[int, int, float]]:
         triples = zip(self.followers.tolist(), self.leaders.tolist(), self.shares.tolist(), strict=True)
         return list(triples)[::-1]
 
@@ -66,7 +66,7 @@ class Following:
     def lengths(self) -> Array:
         """Lengths of G's columns (n), 1 of followers': what a coordinate that leads moves altogether."""
         leading, moves = self.basis
-        squares = np.bincount(leading, np.abs(moves) ** 2, minlength=len(moves))
+        squares = np.bincount(leading, moves**2, minlength=len(moves))
         squares[self.followers] = 1.0
         return np.sqrt(squares)
 

@@ -22,7 +22,7 @@ from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
-from titop.solvers.mechanism.inputs import Inputs, Place, Push
+from titop.solvers.mechanism.inputs import Inputs, Push, WrenchPlace
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.mechanism.scale import Scale
 from titop.solvers.mechanism.shared import structural
@@ -126,7 +126,7 @@ class DynamicsCore(Protocol):
     def pivots(self, q: Array) -> Pivots:
         """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> Any:
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> Any:
         """Return the `PreparedDynamics` for integrators, wrenches at `places`, the motion imposed where `imposed` is true."""
 
 
@@ -382,6 +382,12 @@ class ClosedMechanism(Configurations):
         """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
         closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
         return (*closures, *(constraint.name for constraint in self.gear_constraints))
+
+    @structural
+    def closure_rows(self) -> dict[str, slice]:
+        """Where the constraints of each rigid closure stand among all, by its name."""
+        ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
+        return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
 
     @structural
     def constraint_units(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The linear algebra of rigid closures and gears: which constraints are independent, and all that follows from this choice.
 
-Everything accepts complex numbers (choices look at real parts), for derivatives by complex steps.
+Everything accepts complex numbers, for derivatives by complex steps, and objects that calculate, such as truncated series.
+Choices of rows and columns look at real parts alone; what follows from them takes them as they are.
 
 Whether constraints are independent is a matter of geometry, not of masses: it is judged on the Jacobian J of the constraints,
 lengths of constraints and coordinates in units of the system's size. A constraint counts as dependent when less than a
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,31 @@ _REFINED = 4
 _MANY = 30
 
 
+# -- numbers --------------------------------------------------------------------------------------------------------------
+
+
+def real_parts(matrix: Array) -> Array:
+    """Return the real parts of numbers, or of objects."""
+    if matrix.dtype != object:
+        return np.real(matrix)
+    return np.array([float(entry.real) for entry in matrix.flat]).reshape(matrix.shape)
+
+
+def solve(matrix: Array, right: Array) -> Array:
+    """Return the solution of linear equations: of objects by elimination, pivots the largest of their real parts."""
+    if object not in (matrix.dtype, right.dtype):
+        return np.linalg.solve(matrix, right)
+    n = len(matrix)
+    rows = np.hstack([matrix.astype(object), right[:, None] if right.ndim == 1 else right])
+    for k in range(n):
+        largest = k + int(np.abs(real_parts(rows[k:, k])).argmax())
+        rows[[k, largest]] = rows[[largest, k]]
+        rows[k] = rows[k] / rows[k, k]
+        others = np.arange(n) != k
+        rows[others] = rows[others] - rows[others, k, None] * rows[k]
+    return rows[:, n] if right.ndim == 1 else rows[:, n:]
+
+
 # -- which constraints are independent -------------------------------------------------------------------------------------
 
 
@@ -46,6 +73,7 @@ def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0, lea
     The last rows may be `gears` (see `following`): those that take a coordinate out come first, whatever is left of them.
     `least` is the square, over the largest row, that independent ones keep.
     """
+    matrix = real_parts(matrix)
     taken, left = _split(matrix, gears)
     more = None if rank is None else max(rank - len(taken.gears), 0)
     pivots = islice(_pivots(taken.folded(matrix[left]), _longest(matrix) if gears else 0.0, least), more)
@@ -58,6 +86,7 @@ def dependent_columns(matrix: Array, rows: Ints, gears: int = 0) -> Ints:
 
     Followers of gears, if the last rows are `gears`, then by pivoting, however little is left: the rows say how many there are.
     """
+    matrix = real_parts(matrix)
     taken, left = _split(matrix, gears)
     others = taken.folded(matrix[np.intersect1d(rows, left)])
     return np.concatenate([taken.followers, independent_rows(others.T, len(others), least=0.0)])
@@ -68,6 +97,7 @@ def independence(matrix: Array, rank: int, gears: int = 0, least: float = DEPEND
 
     Of the last rows, if they are `gears`, those count that take no coordinate out. `least` as for `independent_rows`.
     """
+    matrix = real_parts(matrix)
     taken, rows = _split(matrix, gears)
     more = rank - len(taken.gears)
     left = [square for _, square in islice(_pivots(taken.folded(matrix[rows]), 0.0, least), max(more, 0))]
@@ -76,7 +106,7 @@ def independence(matrix: Array, rank: int, gears: int = 0, least: float = DEPEND
 
 def redundant_rows(matrix: Array) -> list[int]:
     """Return the rows that depend on those above them."""
-    rest, redundant = np.real(matrix).copy(), []
+    rest, redundant = matrix.copy(), []
     squares, least = (rest * rest).sum(axis=1), DEPENDENT * _longest(matrix)
     for row in range(len(rest)):
         if squares[row] > least:
@@ -95,7 +125,7 @@ def _split(matrix: Array, gears: int) -> tuple[Following, Ints]:
 
 def _longest(matrix: Array) -> float:
     """Return the largest square of a row."""
-    return float((np.real(matrix) ** 2).sum(axis=1).max(initial=0.0))
+    return float((matrix**2).sum(axis=1).max(initial=0.0))
 
 
 def _pivots(matrix: Array, largest: float, least: float) -> Iterator[tuple[int, float]]:
@@ -103,7 +133,7 @@ def _pivots(matrix: Array, largest: float, least: float) -> Iterator[tuple[int, 
 
     The `largest` square beside which it counts may be that of a row which is not among these.
     """
-    rest = np.real(matrix).copy()
+    rest = matrix.copy()
     squares = (rest * rest).sum(axis=1)
     for _ in range(min(rest.shape)):
         row = int((squares >= (1.0 - SAME) * squares.max()).argmax())
@@ -170,19 +200,21 @@ class Partition:
     def of(
         cls,
         jacobian: Array,
-        comparable: Array,
         rank: int | None = None,
         gears: int = 0,
         least: float = DEPENDENT,
         held: NDArray[np.bool_] | None = None,
+        weights: Any = 1.0,
+        sizes: Any = 1.0,
     ) -> Partition:
-        """Return the partition by at most `rank` independent constraints, judged in a `comparable` Jacobian.
+        """Return the partition by at most `rank` independent constraints, the last of them `gears`.
 
-        The last rows may be `gears`; `least` is as for `independent_rows`.
+        Rows times `weights` (k), over coordinates in units of their `sizes` (n), are judged; `least` as for `independent_rows`.
         """
         free = np.arange(jacobian.shape[1]) if held is None else np.flatnonzero(~held)
-        rows = independent_rows(comparable[:, free], rank, gears, least)
-        return cls(jacobian, rows, free[dependent_columns(comparable[:, free], rows, gears)], held)
+        comparable = ((jacobian * sizes).T * weights).T[:, free]
+        rows = independent_rows(comparable, rank, gears, least)
+        return cls(jacobian, rows, free[dependent_columns(comparable, rows, gears)], held)
 
     @cached_property
     def motions(self) -> Array:
@@ -193,7 +225,7 @@ class Partition:
 
     def over_pivots(self, right: Array) -> Array:
         """Return what the dependent coordinates (r) do that independent constraints (r) change by `right`."""
-        solved: Array = (np.linalg.solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
+        solved: Array = (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
         return solved
 
     def follow(self, right: Array) -> Array:
@@ -206,7 +238,7 @@ class Partition:
         """Return the multipliers (k) of the independent constraints that carry efforts (n): those of dependent coordinates."""
         multipliers = np.zeros((self.size[0], *efforts.shape[1:]), dtype=np.result_type(self.shares, efforts))
         sized = (efforts[self.dependent].T * self._column_sizes).T
-        multipliers[self.rows] = (np.linalg.solve(self._pivots.T, sized).T * self._row_sizes).T
+        multipliers[self.rows] = (solve(self._pivots.T, sized).T * self._row_sizes).T
         return multipliers
 
     def least(self, right: Array) -> Array:
@@ -223,43 +255,37 @@ class Partition:
         """Return the part of x (n) across the motions that the constraints leave."""
         opening = x[self.dependent] + self.shares @ x[self.independent]
         across = np.zeros(x.shape, dtype=np.result_type(self.shares, x))
-        across[self.dependent] = np.linalg.solve(np.eye(len(self.rows)) + self.shares @ self.shares.T, opening)
+        across[self.dependent] = solve(np.eye(len(self.rows)) + self.shares @ self.shares.T, opening)
         across[self.independent] = self.shares.T @ across[self.dependent]
         return across
 
 
 def _powers_of_two(matrix: Array) -> Array:
     """Return the powers of two by which the rows of a matrix come to sizes near one."""
-    return np.asarray(2.0 ** -np.frexp(np.abs(np.real(matrix)).max(axis=1, initial=0.0))[1])
+    return np.asarray(2.0 ** -np.frexp(np.abs(real_parts(matrix)).max(axis=1, initial=0.0))[1])
 
 
-def least_solution(matrix: Array, right: Array, sizes: Array | None = None, least: float = DEPENDENT) -> Array:
-    """Return the x of least norm that solves independent rows of ``matrix x = right``.
-
-    Rows are judged with their columns over `sizes`, if these are given: numbers of unlike units, whose norm is taken as they
-    are. `least` as for `independent_rows`.
-    """
-    return Partition.of(matrix, matrix if sizes is None else matrix / sizes, least=least).least(right)
-
-
-def least_step(matrix: Array, right: Array, cut: float, gears: int = 0) -> Array:
+def least_step(matrix: Array, right: Array, cut: float, gears: int = 0, largest: float = 0.0) -> Array:
     """Return the x of least norm that solves ``matrix x = right`` by least squares.
 
-    Directions that count for less than the part `cut` of the largest are left alone. The last rows may be `gears`: those that
-    take a coordinate out are solved first.
+    Directions that count for less than the part `cut` of the largest, at least of `largest`, are left alone. The last rows may
+    be `gears`: those that take a coordinate out are solved first.
     """
-    (taken, left), first = _split(matrix, gears), len(matrix) - gears
-    meshed = Partition(matrix[first:], taken.gears, taken.followers)
-    x, leads = meshed.least(right[first:]), meshed.motions / np.linalg.norm(meshed.motions, axis=0)
-    folded, rest = matrix[left] @ leads, right[left] - matrix[left] @ x
-    largest, parts = float(np.sqrt(_longest(matrix))) if gears else 0.0, []
-    for rows, columns in _blocks(folded):
-        along, sizes, directions = np.linalg.svd(folded[np.ix_(rows, columns)], full_matrices=False)
+    if gears:
+        (taken, left), first = _split(matrix, gears), len(matrix) - gears
+        meshed = Partition(matrix[first:], taken.gears, taken.followers)
+        x, leads = meshed.least(right[first:]), meshed.motions / np.linalg.norm(meshed.motions, axis=0)
+        rest = right[left] - matrix[left] @ x
+        step: Array = x + leads @ least_step(matrix[left] @ leads, rest, cut, largest=float(np.sqrt(_longest(matrix))))
+        return step
+    x, parts = np.zeros(matrix.shape[1]), []
+    for rows, columns in _blocks(matrix):
+        along, sizes, directions = np.linalg.svd(matrix[np.ix_(rows, columns)], full_matrices=False)
         largest = max(largest, sizes.max(initial=0.0))
-        parts.append((columns, along.T @ rest[rows], sizes, directions))
+        parts.append((columns, along.T @ right[rows], sizes, directions))
     for columns, wanted, sizes, directions in parts:
         counts = sizes > cut * largest
-        x += leads[:, columns] @ (directions[counts].T @ (wanted[counts] / sizes[counts]))
+        x[columns] = directions[counts].T @ (wanted[counts] / sizes[counts])
     return x
 
 
@@ -303,33 +329,9 @@ class Shares:
         if not unknown.all():
             motions = partition.motions * sizes[partition.independent]
             self._free, self._seen = motions, motions[unknown].T
-            squares = np.real(motions / sizes[:, None]) ** 2
+            squares = real_parts(motions / sizes[:, None]) ** 2
             self._seen = np.where((squares[unknown].sum(axis=0) > ROUNDED * squares.sum(axis=0))[:, None], self._seen, 0.0)
-            self._balance = Partition.of(self._seen, self._seen / sizes[unknown], least=least)
-
-    @classmethod
-    def of(
-        cls,
-        jacobian: Array,
-        weights: Array,
-        sizes: Array,
-        unknown: Array,
-        rank: int | None = None,
-        gears: int = 0,
-        by_passive: bool = False,
-        least: float = DEPENDENT,
-    ) -> Shares:
-        """Return how efforts are shared with at most `rank` constraints of a Jacobian (k x n), the last rows `gears`.
-
-        Rows are brought to one unit by `weights` (k). Independent ones and dependent coordinates are chosen `by_passive`
-        coordinates, those without unknown efforts, where enough are independent on these: as hybrid dynamics choose them.
-        """
-        comparable, passive = weights[:, None] * jacobian * sizes, np.flatnonzero(~unknown)
-        rows = independent_rows(comparable, rank, gears)
-        if by_passive and len(on_passive := independent_rows(comparable[:, passive], rank, gears, least)) == len(rows):
-            dependent = passive[dependent_columns(comparable[:, passive], on_passive, gears)]
-            return cls(Partition(jacobian, on_passive, dependent), unknown, sizes, least)
-        return cls(Partition(jacobian, rows, dependent_columns(comparable, rows, gears)), unknown, sizes, least)
+            self._balance = Partition.of(self._seen, least=least, sizes=1.0 / sizes[unknown])
 
     def motion(self, needed: Array, opening: Array) -> Array:
         """Return w (n) where efforts are `needed` (n) and ``J w`` is `opening` (k)."""
@@ -357,5 +359,5 @@ class Shares:
         """Return the largest effort that neither tau nor constraints provide, over the largest, all by their coordinates."""
         if self._unknown.all():
             return 0.0
-        missing = np.real(self._free.T @ (efforts - tau))
-        return float(np.abs(missing).max(initial=0.0) / max(np.abs(np.real(self.sizes * efforts)).max(initial=0.0), TINY))
+        missing, needed = real_parts(self._free.T @ (efforts - tau)), real_parts(self.sizes * efforts)
+        return float(np.abs(missing).max(initial=0.0) / max(np.abs(needed).max(initial=0.0), TINY))

@@ -19,7 +19,7 @@ from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linear_equations import motions, with_first_order_states
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
-from titop.solvers.mechanism.inputs import Place
+from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
@@ -102,7 +102,7 @@ class SystemFunctions:
         self._is_dynamic = any(group.of is None or group.of.kind in DYNAMIC for group in self.system_outputs)
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
-        self._places = [*(Place(port, False) for port in self._ports), *self.model.mechanism.inputs.places]
+        self._places = [*(WrenchPlace(port, False) for port in self._ports), *self.model.mechanism.inputs.places]
         self._at_inputs = slice(2 * self.model.nv, 2 * self.model.nv + self.model.nu)
         self._kept = threading.local()  # the places' wrenches are those of one state
 

@@ -22,14 +22,14 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Whole, check_stacks, read_state
 
 
-class Ports(Protocol):
+class MovingPorts(Protocol):
     """How a model's ports stand and move."""
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
     def jacobian(self, port: str, q: Any) -> Array: ...
 
 
-class Place(NamedTuple):
+class WrenchPlace(NamedTuple):
     """Where wrenches act: on a port, in the port's or the inertial frame (`inertial`)."""
 
     port: str
@@ -138,7 +138,7 @@ class Inputs:
         Ranges of inputs.
     motors : (nv, nu) array
         Efforts on the coordinates a unit of the motors' inputs.
-    places : tuple of Place
+    places : tuple of WrenchPlace
         Where the others act.
     thrust : (6 n, nu) array
         Their wrenches at these n places, a unit of each input.
@@ -176,7 +176,7 @@ class Inputs:
                 self.motors[assembly.place(actuator.joint)[1], column] = actuator.gear
             elif isinstance(actuator, PortActuator):
                 for k, wrench in enumerate(actuator.wrenches):
-                    places.append(Place(str(actuator.target), actuator.frame == "world"))
+                    places.append(WrenchPlace(str(actuator.target), actuator.frame == "world"))
                     wrenches.append(wrench)
                     columns.append(column + k)
             column += len(actuator.inputs)
@@ -313,7 +313,7 @@ class Inputs:
         efforts = self.motors.dot(given) if given.ndim == 1 else given.dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
-    def matrix(self, model: Ports, q: Any) -> Array:
+    def matrix(self, model: MovingPorts, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
         matrix = self.motors[:, : len(self.names)].astype(

@@ -47,7 +47,7 @@ class Loads(NamedTuple):
     mask: Array | None
 
 
-class Call:
+class LoadedCall:
     """A function of a state under loads, `wrenches` on ports and inputs `u`, as engines know it.
 
     Parameters

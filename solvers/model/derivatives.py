@@ -19,11 +19,11 @@ from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
-from titop.solvers.model.calls import Call
+from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.resolved import Resolved
 
-_INVERSE = Call(
+_INVERSE = LoadedCall(
     "inverse_derivatives",
     ("q", "v", "a"),
     (3, "nv", "nv"),
@@ -32,14 +32,14 @@ _INVERSE = Call(
     inputs="stay",
     closing=True,
 )
-_FORWARD = Call(
+_FORWARD = LoadedCall(
     "forward_derivatives",
     ("q", "v", "tau"),
     (3, "nv", "nv"),
     computed=lambda engine, q, v, tau, on: engine.derivatives.forward(q, v, tau + on.motors, on.pushes),
     closing=True,
 )
-_HYBRID = Call(
+_HYBRID = LoadedCall(
     "hybrid_derivatives",
     ("q", "v", "tau", "a"),
     (8, "nv", "nv"),

@@ -16,17 +16,17 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
-from titop.solvers.model.calls import Call
+from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.resolved import Resolved
 
-_FORWARD = Call(
+_FORWARD = LoadedCall(
     "forward",
     ("q", "v", "tau"),
     ("nv",),
     computed=lambda engine, q, v, tau, on: engine.dynamics.forward(q, v, tau + on.motors, on.pushes),
     stacked=True,
 )
-_INVERSE = Call(
+_INVERSE = LoadedCall(
     "inverse",
     ("q", "v", "a"),
     ("nv",),
@@ -35,7 +35,7 @@ _INVERSE = Call(
     inputs="leave",
     stacked=True,
 )
-_HYBRID = Call(
+_HYBRID = LoadedCall(
     "hybrid",
     ("q", "v", "tau", "a"),
     ("nv",),
@@ -45,7 +45,7 @@ _HYBRID = Call(
     inputs="both",
     stacked=True,
 )
-_MASS_INVERSE = Call(
+_MASS_INVERSE = LoadedCall(
     "mass_inverse",
     ("q", "v", "a"),
     ("nv",),
@@ -55,7 +55,7 @@ _MASS_INVERSE = Call(
     inputs="leave",
     stacked=True,
 )
-_MASS_INERTIAL_INVERSE = Call(
+_MASS_INERTIAL_INVERSE = LoadedCall(
     "mass_inertial_inverse_dynamics",
     ("q", "v", "a"),
     ("nv",),

@@ -22,7 +22,7 @@ from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
 from titop.solvers.mechanism.inputs import PortPush, Push
-from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
 from titop.solvers.signals.line_readings import line_places
@@ -239,7 +239,7 @@ class Mechanism(ClosedLoops):
 
     @structural
     def sensor_entries(self) -> dict[str, tuple[int, tuple[int, ...] | None]]:
-        """Place of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
+        """MovablePlace of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
         return sensor_entries(self._assembly.sensors)
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
@@ -299,7 +299,7 @@ class Mechanism(ClosedLoops):
             return self.cut_at(rod.name, fraction)
         kept = self._openings.get(name)
         if kept is None or kept[0] is not self.assembly:
-            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [Place(name, CHILD_PORT)]))
+            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [MovablePlace(name, CHILD_PORT)]))
         return kept[1]
 
     @structural

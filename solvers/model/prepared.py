@@ -16,7 +16,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
 from titop.solvers.constraints.interaction_loads import read_rates, target_motion
 from titop.solvers.constraints.multipliers import independence, independent_rows
-from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push, acting_inputs
+from titop.solvers.mechanism.inputs import ActingPush, PortPush, Push, WrenchPlace, acting_inputs
 from titop.solvers.model.mechanism import Mechanism
 
 
@@ -47,7 +47,7 @@ class PreparedDynamics:
     Parameters
     ----------
     model : Mechanism
-    places : sequence of Place
+    places : sequence of WrenchPlace
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
 
@@ -61,7 +61,7 @@ class PreparedDynamics:
         The largest distance from a singular configuration of a motion so far: callers set it.
     """
 
-    def __init__(self, model: Mechanism, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: Mechanism, places: Sequence[WrenchPlace], imposed: Array) -> None:
         self.model, self.places, self.imposed = model, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0

@@ -18,7 +18,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.multipliers import Shares
-from titop.solvers.mechanism.movable_ports import Place
+from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.sensitivities.effects import Effect, Movable
 from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
@@ -153,7 +153,7 @@ class Sensitivities:
             changes[name] = _Change(needed, turned, opening)
         return changes
 
-    def _movable_at(self, places: set[Place]) -> Movable:
+    def _movable_at(self, places: set[MovablePlace]) -> Movable:
         """Return the model in which these places, and those met before, can be moved."""
         known = self._movable
         if known is None or not known.places >= places:

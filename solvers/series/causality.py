@@ -70,15 +70,14 @@ class ConstraintSeries:
     def pushes(self, multipliers: Array) -> list[PortPush]:
         """Return what the rigid closures' multipliers, with their derivatives (at most r + 2, k), do to ports."""
         pushes: list[PortPush] = []
-        row, last = 0, len(multipliers) - 1
+        last = len(multipliers) - 1
         padded = np.vstack([multipliers, np.zeros((self._last - last, multipliers.shape[1]))])
         for loop, _, E in self._closings:
-            own = slice(row, row + len(loop.closure.constraint_names))
+            own = self._model.closure_rows[loop.closure.name]
             for ref, rates in zip((loop.first, loop.second), E, strict=True):
                 pushes.append(
                     PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, own]), last))
                 )
-            row = own.stop
         return pushes
 
 

@@ -16,7 +16,7 @@ from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.inputs import Inputs, Place
+from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
 
 #: Tables of their own, kernels bound to them, and what puts wrenches on ports, and inputs, into them.
@@ -102,7 +102,7 @@ class Acting:
         known = read_wrenches(dict.fromkeys(ports, np.zeros(6)), system.mechanism.ports)
         places = inputs.places if driven else ()
         own = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
-        loads = (*(Place(port, False) for port in known), *places, *(Place(port, False) for port in own))
+        loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in own))
         loaded = system.loaded_at(loads) if loads else system
         self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
         acting = [(system.acting_inputs[name], own) for name, own in inputs.driving] if driven else []

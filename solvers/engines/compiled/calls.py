@@ -48,7 +48,7 @@ from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
-class Row(NamedTuple):
+class KernelRow(NamedTuple):
     """How the kernel of a function is bound.
 
     Attributes
@@ -84,25 +84,25 @@ def _is_dry(system: PackedSystem) -> bool:
 
 #: The kernels of functions by name. Where a row serves no closed system, `_BINDING` has what is bound in its place.
 ROWS = {
-    "mass_matrix": Row(dynamics_entries.whole_mass_matrix, "bare"),
-    "inverse_mass_matrix": Row(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
-    "nonlinear_effects": Row(dynamics_entries.inverse_dynamics, "bare"),
-    "gravity_effects": Row(dynamics_entries.inverse_dynamics, "bare"),
-    "inertial_inverse_dynamics": Row(dynamics_entries.inverse_dynamics, "inertial"),
-    "mass_inertial_inverse_dynamics": Row(mass_entries.mass_inverse_dynamics, "inertial"),
-    "momentum": Row(observation_entries.momentum),
-    "momentum_matrix": Row(observation_entries.momentum_matrix),
-    "mass_center": Row(observation_entries.center_of_mass, serves=_is_dry),
-    "linear_matrices": Row(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
-    "forward": Row(dynamics_entries.forward_dynamics, serves=_is_tree),
-    "forward_batch": Row(dynamics_entries.forward_batch, serves=_is_tree),
-    "forward_derivatives": Row(derivative_entries.forward_derivatives, behind=("tree", "paths"), serves=_is_tree),
-    "inverse": Row(dynamics_entries.inverse_dynamics, serves=_is_tree),
-    "inverse_batch": Row(dynamics_entries.inverse_batch, serves=_is_tree),
-    "inverse_derivatives": Row(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
-    "mass_inverse": Row(mass_entries.mass_inverse_dynamics, serves=_is_tree),
-    "tangent": Row(directional_entries.forward_tangent, serves=_is_tree),
-    "adjoint": Row(directional_entries.forward_adjoint, serves=_is_tree),
+    "mass_matrix": KernelRow(dynamics_entries.whole_mass_matrix, "bare"),
+    "inverse_mass_matrix": KernelRow(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
+    "nonlinear_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
+    "gravity_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
+    "inertial_inverse_dynamics": KernelRow(dynamics_entries.inverse_dynamics, "inertial"),
+    "mass_inertial_inverse_dynamics": KernelRow(mass_entries.mass_inverse_dynamics, "inertial"),
+    "momentum": KernelRow(observation_entries.momentum),
+    "momentum_matrix": KernelRow(observation_entries.momentum_matrix),
+    "mass_center": KernelRow(observation_entries.center_of_mass, serves=_is_dry),
+    "linear_matrices": KernelRow(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
+    "forward": KernelRow(dynamics_entries.forward_dynamics, serves=_is_tree),
+    "forward_batch": KernelRow(dynamics_entries.forward_batch, serves=_is_tree),
+    "forward_derivatives": KernelRow(derivative_entries.forward_derivatives, behind=("tree", "paths"), serves=_is_tree),
+    "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
+    "inverse_batch": KernelRow(dynamics_entries.inverse_batch, serves=_is_tree),
+    "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
+    "mass_inverse": KernelRow(mass_entries.mass_inverse_dynamics, serves=_is_tree),
+    "tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
+    "adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
 }
 
 #: How configurations are moved between, in systems whose blocks do not say that themselves.
@@ -210,7 +210,7 @@ class CompiledCalls:
         return kernels
 
     @cached_property
-    def nearest_rates(self) -> tuple[Any, Any] | None:
+    def nearest_rates(self) -> Any:
         """What finds velocities, and accelerations, which keep loops closed; none without loops."""
         if not self._mechanism.is_constrained:
             return None

@@ -12,7 +12,6 @@ from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
 from titop.solvers.kernels.derivatives import interaction_derivatives, interaction_directions
 from titop.solvers.kernels.entries import (
     closed_derivative_entries,
-    closed_stepping_entries,
     closure_entries,
     derivative_entries,
     directional_entries,
@@ -61,7 +60,7 @@ def _groups() -> list[list[Unit]]:
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
         *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
-        *(series_entries, state_entries, stepping_entries, closed_stepping_entries, gap_entries),
+        *(series_entries, state_entries, stepping_entries, gap_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]

@@ -19,14 +19,14 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
-from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints, Rows, Tables
+from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, IntegerRows, Ints, Tables
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.tree import packing
 
 WORLD = 0
 
 
-class _Mount(Block):
+class _ElementMount(Block):
     """The way from a port by which a body hangs back to the body's reference frame.
 
     Only a body that says itself where its ports are needs it; of others the kernels know.
@@ -61,8 +61,8 @@ class _Flattening:
         self.assembly = assembly
         self.names = parameter_names
         self.index = {name: k for k, name in enumerate(parameter_names)}
-        self.ints = Rows(layout, layout.INT_COLUMNS, -1)
-        self.sources = Rows(packing, packing.SOURCE_COLUMNS, -1)
+        self.ints = IntegerRows(layout, layout.INT_COLUMNS, -1)
+        self.sources = IntegerRows(packing, packing.SOURCE_COLUMNS, -1)
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
@@ -152,7 +152,7 @@ class _Flattening:
             self._carry(body, connection.child.name, last)
             return
         if connection.child.name in body.ports:
-            last = self._through(_Mount(body, str(connection.child.name)), {"parent": last})
+            last = self._through(_ElementMount(body, str(connection.child.name)), {"parent": last})
         if body.name in self.bearing:
             last = self.carriers[body.name] = self._element(body.name, Link("weld"), parent=last)
         self._general(body, {"parent": last})

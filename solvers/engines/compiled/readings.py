@@ -46,7 +46,7 @@ SIZES = {
 }
 
 
-class Row(NamedTuple):
+class ReadingRow(NamedTuple):
     """One row of the table of what to read: what, where, at which port and about which axes; the port's pose, a factor."""
 
     what: int
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     factor: float = 1.0
 
 
-def reading_tables(rows: Sequence[Row]) -> tuple[Array, Array, int]:
+def reading_tables(rows: Sequence[ReadingRow]) -> tuple[Array, Array, int]:
     """Return the tables of rows (see `sensor_readings`), and how many numbers are read."""
     sizes = [SIZES[row.what] for row in rows]
     numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
@@ -66,7 +66,7 @@ def reading_tables(rows: Sequence[Row]) -> tuple[Array, Array, int]:
     return table, frames, sum(sizes)
 
 
-class Reading:
+class KernelReading:
     """What a kernel reads of the states of a model.
 
     Parameters
@@ -74,7 +74,7 @@ class Reading:
     model : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
-    rows : sequence of Row
+    rows : sequence of ReadingRow
     angles : sequence of (str, str, int)
         Port, sequence and place of all Euler angles, for warnings of their locks.
     picked : list of int, optional
@@ -85,7 +85,7 @@ class Reading:
         self,
         model: Mechanism,
         acted_on: ActedOn,
-        rows: Sequence[Row],
+        rows: Sequence[ReadingRow],
         angles: Sequence[tuple[str, str, int]] = (),
         picked: list[int] | None = None,
     ) -> None:
@@ -250,7 +250,7 @@ class CompiledReadings:
 
     Attributes
     ----------
-    reactions, motions, accelerometers, gear_efforts : mapping to Reading
+    reactions, motions, accelerometers, gear_efforts : mapping to KernelReading
         By joint, closure or interaction; by port and sequence of Euler angles; by port; by place among the gears. Looking up
         what the model does not have raises a `ModelError`.
     """
@@ -261,32 +261,32 @@ class CompiledReadings:
         self.accelerometers, self.gear_efforts = Variants(self._accelerometer), Variants(self._gear_effort)
 
     def _reading(
-        self, rows: Sequence[Row], angles: Sequence[tuple[str, str, int]] = (), picked: list[int] | None = None
-    ) -> Reading:
+        self, rows: Sequence[ReadingRow], angles: Sequence[tuple[str, str, int]] = (), picked: list[int] | None = None
+    ) -> KernelReading:
         at_ports = any(row.port >= 0 for row in rows)
-        return Reading(self._model, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
+        return KernelReading(self._model, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
 
     @cached_property
     def _acted_on_all_ports(self) -> ActedOn:
         """What acts on the system's like in which all ports are in use."""
         return ActedOn(self._system.with_all_ports, self._model.inputs)
 
-    def _reaction(self, joint: str) -> Reading:
+    def _reaction(self, joint: str) -> KernelReading:
         self._model.loop_of(joint)
         return self._reading([self._reaction_row(joint)])
 
-    def _motion(self, asked: tuple[str, str]) -> Reading:
+    def _motion(self, asked: tuple[str, str]) -> KernelReading:
         port, sequence = self._model.read_port(asked[0]), asked[1]
         if findings := sequence_findings("sequence", sequence):
             raise ModelError(findings)
         row = self._row_at(sensor_readings.MOTION, port, sequence)
         return self._reading([row], [(port, sequence, 15)])
 
-    def _accelerometer(self, port: str) -> Reading:
+    def _accelerometer(self, port: str) -> KernelReading:
         row = self._row_at(sensor_readings.SPECIFIC_FORCE, self._model.read_port(port))
         return self._reading([row])
 
-    def _gear_effort(self, gear: int) -> Reading:
+    def _gear_effort(self, gear: int) -> KernelReading:
         first = len(self._model.constraint_names) - self._model.gear_count
         return self._reading([self._multiplier_row(first + gear)])
 
@@ -296,15 +296,15 @@ class CompiledReadings:
         return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied) if found is None else found
 
     @cached_property
-    def _all_multipliers(self) -> Reading:
+    def _all_multipliers(self) -> KernelReading:
         rows = [self._multiplier_row(k) for k in range(len(self._model.constraint_names))]
         return self._reading(rows)
 
-    def _multiplier_row(self, constraint: int) -> Row:
-        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
+    def _multiplier_row(self, constraint: int) -> ReadingRow:
+        return ReadingRow(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
 
     @cached_property
-    def sensors(self) -> Reading | None:
+    def sensors(self) -> KernelReading | None:
         """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
         sensed = [of for of in self._model.sensed if of.kind not in OF_LINES]
         return self.joined(sensed) if all(map(self.knows, sensed)) else None
@@ -313,9 +313,9 @@ class CompiledReadings:
         """Whether the kernels read quantities of a kind."""
         return of.kind == Kind.REACTION or of.kind in _OF_COORDINATES or of.kind in _AT_PORTS
 
-    def joined(self, quantities: Iterable[Quantity]) -> Reading:
+    def joined(self, quantities: Iterable[Quantity]) -> KernelReading:
         """Return what reads quantities of which the kernels know the kinds, one after the other, each vector once."""
-        rows: list[Row] = []
+        rows: list[ReadingRow] = []
         angles: list[tuple[str, str, int]] = []
         picked: list[int] = []
         places: dict[Any, int] = {}
@@ -333,28 +333,28 @@ class CompiledReadings:
                 angles.append((of.owner, of.sequence, place + SIZES[own[0].what] - 3))
         return self._reading(rows, angles, None if picked == [*range(size)] else picked)
 
-    def _rows_of(self, of: Quantity) -> tuple[list[Row], int]:
+    def _rows_of(self, of: Quantity) -> tuple[list[ReadingRow], int]:
         """Return rows that read a quantity, and where its vector begins in what they give."""
         if of.kind == Kind.REACTION:
             return [self._reaction_row(of.owner)], 0
         if of.kind in _OF_COORDINATES:
-            return [Row(_OF_COORDINATES[of.kind], k, factor=of.factor) for k in of.entries], 0
+            return [ReadingRow(_OF_COORDINATES[of.kind], k, factor=of.factor) for k in of.entries], 0
         if of.kind == Kind.TWIST and min(of.entries) >= 3:
             return [self._row_at(sensor_readings.ANGULAR_VELOCITY, of.owner)], -3
         what, start = _AT_PORTS[of.kind]
         return [self._row_at(what, of.owner, of.sequence)], start
 
-    def _row_at(self, what: int, port: str, sequence: str = "") -> Row:
+    def _row_at(self, what: int, port: str, sequence: str = "") -> ReadingRow:
         element, place, frame = self._system.port_place(port)
-        return Row(what, element, place, sum("XYZ".index(axis) * 3**k for k, axis in enumerate(sequence)), frame)
+        return ReadingRow(what, element, place, sum("XYZ".index(axis) * 3**k for k, axis in enumerate(sequence)), frame)
 
-    def _reaction_row(self, joint: str) -> Row:
+    def _reaction_row(self, joint: str) -> ReadingRow:
         rows = interaction_rows(self._system)
         if joint in rows:
-            return Row(sensor_readings.ACTING_WRENCH, rows[joint])
+            return ReadingRow(sensor_readings.ACTING_WRENCH, rows[joint])
         closures = [loop.closure.name for loop in self._model.rigid_loops]
         if joint in closures:  # on its second port
-            return Row(sensor_readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
+            return ReadingRow(sensor_readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
         child = next(c.child for c in self._system.structure.connections if c.joint.name == joint)
         _, port, frame = self._system.port_place(str(child) if child.name in child.block.ports else child.block.name)
-        return Row(sensor_readings.JOINT_WRENCH, self._system.tables.carriers[child.block.name], port, frame=frame)
+        return ReadingRow(sensor_readings.JOINT_WRENCH, self._system.tables.carriers[child.block.name], port, frame=frame)

@@ -17,7 +17,7 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.conditioning import Part, Pivots, find_pivots
+from titop.solvers.mechanism.conditioning import EliminatedPart, Pivots, find_pivots
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
@@ -29,7 +29,7 @@ _AXES = np.eye(6)
 @np.errstate(all="ignore")  # numbers out of range have no pivots
 def element_parts(
     ints: Array, floats: Array, frames: Array, bodies: Mapping[int, PortRef], law: Array, work: Array
-) -> list[Part]:
+) -> list[EliminatedPart]:
     """Return the world and, for each element, its joint and what that carries.
 
     Parameters
@@ -42,19 +42,20 @@ def element_parts(
         The bodies by their elements, with the ports on which they hang.
     """
     inertias, rounded = _rigid_inertias(ints, floats, frames, bodies)
-    parts = [Part(-1, slice(0, 0), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)))]
+    parts = [EliminatedPart(-1, slice(0, 0), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)))]
     for i in range(1, ints[0, layout.ELEMENTS]):
         subspace = _subspace(ints, floats, i)
         n, first = subspace.shape[1], ints[i, layout.V]
         armature = np.diag(np.concatenate([np.zeros(6), floats[i, layout.ARMATURE :][:n]]))
         transport = _from_parent(ints, law, work, i)
-        parts.append(Part(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), transport))
+        parts.append(
+            EliminatedPart(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), transport)
+        )
         own = slice(ints[i, layout.OWN_V], ints[i, layout.OWN_V] + ints[i, layout.OWN])
         size, o = 6 + ints[i, layout.OWN], ints[i, layout.LAW]
         inertia = inertias[i] if o < 0 else law[o:][: size * size].reshape(size, size)
-        parts.append(
-            Part(2 * i - 1, own, inertia, rounded[i] if o < 0 else np.zeros((size, size)), np.hstack([_AXES, subspace]))
-        )
+        added = rounded[i] if o < 0 else np.zeros((size, size))
+        parts.append(EliminatedPart(2 * i - 1, own, inertia, added, np.hstack([_AXES, subspace])))
     return parts
 
 

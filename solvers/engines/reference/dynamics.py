@@ -15,7 +15,7 @@ from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.reference.passes import Passes, port_kinematics
 from titop.solvers.mechanism.conditioning import Pivots, find_pivots
-from titop.solvers.mechanism.inputs import Place, Push
+from titop.solvers.mechanism.inputs import Push, WrenchPlace
 from titop.solvers.model.prepared import PreparedDynamics
 
 
@@ -81,11 +81,11 @@ class ReferenceDynamics:
         The inertial terms h are quadratic in v, so that differences give dh/dv to rounding: of any length, and taken where h
         compares with gravity.
         """
-        model, matrix = self._mechanism, self.mass_matrix(q)
-        sizes = model.scale.coordinates_of(np.real(np.diag(matrix)))
+        mechanism, matrix = self._mechanism, self.mass_matrix(q)
+        sizes = mechanism.scale.coordinates_of(np.real(np.diag(matrix)))
         speed = float(np.abs(v / sizes).max(initial=0.0))
-        rate = float(np.sqrt(np.linalg.norm(model.assembly.gravity) / model.scale.length)) or speed
-        coriolis = matrix @ model.bracket(v)
+        rate = float(np.sqrt(np.linalg.norm(mechanism.assembly.gravity) / mechanism.scale.length)) or speed
+        coriolis = matrix @ mechanism.bracket(v)
         if not speed:
             return coriolis
         fast = rate / speed * v
@@ -137,7 +137,7 @@ class ReferenceDynamics:
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
         return project_acceleration(self._mechanism, q, v, a, fixed, rank_near(self._mechanism, q))
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return PreparedDynamics(self._mechanism, places, imposed)
 
     def constraints(self, q: Array, v: Array) -> Constraints:

@@ -33,7 +33,7 @@ from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.mechanism.conditioning import Part, eliminate
+from titop.solvers.mechanism.conditioning import EliminatedPart, eliminate
 from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.mechanism import Mechanism
@@ -244,11 +244,11 @@ class Passes:
             joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
             raise ModelError(massless_joint(joint, "no inertia at this configuration"))
 
-    def parts(self, states: list[State]) -> list[Part]:
+    def parts(self, states: list[State]) -> list[EliminatedPart]:
         """Return what rounding may do to the blocks at a state."""
         inertias = [np.real(state.M).astype(float) for state in states]
         return [
-            Part(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
+            EliminatedPart(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
             for node, state, M in zip(self.nodes, states, inertias, strict=True)
         ]
 

@@ -20,7 +20,7 @@ from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twis
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws import stiffening_stages
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import add_pulled, add_times, moved
 from titop.solvers.kernels.laws.modal_stages import energy
 from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_column

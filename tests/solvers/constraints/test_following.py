@@ -56,7 +56,7 @@ def test_gears_eliminated_beside_other_constraints_give_the_same(seed: int) -> N
     assert independence(matrix, rank + 1, 7) == 0.0
     right = matrix @ rng.normal(size=(12, 2))
     # 1e-8: rounding times the condition of random matrices, squared in normal equations
-    partition = Partition.of(matrix, matrix, rank, 7)
+    partition = Partition.of(matrix, rank, 7)
     np.testing.assert_allclose(partition.least(right), np.linalg.pinv(matrix, 1e-9) @ right, atol=1e-8)
     step = least_step(matrix, right[:, 0], 1e-6, 7)
     np.testing.assert_allclose(step, np.linalg.pinv(matrix, 1e-6) @ right[:, 0], atol=1e-8)

@@ -13,7 +13,6 @@ from titop.solvers.constraints.multipliers import (
     Partition,
     Shares,
     independent_rows,
-    least_solution,
     least_step,
     redundant_rows,
 )
@@ -65,12 +64,12 @@ def test_what_follows_from_the_choice_of_rows(seed: int, count: int) -> None:
     assert all(ranks[row + 1] == ranks[row] for row in redundant)
     # 1e-10: rounding times the condition of random blocks; entries are of order 1 to 100
     right = matrix @ rng.normal(size=matrix.shape[1])
-    np.testing.assert_allclose(least_solution(matrix, right), np.linalg.pinv(matrix, 1e-9) @ right, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(Partition.of(matrix).least(right), np.linalg.pinv(matrix, 1e-9) @ right, rtol=1e-8, atol=1e-10)
     anything = rng.normal(size=len(matrix))
     np.testing.assert_allclose(
         least_step(matrix, anything, 1e-6), np.linalg.lstsq(matrix, anything, rcond=1e-6)[0], rtol=1e-8, atol=1e-10
     )
-    x, partition = rng.normal(size=matrix.shape[1]), Partition.of(matrix, matrix, rank)
+    x, partition = rng.normal(size=matrix.shape[1]), Partition.of(matrix, rank)
     allowed = partition.along(x)
     np.testing.assert_allclose(matrix @ allowed, 0.0, atol=1e-10)
     np.testing.assert_allclose(allowed, x - np.linalg.pinv(matrix, 1e-9) @ (matrix @ x), atol=1e-10)
@@ -81,7 +80,7 @@ def test_what_follows_from_the_choice_of_rows(seed: int, count: int) -> None:
 
 def test_constraints_that_leave_no_motion_leave_exactly_none() -> None:
     matrix = np.random.default_rng(0).normal(size=(4, 4))
-    assert not Partition.of(matrix, matrix).along(np.ones(4)).any()
+    assert not Partition.of(matrix).along(np.ones(4)).any()
 
 
 def test_small_directions_are_cut_beside_the_largest_of_all_blocks() -> None:
@@ -99,7 +98,7 @@ def test_efforts_and_their_changes_are_shared(seed: int, part: float) -> None:
     jacobian = shuffled_blocks(rng)
     count, n = jacobian.shape
     unknown, rounding = rng.random(n) < part, {"rtol": 1e-9, "atol": 1e-9}  # times the condition of blocks over their pivots
-    shares = Shares.of(jacobian, np.ones(count), np.ones(n), unknown)
+    shares = Shares(Partition.of(jacobian), unknown, np.ones(n))
     rows, dependent = shares.partition.rows, shares.partition.dependent
     pivots = jacobian[np.ix_(rows, dependent)]
     over = np.linalg.solve(pivots, jacobian[rows])
@@ -123,7 +122,7 @@ def test_efforts_and_their_changes_are_shared(seed: int, part: float) -> None:
 
 def test_nothing_to_share() -> None:
     """Without constraints all stays where it is needed, as far as it may be."""
-    shares = Shares.of(np.zeros((1, 2)), np.ones(1), np.ones(2), np.array([True, False]))
+    shares = Shares(Partition.of(np.zeros((1, 2))), np.array([True, False]), np.ones(2))
     w, multipliers = shares.split(np.array([3.0, 4.0]))
     assert w[0] == 3.0
     assert multipliers.tolist() == [0.0]
