@@ -97,7 +97,8 @@ def made_ready(*given: Any) -> tuple[Any, ...]:
     """
     ready, changed = [], False
     for value in given:
-        if value is None or _is_plain(value):
+        kind = type(value)
+        if value is None or (kind is not list and kind is not tuple and _is_plain(value)):
             ready.append(value)
         elif (array := new_floats(value)) is not None:
             ready.append(array)

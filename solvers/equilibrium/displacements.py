@@ -18,7 +18,6 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array, quaternion_matrix
 from titop.blocks.basics.tolerances import CANCELLED, RANK
-from titop.blocks.joints.quaternion_joints import Free
 from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
@@ -36,7 +35,7 @@ def axes_transform(model: Model, q: Array, axes: Array) -> Array | None:
     """
     transform = None
     for name, place in model.mechanism.assembly.v_slices.items():
-        if isinstance(model.mechanism.assembly.blocks[name], Free):
+        if model.mechanism.assembly.blocks[name].quaternion.start:
             end = model.mechanism.assembly.q_slices[name].stop
             here, there = q[end - 4 : end], axes[end - 4 : end]
             if (here != there).any():

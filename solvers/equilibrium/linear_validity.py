@@ -14,7 +14,6 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, STEADY
-from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import redefines
 from titop.solvers.arguments.reading import is_without_dynamics
@@ -149,9 +148,8 @@ def changing_findings(point: LoadedState) -> Iterator[Finding]:
 def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
     """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
     for block in model.mechanism.assembly.blocks_with_coordinates:
-        if not isinstance(block, FlexibleBody) or block.second_order is not None:
+        if (lowest := block.spin_limit) is None:
             continue
-        lowest = float(block.natural_frequencies[0])
         spin = float(np.linalg.norm(model.twist(block.name, q, v)[..., 3:], axis=-1).max())
         if spin**2 > COARSE * lowest**2:  # this part of the lowest frequency changes, one way or the other
             value = f"a spin of {spin:.3g} rad/s beside a lowest frequency of {lowest:.3g} rad/s"

@@ -18,8 +18,6 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
-from titop.blocks.devices.loads import Load
-from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.equilibrium.displacements import displace, following_states
 from titop.solvers.equilibrium.equations import AccelerationEquations
@@ -41,11 +39,8 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
     if part == 1.0:
         return point
     names = [f"gravity.{axis}" for axis in "xyz"]
-    for load in point.model.mechanism.assembly.loads:
-        if isinstance(load, Load):
-            names += [f"{load.name}.{entry}" for entry in load.parameters()]
-    closures = (loop.closure for loop in point.model.mechanism.assembly.loops)
-    names += [f"{load.name}.scale" for load in closures if isinstance(load, DistributedLoad) and not load.driven]
+    for block in point.model.mechanism.assembly.blocks.values():
+        names += [f"{block.name}.{entry}" for entry in block.load_parameters]
     numbers = point.model.parameters()
     changes = {name: part * numbers[name][0] for name in names if numbers[name][0]}
     return replace(

@@ -22,7 +22,6 @@ from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
 from titop.blocks.basics.tolerances import CENTRAL_STEP, ONE_SIDED_STEP
 from titop.blocks.contract.block import Block
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.control.continuous_loop import ContinuousLoop
@@ -260,14 +259,14 @@ def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents
     """Return a block's share."""
     if block.configuration_names == block.coordinates:
         return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
-    if isinstance(block, Free):
+    if block.quaternion.start:
         rotation, turn = quaternion_matrix(q[3:]), _quaternion_tangents(q[3:], v[3:])
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
         return CoordinateTangents(derivatives, by_numbers, rates)
-    if isinstance(block, Spherical):
+    if block.quaternion.stop:
         return _quaternion_tangents(q, v)
     derivatives = block.slopes(lambda x: x, q)
     return CoordinateTangents(

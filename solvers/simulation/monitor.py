@@ -13,9 +13,8 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, rotation_log
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.springs import CompliantClosure
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.model.model import Model
@@ -315,7 +314,7 @@ def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
         if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
             yield loop.closure.name, _loop_rotation(model, loop)
     for block in model.mechanism.assembly.blocks_with_coordinates:
-        if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
+        if isinstance(block, Joint) and block.quaternion.stop and block.stiffness[-3:].any():
             yield block.name, _joint_rotation(block, model.mechanism.assembly.q_slices[block.name])
 
 
