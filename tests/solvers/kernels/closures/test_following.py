@@ -47,7 +47,7 @@ def test_lengths_are_those_of_the_columns_of_the_motion() -> None:
 def test_rows_of_closures_are_folded_and_gears_with_followers_left_out() -> None:
     """Two constraints of a closure before the gears."""
     loops, floats, basis = train()
-    loops[0, following.ROWS] += 2
+    loops[0, layout.ROWS] += 2
     jacobian = np.random.default_rng(2).normal(size=(5, 5))
     folded = np.empty((2, 5))
     following.fold_rows(loops, floats, jacobian, folded)
