@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, EPS, EXACT, FEW_ROUNDINGS
 
@@ -62,8 +63,8 @@ class _Estimate(NamedTuple):
 def derivative(function: Callable[[float], Any], step: float) -> Array:
     """Return the derivative of ``function(s)`` (numbers of any shape) at zero, of sixth order.
 
-    The step is shortened where the function bends too much for it, and lengthened where all is lost in rounding. What the
-    function returns may be overwritten when it is called again.
+    The step is shortened where the function bends too much for it, and lengthened where all is lost in rounding, as far as the
+    function does not refuse (`ModelError`). What it returns may be overwritten when it is called again.
     """
 
     def at(step: float) -> _Estimate:
@@ -78,7 +79,10 @@ def derivative(function: Callable[[float], Any], step: float) -> Array:
             best, vain, step = finer, 0, shorter
     while best.moves and best.rounding > max(_ROUNDED * best.change, best.error / _NOISE):
         step *= 16
-        longer = at(step)
+        try:
+            longer = at(step)
+        except ModelError:  # as of a density: there it would be negative
+            return best.slope
         if not (longer.moves and longer.doubt < best.doubt):
             return best.slope
         best = longer

@@ -24,7 +24,7 @@ from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
 from titop.blocks.bodies.water.coefficients import read_coefficients, read_lift, report_dry, with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid, read_fluid
-from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, LineWater
+from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, water_around
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, refuse_change, scalar
 
@@ -45,6 +45,7 @@ class RodData(Block):
     """The part of `Rod` that is data."""
 
     has_sections = True
+    file_tables = ("bodies",)
 
     length = Field(scalar)
     young = Field(scalar)
@@ -156,11 +157,7 @@ class RodData(Block):
             In parts of the length.
         """
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
-        return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain, self._around())
-
-    def _around(self) -> LineWater | None:
-        """Return what was said of the fluid around the rod, if there is any."""
-        return None if self.fluid is None else LineWater(self.fluid, self.added_mass, self.drag, self.lift)
+        return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain, water_around(self))
 
     def _layout(self, places: Sequence[float]) -> RodLayout:
         """Return where points are, and steps lead."""
@@ -209,7 +206,7 @@ class RodData(Block):
             poisson = np.real(self.young / (2.0 * self.shear_modulus) - 1.0)
             reader.findings += self.section.findings(f"{self.name}.section", fractions, self.given_length, poisson)
             reference = np.real(reference_along(self.reference_strain, fractions, self.given_length))
-            if around := self._around():
+            if around := water_around(self):
                 reader.findings += around.findings(self.name, fractions, self.given_length)
         except ModelError as error:
             reader.findings += [_moved(finding, self.name) for finding in error.findings]
@@ -295,14 +292,14 @@ class RodData(Block):
             own |= {f"reference_strain.{name}": (value, "rad/m" if k < 3 else "1") for k, (name, value) in enumerate(numbers)}
         for port, (_, pose) in self.rod_ports.items():
             own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
-        around = self._around()
+        around = water_around(self)
         return own if around is None else own | around.parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed; ports and functions of X stretch along with the length."""
         changed = self.snapshot()
         assert isinstance(changed, RodData)
-        around = self._around()
+        around = water_around(self)
         wet = around.parameters() if around else {}
         for name, value in values.items():
             head, entry = owner_of(name), entry_of(name)

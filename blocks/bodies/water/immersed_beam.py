@@ -12,8 +12,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, cross, gyroscopic_wrench
 from titop.blocks.bodies.water.coefficients import read_coefficients, read_lift, report_dry
 from titop.blocks.bodies.water.fluid import Fluid, read_fluid
-from titop.blocks.bodies.water.immersion import Water, gathered, pressed, stream_wrenches, weightless
-from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, LineWater
+from titop.blocks.bodies.water.immersion import Water, gathered, pressed, stream_wrenches, water_numbers, weightless
+from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, water_around
 from titop.blocks.contract.block import Block
 
 #: What is said of a fluid.
@@ -33,7 +33,8 @@ class ImmersedLine:
     """
 
     def __init__(self, water: Water, places: Array, moved: Array, turned: Array) -> None:
-        self._water, self._still = water, water._replace(added=np.zeros_like(water.added))
+        self._water = water
+        self._still = water._replace(added=np.zeros_like(water.added))
         self._places, self._moved = np.outer(places, [1.0, 0.0, 0.0]), np.moveaxis(moved, 2, 0)
         n = moved.shape[1]
         self._jacobians = np.zeros((len(places), 6, 6 + n))
@@ -61,6 +62,13 @@ class ImmersedLine:
         turning = np.concatenate([cross(twist[3:], current), nothing, 0.0 * v])
         with_stream = gyroscopic_wrench(self.added[:6], x) - gyroscopic_wrench(self.added[:6], x - drift)
         return pressed(self._jacobians, drag) + self._at_base(with_stream) - self.added @ turning
+
+    def law_numbers(self, begin: int) -> Array:
+        """Return the numbers of the compiled law that stand behind `begin` others; see `kernels.laws.beam_water`."""
+        mass = self._water.displaced[:, 0]
+        displaced = [[mass.sum()], mass @ self._places, np.einsum("s,sij->ij", mass, self._moved)]
+        parts = [self.added, *displaced, water_numbers(self._water), self._jacobians, [len(mass), begin]]
+        return np.concatenate([np.ravel(part) for part in parts])
 
     def _at_base(self, wrench: Array) -> Array:
         """Return a wrench at the base with no efforts (6 + n)."""
@@ -90,12 +98,9 @@ class ImmersedBeam(Block):
         if self.fluid is None:
             report_dry(reader, {"added_mass": added_mass, "drag": drag, "lift": lift})
 
-    def _around(self) -> LineWater | None:
-        return None if self.fluid is None else LineWater(self.fluid, self.added_mass, self.drag, self.lift)
-
     def _immerse(self) -> None:
         """Bring the sections in the fluid up to date: ellipses with the area and the moments of the beam's."""
-        self._immersed, around = None, self._around()
+        self._immersed, around = None, water_around(self)
         if around is None or self.reader.findings:
             return
         (places, shapes), ones = self.line, np.ones(len(self.line_lengths))
@@ -131,6 +136,11 @@ class ImmersedBeam(Block):
         if self._immersed is None:
             return super().stream_efforts(q, v, twist, rotation)
         return self._immersed.stream(v, twist, rotation.T @ self.fluid.current) + np.pad(0.0 * q, (6, 0))
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the compiled law."""
+        own = super().law_numbers()
+        return own if self._immersed is None else np.concatenate([own, self._immersed.law_numbers(len(own))])
 
 
 def _levers(places: Array) -> Array:

@@ -96,6 +96,11 @@ class LineWater(NamedTuple):
         return own | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "1")
 
 
+def water_around(line: Any) -> LineWater | None:
+    """Return what was said of the fluid around a rod or a beam, if there is any."""
+    return None if line.fluid is None else LineWater(line.fluid, line.added_mass, line.drag, line.lift)
+
+
 #: The names that say what a section does along x, y and z, the more special first.
 _DIRECTIONS = ("tangential",), ("normal_y", "normal"), ("normal_z", "normal")
 

@@ -28,7 +28,7 @@ from titop.solvers.kernels.entries import (
     stepping_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
-from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, own_states, port_wrenches, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
@@ -67,7 +67,7 @@ def _groups() -> list[list[Unit]]:
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
-    laws += [term_stages.OUTWARD, term_stages.INWARD]
+    laws += [OUTWARD, INWARD]
     acting = [
         stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
     ]

@@ -17,7 +17,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
+from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.identity import source_hash
 from titop.solvers.native.programs import ProgramCode
@@ -31,10 +31,10 @@ def _load(place: str) -> Any:
     return getattr(import_module(f"titop.solvers.kernels.laws.{module}"), name)
 
 
-def _of_flexible_body(body: Any) -> str | None:
-    """Return where the law of a body stands, None in a fluid, of which kernels know nothing."""
+def _of_flexible_body(body: Any) -> str:
+    """Return where the law of a body stands: in a fluid it is a beam."""
     if body.fluid is not None:
-        return None
+        return "beam_water.LAW"
     return "modal_stages.LAW" if body.second_order is None else "stiffening_stages.LAW"
 
 
@@ -46,7 +46,7 @@ def _of_contact(contact: Any) -> str:
 
 
 #: Where the laws of blocks stand, or what tells where, by the name of the class or of one from which that is derived. An
-#: immersed rigid body is a rod without coordinates; others have laws of their own that answer through Python.
+#: immersed rigid body is a rod without coordinates.
 KINDS: dict[str, str | Callable[[Any], str | None]] = {
     "FlexibleBody": _of_flexible_body,
     "RigidBody": lambda body: None if body.fluid is None else "rod_stages.LAW",
@@ -73,9 +73,9 @@ def law_of_kind(block: Block) -> CompiledLaw | None:
     return law
 
 
-def interaction_of_kind(interaction: Block) -> CompiledInteraction | InteractionStages | None:
+def interaction_of_kind(interaction: Block) -> InteractionStages | None:
     """Return what an interaction of titop's own kinds does, None for others."""
-    acting: CompiledInteraction | InteractionStages | None = _of_kind(interaction, INTERACTIONS)
+    acting: InteractionStages | None = _of_kind(interaction, INTERACTIONS)
     return acting
 
 
@@ -92,10 +92,11 @@ def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    return [_load(place) for place in ("modal_stages.LAW", "stiffening_stages.LAW", "rod_stages.LAW", "soft_stages.LAW")]
+    kinds = ("modal_stages.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW", "soft_stages.LAW")
+    return [_load(place) for place in kinds]
 
 
-def all_interactions() -> list[CompiledInteraction | InteractionStages]:
+def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
     kinds = ("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT")
     others = ("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD")

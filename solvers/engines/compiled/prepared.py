@@ -12,7 +12,6 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constrained import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
@@ -25,7 +24,8 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
-from titop.solvers.mechanism.inputs import Place, PortPush
+from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
@@ -38,9 +38,9 @@ NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 class CompiledPreparedDynamics(PreparedDynamics):
     """The dynamics of a compiled model for integrators; see `PreparedDynamics`."""
 
-    model: NamedMechanism
+    model: Mechanism
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
         self._states = np.zeros(len(model.inputs.state_names))

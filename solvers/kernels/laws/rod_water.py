@@ -15,7 +15,7 @@ from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces, write_columns_at_base
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
 from titop.solvers.kernels.laws.rod_numbers import (
     ADDED,
@@ -74,10 +74,16 @@ def _stream(t, o, speed, c):
     taken = full_times(t, 0, o + ADDED, (x, y, z, 0.0, 0.0, 0.0))
     pressed = plus(wrench_cross(speed, drifting), wrench_cross(current, minus(carried, drifting)))
     flow = minus(speed, current)
-    drag = scaled(_speed(flow), full_times(t, 0, o + QUADRATIC, flow))
-    x, y, z = rotate(t, 0, o + SPINNING, speed[3], speed[4], speed[5])
+    return minus(minus(pressed, taken), drag_of(t, o, flow))
+
+
+@helper
+def drag_of(t, o, flow):
+    """Return drag and lift (6) at a section, a fluid's point at ``t[0, o]``, that moves with the twist `flow` in it."""
+    x, y, z = rotate(t, 0, o + SPINNING, flow[3], flow[4], flow[5])
     spun = scaled(_spin(flow), (0.0, 0.0, 0.0, x, y, z))
-    return minus(minus(pressed, taken), plus(plus(drag, spun), full_times(t, 0, o + LINEAR, flow)))
+    quadratic = scaled(_speed(flow), full_times(t, 0, o + QUADRATIC, flow))
+    return plus(plus(quadratic, spun), full_times(t, 0, o + LINEAR, flow))
 
 
 @helper
@@ -91,8 +97,8 @@ def _spin(x):
 
 
 @helper
-def _drag_slope(t, o, flow, x):
-    """Return what the drag grows by with a change x of U."""
+def drag_slope(t, o, flow, x):
+    """Return what drag and lift grow by with a change x of the twist."""
     speed, spin = _speed(flow), _spin(flow)
     along = (flow[0] * x[0] + flow[1] * x[1] + flow[2] * x[2]) / (speed + TINY)
     about = (flow[3] * x[3] + flow[4] * x[4] + flow[5] * x[5]) / (spin + TINY)
@@ -110,7 +116,7 @@ def _by_twist(t, o, speed, c, x):
     current = c[0], c[1], c[2], 0.0, 0.0, 0.0
     pressed = plus(wrench_cross(x, full_times(t, 0, o + ADDED, current)), wrench_cross(current, full_times(t, 0, o + ADDED, x)))
     taken = full_times(t, 0, o + ADDED, (a, b, d, 0.0, 0.0, 0.0))
-    return minus(minus(pressed, taken), _drag_slope(t, o, minus(speed, current), x))
+    return minus(minus(pressed, taken), drag_slope(t, o, minus(speed, current), x))
 
 
 @helper
@@ -121,7 +127,7 @@ def _by_current(t, o, speed, c, x):
     flow, changed = minus(speed, current), full_times(t, 0, o + ADDED, change)
     pressed = plus(wrench_cross(flow, changed), wrench_cross(change, full_times(t, 0, o + ADDED, flow)))
     taken = full_times(t, 0, o + ADDED, (a, b, d, 0.0, 0.0, 0.0))
-    return plus(minus(pressed, taken), _drag_slope(t, o, flow, change))
+    return plus(minus(pressed, taken), drag_slope(t, o, flow, change))
 
 
 @helper
@@ -224,10 +230,10 @@ def _write_point(rod, i, moving, fields, kept, t):
         turned = _weight(rod, o, cross(g[0], g[1], g[2], x[3], x[4], x[5]))
         if moving:
             turned = plus(turned, _by_current(rod, o, speed, c, cross(c[0], c[1], c[2], x[3], x[4], x[5])))
-            put_matrix_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(rod, o, speed, c, x)))
+            put_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(rod, o, speed, c, x)))
         turned = carry_wrench(kept, 0, here, turned)
-        put_matrix_column(t, 0, 12, k, plus(wrench_cross(unit(k), wrench), turned))
-        put_matrix_column(t, _BY_TURN, 6, k, turned)
+        put_column(t, 0, 12, k, plus(wrench_cross(unit(k), wrench), turned))
+        put_column(t, _BY_TURN, 6, k, turned)
 
 
 WATER = CompiledSurroundings("rod_water", _apply, _apply_slopes)

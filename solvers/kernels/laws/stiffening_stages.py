@@ -19,18 +19,22 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, moved, numbers_at
-from titop.solvers.kernels.laws.modal_port_slopes import (
+from titop.solvers.kernels.laws.modal_ports import (
     CARRIED_BY_PLACE,
     PULLED_BY_PLACE,
     RATE_BY_PLACE,
     RATE_BY_SPEED,
+    SHAPE,
     TWIST_BY_PLACE,
     TWIST_BY_SPEED,
+    port_motion,
+    pose_of,
+    pulled_back,
     write_port_slopes,
+    write_subspace,
 )
-from titop.solvers.kernels.laws.modal_ports import SHAPE, port_motion, pose_of, pulled_back, write_subspace
 from titop.solvers.kernels.laws.modal_stages import (
     KEPT,
     add_between,
@@ -39,7 +43,7 @@ from titop.solvers.kernels.laws.modal_stages import (
     keep_port,
     press_inwards,
 )
-from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of
+from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of, put_column
 from titop.solvers.kernels.laws.stiffening import (
     SHORTENING,
     STIRRING,
@@ -107,7 +111,7 @@ def _port_room(n):
 
 
 @helper
-def _room(n, ports, numbers):
+def room_of(n, ports, numbers):
     """Return how much the stages need: what `_inward` reads of the body alone and of each port; few numbers and tables."""
     return _few_at(n, ports) + FEW + TAKEN + (2 * TABLE + 1) * n
 
@@ -118,7 +122,7 @@ def _few_at(n, ports):
     return 6 + n + ports * _port_room(n)
 
 
-def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     few = room + 8 * _few_at(n, ports)
     tables = few + 8 * (FEW + TAKEN)
     still = vector_at(tables + 8 * 2 * TABLE * n, n)
@@ -143,11 +147,11 @@ def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, 
     return layout.OK
 
 
-def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = (
         row_at(numbers, number_count),
         row_at(law, law_size(n, ports)),
-        row_at(room, _room(n, ports, number_count)),
+        row_at(room, room_of(n, ports, number_count)),
     )
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
@@ -171,18 +175,18 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
     return layout.OK
 
 
-def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record, alone = (
         row_at(numbers, number_count),
         row_at(law, law_size(n, ports)),
-        row_at(room, _room(n, ports, number_count)),
+        row_at(room, room_of(n, ports, number_count)),
     )
     stride, shapes = _port_room(n), 6 + n + KEPT
     press_inwards(n, ports, used, modes, record, alone, stride, alone, shapes, stride)
     return layout.OK
 
 
-def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+def slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
     modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
     own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
     x, y, group = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
@@ -351,4 +355,4 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
         _add_matrix(-entry_of(pulled, k), modes, group, 6, k, n, slopes, 6 * n)
 
 
-LAW = CompiledLaw("stiffening", terms=_terms, outward=_outward, inward=_inward, slopes=_slopes, energy=energy, room=_room)
+LAW = CompiledLaw("stiffening", terms=terms, outward=outward, inward=inward, slopes=slopes, energy=energy, room=room_of)

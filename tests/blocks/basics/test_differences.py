@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from titop.blocks.basics.differences import derivative, settled_step
+from titop.blocks.basics.errors import Finding, ModelError
 
 #: Functions of a number in units of their own scale, and their derivatives at zero.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
@@ -58,3 +59,18 @@ def test_constants_and_rounding_say_nothing() -> None:
 def test_a_step_that_does_not_suit_is_changed() -> None:
     for step in (0.5, 1e-12):
         assert derivative(lambda s: np.exp(20.0 * s), step) == pytest.approx(20.0, rel=1e-9)
+
+
+def test_longer_steps_stop_where_the_function_refuses() -> None:
+    """All but rounding is lost in 1e9; a step sixteen times as long is refused, the estimate of the first one stands."""
+    longest = 0.0
+
+    def function(s: float) -> np.ndarray:
+        nonlocal longest
+        if abs(s) >= 1.0:
+            raise ModelError(Finding("bad-density", "fluid.density", s, "a value >= 0", "check the sign"))
+        longest = max(longest, s)
+        return np.array([1e9 + 1e-3 * s])
+
+    assert derivative(function, 0.1) == pytest.approx(1e-3, rel=1.0)  # rounding of 1e9 is 1e-7, a step changes 1e-4
+    assert longest == pytest.approx(0.3)

@@ -7,6 +7,7 @@ import numpy as np
 from tests.solvers.kernels.closures.gear_trains import train
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.closures import following
+from titop.solvers.kernels.interface import layout
 
 LEADERS, FOLLOWERS = [0, 1], [2, 3, 4]
 
