@@ -42,7 +42,7 @@ def loop() -> tt.LFTModel:
 
 def exact(values: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return A, B, C of a member's loop, from exponentials over both parts of a period; the command is a state."""
-    plant = carts().members.linearized(carts().values(values))
+    plant = carts().members.member(carts().values(values))
     n = plant.nstates
     steps = [expm(np.block([[plant.A, plant.B], [np.zeros((1, n + 1))]]) * part)[:n] for part in (DELAY, PERIOD - DELAY)]
     (E1, B1), (E2, B2) = ((step[:, :n], step[:, n:]) for step in steps)
