@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cfunc, njit
 
+from titop.solvers.native import compilation  # noqa: F401 - what kernels may call: plain functions of blocks
 from titop.solvers.native.signatures import Signature
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}

@@ -5,7 +5,7 @@ The numbers of a port stand from ``modes[0, o]``: rotation R0 (9) and position r
 
 from __future__ import annotations
 
-from titop.blocks.basics.angles import coefficient_slopes, rotation_coefficients
+from titop.blocks.basics.spatial import coefficient_slopes, rotation_coefficients
 from titop.blocks.laws.vectors import times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_laws import STEP, imaginary

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.basics.spatial import rotation_coefficients
 from titop.blocks.laws.vectors import cross3, dot3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, transport, unit

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from titop.blocks.basics.angles import (
+from titop.blocks.basics.spatial import (
     coupling_coefficients,
     half_cotangent,
     half_cotangent_slope,

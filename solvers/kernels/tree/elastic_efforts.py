@@ -6,7 +6,7 @@ identity, or the inverse of the right Jacobian of SO(3) or SE(3) at delta.
 
 from __future__ import annotations
 
-from titop.blocks.basics.angles import coupling_coefficients, rotation_coefficients
+from titop.blocks.basics.spatial import coupling_coefficients, rotation_coefficients
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3
 from titop.solvers.kernels.interface import layout

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.basics.spatial import rotation_coefficients
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import matrix_of

@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.blocks.bodies.test_modal_reduction import beam_element, lattice_model
 from tests.flexible import unit_beam
-from titop.blocks.bodies.element_matrices import element_moments, rigid_motion
+from titop.blocks.bodies import element_matrices
+from titop.blocks.bodies.element_matrices import element_moments, rigid_motion, rotary_part
 from titop.blocks.bodies.modal_analysis import lowest_eigenvalue
 from titop.blocks.bodies.second_order_inertia import gram_at
 
@@ -146,5 +147,5 @@ def test_rotary_inertia_of_nodes_is_told_apart_from_slopes(make: Any) -> None:
 
 
 def test_without_the_identities_a_coarse_beam_would_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(element_moments, "_identical", lambda mass, rigid, modes, axis, turned: turned)
+    monkeypatch.setattr(element_matrices, "_identical", lambda mass, rigid, modes, axis, turned: turned)
     assert [finding.code for finding in reduced(straight(4)).check()[0]] == ["bad-moments"]
