@@ -19,7 +19,6 @@ from titop.solvers.kernels.entries import (
     effort_entries,
     gap_entries,
     hybrid_entries,
-    mass_entries,
     moving_entries,
     observation_entries,
     reading_entries,
@@ -59,7 +58,7 @@ def _groups() -> list[list[Unit]]:
     """
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
-        *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
+        *(observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
         *(series_entries, state_entries, stepping_entries, gap_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]

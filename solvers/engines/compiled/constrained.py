@@ -11,7 +11,7 @@ from titop.solvers.constraints.branch import free_rank
 from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import constraint_tables
-from titop.solvers.kernels.entries import closed_derivative_entries, closure_entries, hybrid_entries, mass_entries
+from titop.solvers.kernels.entries import closed_derivative_entries, closure_entries, hybrid_entries
 from titop.solvers.kernels.interface import layout
 
 
@@ -28,7 +28,7 @@ def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...], ran
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
     """Return inverse dynamics by the least efforts on `actuated` coordinates, perhaps with the mass matrix."""
-    entry = mass_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
+    entry = closure_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
     loops, nothing = system.loops(system.mechanism.generic_rank), np.zeros(system.mechanism.nv)
     return Bound.of(system, entry, loops, actuated, nothing, shares=True)
 

@@ -19,7 +19,7 @@ from titop.solvers.engines.compiled.constrained import HybridKernels, constraine
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, mass_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import OwnPush, Push, WrenchPlace, own_efforts
@@ -175,7 +175,7 @@ class CompiledDynamics:
             return self.inverse(q, v, a, pushes, motors, actuated), self.mass_matrix(q)
         system, tau, matrix = self._system.pushed(pushes), np.empty(self._nv), np.empty((self._nv, self._nv))
         state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        system.raise_for(system.kernel(mass_entries.mass_inverse_dynamics)(*system.arrays, *state, tau, matrix))
+        system.raise_for(system.kernel(dynamics_entries.mass_inverse_dynamics)(*system.arrays, *state, tau, matrix))
         return tau - (motors + own_efforts(pushes, q, self._nv)), matrix
 
     def hybrid(

@@ -20,7 +20,7 @@ from titop.solvers.native.kernel import helper, shared
 _STEPS = 10
 
 
-@helper
+@shared
 def last_of(folded, lengths, largest, squares, before):
     """Return what is left of the row that follows those `before` it, over the largest (`independence`); `before` is room."""
     first = 0.0

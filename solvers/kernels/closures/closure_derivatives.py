@@ -15,7 +15,7 @@ from titop.blocks.laws.vectors import cross3, product, times, transposed
 from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.port_frames import relative_pose, twist_of_port
+from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import (
     dot,
     entry_of,

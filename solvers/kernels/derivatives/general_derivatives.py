@@ -8,6 +8,7 @@ from titop.solvers.kernels.ports.surroundings import is_held, own_turned, write_
 from titop.solvers.kernels.spatial.algebra import (
     carry_twist,
     carry_wrench,
+    column_of,
     dot,
     entry_of,
     plus,
@@ -46,11 +47,11 @@ def write_ports(ints, law, slopes, i, sums, columns):
         at = ints[i, layout.SLOPES] + columns_at(n, p)
         for j in range(n):
             k = ints[i, layout.COLUMN] + p * n + j
-            s = _column(law, port + layout.PORT_S, n, j)
+            s = column_of(law, port + layout.PORT_S, n, j)
             put_six(columns, k, layout.COLUMN_S, carry_twist(sums, row, layout.BASE, s))
-            put_six(columns, k, layout.COLUMN_X, carry_twist(sums, row, layout.BASE, _column(slopes, at, n, j)))
-            put_six(columns, k, layout.COLUMN_Y, carry_twist(sums, row, layout.BASE, _column(slopes, at + 6 * n, n, j)))
-            put_six(columns, k, layout.COLUMN_Z, carry_twist(sums, row, layout.BASE, _column(slopes, at + 12 * n, n, j)))
+            put_six(columns, k, layout.COLUMN_X, carry_twist(sums, row, layout.BASE, column_of(slopes, at, n, j)))
+            put_six(columns, k, layout.COLUMN_Y, carry_twist(sums, row, layout.BASE, column_of(slopes, at + 6 * n, n, j)))
+            put_six(columns, k, layout.COLUMN_Z, carry_twist(sums, row, layout.BASE, column_of(slopes, at + 12 * n, n, j)))
 
 
 @helper
@@ -84,12 +85,6 @@ def _write_answer(ints, law, slopes, i, twist, sums):
 
 
 @helper
-def _column(t, o, n, j):
-    """Return column j of the 6 x n matrix at ``t[0, o]``."""
-    return t[0, o + j], t[0, o + n + j], t[0, o + 2 * n + j], t[0, o + 3 * n + j], t[0, o + 4 * n + j], t[0, o + 5 * n + j]
-
-
-@helper
 def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
     """Write the entries of general block i's own coordinates with each other and all before; add its ports to its row."""
     n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
@@ -102,8 +97,8 @@ def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
         stirring = carry_wrench(
             sums, i, layout.BASE, plus(six(slopes, 0, by_twist + 6 * (6 + j)), wrench_cross(twist, in_block))
         )
-        by_q = carry_wrench(sums, i, layout.BASE, _column(slopes, by_q_at, n, j))
-        by_v = carry_wrench(sums, i, layout.BASE, _column(slopes, by_v_at, n, j))
+        by_q = carry_wrench(sums, i, layout.BASE, column_of(slopes, by_q_at, n, j))
+        by_v = carry_wrench(sums, i, layout.BASE, column_of(slopes, by_v_at, n, j))
         turned = own_turned(ints, slopes, i, j, sums) if is_held(ints, i) else (0.0,) * 6
         for m in range(n):
             da[own + m, k] += law[0, o + (6 + m) * size + 6 + j]

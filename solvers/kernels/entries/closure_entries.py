@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
+from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, constraints_at, efforts_and_constraints
 from titop.solvers.kernels.closures.closing import closing_step
 from titop.solvers.kernels.closures.constrained_forward import opened
 from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, to_nearest
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of
+from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
@@ -54,6 +55,23 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
         return status
     status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
     return status if status != layout.OK else status_of(tau)
+
+
+@pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+def constrained_mass_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau, matrix):
+    """Inverse dynamics of a system with rigid closures, as `constrained_inverse`, and the mass matrix of the tree."""
+    n, k = tau.size, loops[0, layout.ROWS]
+    if not sizes_fit(ints, q, v, a, tau) or driven.size != n or matrix.shape[0] != n or matrix.shape[1] != n:
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
+    status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, matrix)
+    if status != layout.OK:
+        return status
+    constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
+    status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
+    return status if status != layout.OK else min(status_of(tau), status_of_rows(matrix))
 
 
 @pair(INTS, FLAG, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, MASK, VECTOR)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
 from titop.solvers.kernels.equations.whole_passes import (
     eliminate,
     forward_whole,
@@ -18,15 +19,16 @@ from titop.solvers.kernels.equations.whole_passes import (
     sizes_fit,
     state_fits,
     status_of,
+    status_of_rows,
     world_rows,
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
-from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 
@@ -113,6 +115,19 @@ def forward_batch(ints, floats, numbers, stages, q, v, tau, a):
         if status != layout.OK:
             return status
     return layout.OK
+
+
+@pair(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+def mass_inverse_dynamics(ints, floats, numbers, stages, q, v, a, tau, matrix):
+    """Inverse dynamics into `tau`, the mass matrix into `matrix`."""
+    if not sizes_fit(ints, q, v, a, tau) or matrix.shape[0] != ints[0, layout.NV] or matrix.shape[1] != ints[0, layout.NV]:
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
+    result = np.empty(tau.size)
+    status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, result, matrix)
+    copy(result, tau)  # last: `tau` may share memory with an argument
+    return status if status != layout.OK else min(status_of(tau), status_of_rows(matrix))
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, VECTOR, FLOATS)

@@ -43,22 +43,37 @@ def _act(ints, floats, numbers, stages, law, acting, q, still, work, world, resu
     for k in range(acting.shape[0]):
         told[0, acting[k, 1]] = 0.0
     for k in range(acting.shape[0]):
-        row, at, column = acting[k, 0], acting[k, 1], acting[k, 2]
+        row, at = acting[k, 0], acting[k, 1]
         o, size = answer_at(ints, row)
-        change, step = np.zeros((1, size)), 1.0
-        for unit in range(2):  # inputs act linearly: as much as what acts without them, beside which a unit may be lost
-            told[0, at] = step * unit
-            if status == layout.OK:
-                status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
-            for j in range(size):
-                change[0, j] = (law[0, o + j] - change[0, j]) / (step if unit > 0 else 1.0)
-                if unit == 0:
-                    step = max(step, abs(change[0, j]))
-        told[0, at] = 0.0
+        if status == layout.OK:
+            status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
+        without = np.empty((1, size))
+        for j in range(size):
+            without[0, j] = law[0, o + j]
+        told[0, at] = power_above(without)
+        if status == layout.OK:
+            status = call_interaction(ints, told, stages, law, row, layout.ACT, address_of(law, o))
         if status != layout.OK:
             return status
-        push_by_interaction(ints, floats, law, work, row, change, np.int64(0), result[column])
+        for j in range(size):
+            without[0, j] = (law[0, o + j] - without[0, j]) / told[0, at]
+        told[0, at] = 0.0
+        push_by_interaction(ints, floats, law, work, row, without, np.int64(0), result[acting[k, 2]])
     return status
+
+
+@helper
+def power_above(row):
+    """Return the least power of two, 1 or more, above all numbers of a row (1, n).
+
+    Inputs act linearly: taken so large they are not lost beside what acts without them, and nothing more is rounded.
+    """
+    largest, power = 0.0, 1.0
+    for j in range(row.shape[1]):
+        largest = max(largest, abs(row[0, j]))
+    while power <= largest and largest < np.inf:
+        power *= 2.0
+    return power
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR)

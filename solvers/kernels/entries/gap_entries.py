@@ -27,7 +27,7 @@ from titop.solvers.kernels.ports.guards import (
     late_by,
     zero_between,
 )
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 

@@ -22,7 +22,7 @@ from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, sizes_fit, status_of, status_of_slopes
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
-from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
 

@@ -13,8 +13,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import elastic_energy
 from titop.solvers.kernels.ports.interactions import stored_energy
 from titop.solvers.kernels.ports.port_motion import acceleration_of, in_axes, move_along, turn_columns, walk, write_port_motion
-from titop.solvers.kernels.spatial.algebra import put_six
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy, put_six
 from titop.solvers.kernels.tree.balances import add_energy, add_mass, add_momentum
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix, write_momentum_matrix
 from titop.solvers.kernels.tree.factor import factor, invert

@@ -47,9 +47,9 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
-from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR
 

@@ -10,11 +10,11 @@ from titop.solvers.kernels.ports.interactions import add_interaction_efforts, ap
 from titop.solvers.kernels.ports.loads import apply_loads
 from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
 from titop.solvers.kernels.tree.kinematics import outward_twists, start
-from titop.solvers.kernels.tree.passive import add_passive_efforts
+from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 

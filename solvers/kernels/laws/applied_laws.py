@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import Stage, helper
 
 

@@ -23,11 +23,12 @@ from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import add_pulled, add_times, moved
 from titop.solvers.kernels.laws.modal_stages import energy
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, put_column
 from titop.solvers.kernels.laws.rod_numbers import CURRENT, IS_MOVING, fluid_point_at
 from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
+    column_of,
     cross,
     entry_of,
     minus,

@@ -26,8 +26,19 @@ from titop.solvers.kernels.interface.records import (
 )
 from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.rod_matrices import column_of, put_column
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, entry_of, minus, plus, scaled, six, twist_cross
+from titop.solvers.kernels.laws.rod_matrices import put_column
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_wrench,
+    column_of,
+    dot,
+    entry_of,
+    minus,
+    plus,
+    scaled,
+    six,
+    twist_cross,
+)
 from titop.solvers.kernels.tree.general import at_port, write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import Stage, helper
 

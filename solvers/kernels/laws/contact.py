@@ -86,10 +86,17 @@ def bends_by(t, row, column, x):
 
 
 @helper
-def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
-    """Write into a row what is read of sphere k, which is seen as `touch` has it."""
+def begin_reading(what, result):
+    """Write what is read of no sphere at all."""
     if what == ENERGY:
-        result[0, 0] = (0.0 if k == 0 else result[0, 0]) + pressed_energy(numbers, r, radius)
+        result[0, 0] = 0.0
+
+
+@helper
+def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
+    """Write into a row what is read of sphere k, which is seen as `touch` has it; energy is added to what stands there."""
+    if what == ENERGY:
+        result[0, 0] += pressed_energy(numbers, r, radius)
     elif what == GAP:
         apart, n = distance(numbers, r)
         result[0, 2 * k], result[0, 2 * k + 1] = apart - radius, dot3(n, rate)
@@ -149,6 +156,7 @@ def _reading(what):
     def read(ports, coordinates, inputs, numbers, motion, result):
         turn, r, (rate, w) = matrix_of(motion, 0, SECOND), position_of(motion), rates_of(motion)
         spin = times(turn, w)
+        begin_reading(what, result)
         for k in range(np.int64(numbers[0, TOUCHING])):
             o = TOUCHING + 1 + _SPHERE * k
             place, moving = _moved(r, rate, spin, _arm(turn, r, numbers, o))

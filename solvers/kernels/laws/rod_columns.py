@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface.records import is_used
 from titop.solvers.kernels.interface.stages import address_of, vector_at
-from titop.solvers.kernels.laws.rod_matrices import (
-    add_product,
-    add_rows,
-    add_scaled,
-    clear,
-    column_of,
-    put_column,
-    write_back_transport,
-)
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, put_column, write_back_transport
 from titop.solvers.kernels.laws.rod_motion import momentum_of
 from titop.solvers.kernels.laws.rod_numbers import (
     COMPONENTS,
@@ -30,7 +22,7 @@ from titop.solvers.kernels.laws.rod_numbers import (
     whole_at,
 )
 from titop.solvers.kernels.laws.rod_tables import write_moved
-from titop.solvers.kernels.spatial.algebra import carry_wrench, put_six, transport, unit
+from titop.solvers.kernels.spatial.algebra import carry_wrench, column_of, put_six, transport, unit
 from titop.solvers.native.kernel import helper
 
 

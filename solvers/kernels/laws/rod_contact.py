@@ -29,13 +29,14 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
+    begin_reading,
     bends_by,
     bristle_of,
     read_sphere,
     write_bending,
 )
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, counts_at, press_forces, rod_at
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, put_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
 from titop.solvers.kernels.laws.rod_numbers import TWIST, WRENCH, intervals_of, kept_place, kept_size
 from titop.solvers.kernels.laws.rod_slopes import ROWS, move_columns, press_columns
@@ -43,6 +44,7 @@ from titop.solvers.kernels.laws.rod_tables import TABLE
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_twist,
+    column_of,
     dot,
     entry_of,
     matrix_of,
@@ -184,6 +186,7 @@ def _read_spheres(what, n, inputs, numbers, motion, still, kept, result):
     """Write what is read of all spheres; `still` (n) are zeros, `kept` is used up."""
     back, r, speed = shape_of(motion)
     _bend(n, numbers, motion, still, kept)
+    begin_reading(what, result)
     for k in range(counts_at(numbers, TOUCHING)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))

@@ -9,11 +9,11 @@ import numpy as np
 
 from titop.solvers.kernels.interface.stages import address_of
 from titop.solvers.kernels.laws.rod_columns import add_moved
-from titop.solvers.kernels.laws.rod_matrices import add_product, clear, column_of, put_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, clear, put_column
 from titop.solvers.kernels.laws.rod_motion import press_inwards
 from titop.solvers.kernels.laws.rod_numbers import WRENCH, intervals_of, kept_place, kept_step, start_of, step_at
 from titop.solvers.kernels.laws.rod_tables import TABLE, write_moved
-from titop.solvers.kernels.spatial.algebra import carry_twist, cross, dot, entry_of, put_six, six, unit
+from titop.solvers.kernels.spatial.algebra import carry_twist, column_of, cross, dot, entry_of, put_six, six, unit
 from titop.solvers.native.kernel import helper
 
 #: Bits that say that all steps to ports are used.

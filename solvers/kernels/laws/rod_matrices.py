@@ -57,12 +57,6 @@ def add_product(t, o, rows, m, a, width, groups, x, s, n):
 
 
 @helper
-def column_of(t, o, n, j):
-    """Return column j of the 6 x n matrix at ``t[0, o]``."""
-    return t[0, o + j], t[0, o + n + j], t[0, o + 2 * n + j], t[0, o + 3 * n + j], t[0, o + 4 * n + j], t[0, o + 5 * n + j]
-
-
-@helper
 def put_column(t, o, width, c, x):
     """Write column c of the six rows, `width` apart, at ``t[0, o]``."""
     for r in range(6):

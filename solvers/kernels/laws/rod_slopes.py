@@ -14,15 +14,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import row_at
 from titop.solvers.kernels.laws.rod_columns import add_mass, add_moved, is_massive, mirror_mass
-from titop.solvers.kernels.laws.rod_matrices import (
-    add_product,
-    add_rows,
-    add_scaled,
-    clear,
-    column_of,
-    put_column,
-    write_back_transport,
-)
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, put_column, write_back_transport
 from titop.solvers.kernels.laws.rod_motion import momentum_of, own_wrench, spun_moment
 from titop.solvers.kernels.laws.rod_numbers import (
     COMPONENTS,
@@ -42,6 +34,7 @@ from titop.solvers.kernels.laws.rod_numbers import (
 from titop.solvers.kernels.laws.rod_tables import TABLE, write_moving, write_pressing
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
+    column_of,
     cross,
     full_times,
     plus,

@@ -15,7 +15,7 @@ from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces, write_columns_at_base
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, put_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
 from titop.solvers.kernels.laws.rod_numbers import (
     ADDED,
@@ -37,6 +37,7 @@ from titop.solvers.kernels.laws.rod_slopes import ROWS, move_columns, press_colu
 from titop.solvers.kernels.laws.rod_tables import TABLE
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
+    column_of,
     cross,
     full_times,
     minus,

@@ -24,16 +24,17 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
+    begin_reading,
     bends_by,
     bristle_of,
     read_sphere,
     write_bending,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
-from titop.solvers.kernels.laws.rod_matrices import column_of, put_column
+from titop.solvers.kernels.laws.rod_matrices import put_column
 from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, write_shared
 from titop.solvers.kernels.laws.soft_points import place_at
-from titop.solvers.kernels.spatial.algebra import carry_twist, minus, put_six, scaled, six, unit, wrench_cross
+from titop.solvers.kernels.spatial.algebra import carry_twist, column_of, minus, put_six, scaled, six, unit, wrench_cross
 from titop.solvers.native.kernel import Stage, helper
 
 #: How many numbers the programs tell of a point, beside three and nine times as many as there are coordinates.
@@ -120,9 +121,11 @@ def _reading(what):
         n, own, told = coordinates, row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
         shared = np.empty((1, 3 * n + 12 + count))
         points, (back, r, speed) = np.int64(own[0, TOUCHING]), shape_of(told)
-        found, row = np.empty((1, (_COLUMNS + 3 * n) * points)), row_at(result, layout.TOUCH_SIZE * points + inputs * inputs)
+        row = row_at(result, 1 + layout.TOUCH_SIZE * points + inputs * inputs)
+        found = np.empty((1, (_COLUMNS + 3 * n) * points))
         status = _run(n, stages, COLUMNS, own, told, found, found, shared)
         V = minus(six(told, 0, np.int64(layout.MOVING)), speed)
+        begin_reading(what, row)
         for k in range(points):
             o = (_COLUMNS + 3 * n) * k
             p = place_at(found, o)

@@ -23,7 +23,6 @@ from titop.solvers.kernels.interface.records import (
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, add_port_wrenches, put_column
 from titop.solvers.kernels.laws.modal import moved
-from titop.solvers.kernels.laws.rod_matrices import column_of
 from titop.solvers.kernels.laws.soft_numbers import (
     BENDS,
     COLUMNS,
@@ -53,7 +52,7 @@ from titop.solvers.kernels.laws.soft_points import (
     place_at,
     write_forces,
 )
-from titop.solvers.kernels.spatial.algebra import minus, plus, put_six, six, transport, twist_cross
+from titop.solvers.kernels.spatial.algebra import column_of, minus, plus, put_six, six, transport, twist_cross
 from titop.solvers.kernels.tree.general import port_column, write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import helper
 

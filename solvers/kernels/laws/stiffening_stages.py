@@ -43,7 +43,7 @@ from titop.solvers.kernels.laws.modal_stages import (
     keep_port,
     press_inwards,
 )
-from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of, put_column
+from titop.solvers.kernels.laws.rod_matrices import add_rows, put_column
 from titop.solvers.kernels.laws.stiffening import (
     SHORTENING,
     STIRRING,
@@ -88,6 +88,7 @@ from titop.solvers.kernels.laws.stiffening_body import (
     take_turn,
 )
 from titop.solvers.kernels.spatial.algebra import (
+    column_of,
     entry_of,
     plus,
     scaled,

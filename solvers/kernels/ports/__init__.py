@@ -1,6 +1,6 @@
 """What acts on ports, and what is read there.
 
-- `port_frames`, `port_motion`: poses, motion and Jacobians of ports;
+- `port_motion`: poses, motion and Jacobians of ports;
 - `loads`, `held_loads`, `port_wrenches`, `pushes`: loads, such as are fixed in the inertial frame, on general blocks, along
   coordinates;
 - `interactions`, `surroundings`: what acts on several ports at once, and what a block says acts on it;

@@ -13,7 +13,7 @@ from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, given, ints_at, row_at, vector_at
-from titop.solvers.kernels.ports.port_frames import port_pose, twist_of_port
+from titop.solvers.kernels.ports.port_motion import port_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.native.kernel import feature, helper

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, given, ints_at, row_at
-from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, rotate_back, six
+from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, rotate_six_back, six
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import feature, helper
@@ -50,12 +50,12 @@ def _subtract_loads(ints, floats, law, work, world, general):
             continue
         wrench = six(floats, row, layout.FORCE)
         if ints[row, layout.INERTIAL]:
-            wrench = _turn_back(world, i, 0, wrench)
+            wrench = rotate_six_back(world, i, 0, wrench)
         if general:
             _subtract_from_law(ints, law, row, i, wrench)
             continue
         if ints[row, layout.INERTIAL]:
-            wrench = _turn_back(floats, row, layout.R, wrench)
+            wrench = rotate_six_back(floats, row, layout.R, wrench)
         wrench = carry_wrench(floats, row, layout.R, wrench)
         for k in range(6):
             work[i, layout.BIAS + k] -= wrench[k]
@@ -71,16 +71,9 @@ def _subtract_from_law(ints, law, row, i, wrench):
     h = ints[i, layout.LAW] + size * size
     if ints[row, layout.PORT] >= 0:
         if ints[row, layout.INERTIAL]:
-            wrench = _turn_back(law, 0, ints[row, layout.PORT], wrench)
+            wrench = rotate_six_back(law, 0, ints[row, layout.PORT], wrench)
         for j in range(ints[i, layout.OWN]):
             law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
         wrench = carry_wrench(law, 0, ints[row, layout.PORT], wrench)
     for k in range(6):
         law[0, h + k] -= wrench[k]
-
-
-@helper
-def _turn_back(t, i, o, w):
-    fx, fy, fz = rotate_back(t, i, o, w[0], w[1], w[2])
-    tx, ty, tz = rotate_back(t, i, o, w[3], w[4], w[5])
-    return fx, fy, fz, tx, ty, tz

@@ -11,7 +11,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import is_used, port_at
 from titop.solvers.kernels.interface.stages import address_of, floats_at, given, ints_at, row_at
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
-from titop.solvers.kernels.spatial.algebra import carry_wrench, plus, put_six, rotate_back, scaled, six
+from titop.solvers.kernels.spatial.algebra import carry_wrench, plus, put_six, rotate_six_back, scaled, six
 from titop.solvers.native.kernel import feature, helper
 
 
@@ -44,9 +44,9 @@ def _subtract_all(ints, floats, law, work, world):
         if i > 0 and ints[i, layout.LAW] >= 0:
             wrench = six(floats, row, layout.FORCE)
             if ints[row, layout.INERTIAL]:
-                wrench = _turned_back(world, i, 0, wrench)
+                wrench = rotate_six_back(world, i, 0, wrench)
                 if ints[row, layout.PORT] >= 0:
-                    wrench = _turned_back(law, 0, ints[row, layout.PORT], wrench)
+                    wrench = rotate_six_back(law, 0, ints[row, layout.PORT], wrench)
             _subtract(ints, law, work, row, wrench)
     row = ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
@@ -66,13 +66,6 @@ def _subtract(ints, law, work, row, wrench):
     else:
         i = ints[row, layout.ELEMENT]
         put_six(work, i, layout.BIAS, plus(six(work, i, layout.BIAS), scaled(-1.0, wrench)))
-
-
-@helper
-def _turned_back(t, i, o, w):
-    fx, fy, fz = rotate_back(t, i, o, w[0], w[1], w[2])
-    tx, ty, tz = rotate_back(t, i, o, w[3], w[4], w[5])
-    return fx, fy, fz, tx, ty, tz
 
 
 @helper

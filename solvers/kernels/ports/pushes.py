@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import loads_of
-from titop.solvers.kernels.spatial.algebra import carry_wrench, rotate_back, six
+from titop.solvers.kernels.spatial.algebra import carry_wrench, rotate_six_back, six
 from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper
@@ -46,18 +46,11 @@ def load_at_port(ints, floats, law, world, row):
     if ints[row, layout.INERTIAL] == 0:
         return wrench
     i = ints[row, layout.ELEMENT]
-    wrench = _turned_back(world, i, 0, wrench)
+    wrench = rotate_six_back(world, i, 0, wrench)
     if law is not None:
         if ints[i, layout.LAW] >= 0:
-            return _turned_back(law, 0, ints[row, layout.PORT], wrench) if ints[row, layout.PORT] >= 0 else wrench
-    return _turned_back(floats, row, layout.R, wrench)
-
-
-@helper
-def _turned_back(t, i, o, w):
-    fx, fy, fz = rotate_back(t, i, o, w[0], w[1], w[2])
-    tx, ty, tz = rotate_back(t, i, o, w[3], w[4], w[5])
-    return fx, fy, fz, tx, ty, tz
+            return rotate_six_back(law, 0, ints[row, layout.PORT], wrench) if ints[row, layout.PORT] >= 0 else wrench
+    return rotate_six_back(floats, row, layout.R, wrench)
 
 
 @helper

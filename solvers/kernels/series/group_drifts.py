@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.series.group_turns import turned, turned_back
 from titop.solvers.kernels.series.rooms import FORCE, GROUP_ACC, GROUP_OMEGA, GROUP_SPIN, OMEGA, SHIFT, SPIN, WRENCH
+from titop.solvers.kernels.series.turns import turned, turned_back
 from titop.solvers.kernels.spatial.algebra import cross, rotate_back
 from titop.solvers.native.kernel import helper
 

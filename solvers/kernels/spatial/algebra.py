@@ -48,6 +48,14 @@ def rotate_back(t, i, o, x, y, z):
 
 
 @helper
+def rotate_six_back(t, i, o, x):
+    """Return both parts of a dual vector turned by R^T."""
+    a, b, c = rotate_back(t, i, o, x[0], x[1], x[2])
+    d, e, f = rotate_back(t, i, o, x[3], x[4], x[5])
+    return a, b, c, d, e, f
+
+
+@helper
 def six(t, i, o):
     """Return six entries of ``t[i]`` from `o`."""
     return t[i, o], t[i, o + 1], t[i, o + 2], t[i, o + 3], t[i, o + 4], t[i, o + 5]
@@ -276,6 +284,12 @@ def scaled(s, x):
 
 
 @helper
+def column_of(t, o, n, j):
+    """Return column j of the 6 x n matrix at ``t[0, o]``."""
+    return t[0, o + j], t[0, o + n + j], t[0, o + 2 * n + j], t[0, o + 3 * n + j], t[0, o + 4 * n + j], t[0, o + 5 * n + j]
+
+
+@helper
 def unit(j):
     return (
         1.0 if j == 0 else 0.0,
@@ -303,3 +317,10 @@ def full_times(t, i, o, x):
         dot(six(t, i, o + 24), x),
         dot(six(t, i, o + 30), x),
     )
+
+
+@helper
+def copy(vector, to):
+    """Copy all numbers of a vector to another."""
+    for k in range(vector.size):
+        to[k] = vector[k]

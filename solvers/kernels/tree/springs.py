@@ -14,6 +14,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.kernels.tree.elastic_efforts import displacement, pull_of, pull_slopes, stiffness_times
+from titop.solvers.kernels.tree.joints import add_armature_gyroscopic
 from titop.solvers.native.kernel import feature, helper
 
 
@@ -239,3 +240,12 @@ def _depth(floats, row, x):
     """Return how deep x is in its stop, and on which side this stands: -1 below, 1 above."""
     lower, upper = floats[row, layout.STOP], floats[row, layout.STOP + 1]
     return (lower - x, -1.0) if x < lower else (max(x - upper, 0.0), 1.0)
+
+
+@helper
+def add_passive_efforts(ints, floats, q, v, tau):
+    """Add springs, dampers, stops and armatures' gyroscopic efforts to `tau`."""
+    if ints[0, layout.SPRINGS] > 0:
+        add_springs(ints, floats, q, v, tau)
+    if ints[0, layout.MULTIS] > 0:
+        add_armature_gyroscopic(ints, floats, v, tau)

@@ -169,6 +169,82 @@ def test_helpers_make_no_arrays() -> None:
     assert allocating("@helper\ndef _bent(n):\n    return np.zeros(n)\n") == ["_bent"]
 
 
+def functions(source: str, mark: str) -> list[ast.FunctionDef]:
+    """Return the functions of a source with a decorator."""
+    every = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    return [function for function in every if any(ast.unparse(each) == mark for each in function.decorator_list)]
+
+
+def returned(value: ast.AST | None) -> set[str]:
+    """Return the names that an expression gives back as they are: itself, in a tuple, or one of two."""
+    parts = value.elts if isinstance(value, ast.Tuple) else [value.body, value.orelse] if isinstance(value, ast.IfExp) else []
+    return {value.id} if isinstance(value, ast.Name) else {name for part in parts for name in returned(part)}
+
+
+def giving_back(source: str) -> list[str]:
+    """Return the names of helpers that return an array that they are given: it has a shape, two indices, or is written to."""
+    found = []
+    for function in functions(source, "helper"):
+        nodes = [*ast.walk(function)]
+        arrays = {ast.unparse(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in ("shape", "size")}
+        for n in nodes:
+            if isinstance(n, ast.Subscript) and (isinstance(n.slice, ast.Tuple) or isinstance(n.ctx, ast.Store)):
+                arrays.add(ast.unparse(n.value))
+        given = arrays & {argument.arg for argument in function.args.args}
+        if any(returned(n.value) & given for n in nodes if isinstance(n, ast.Return)):
+            found.append(function.name)
+    return found
+
+
+def test_helpers_return_no_array_that_they_are_given() -> None:
+    """They do not count who uses an array: one that is returned would be let go of twice."""
+    kernels = Path(__file__).parents[3] / "solvers" / "kernels"
+    assert {path.name: names for path in kernels.rglob("*.py") if (names := giving_back(path.read_text("utf-8")))} == {}
+    assert giving_back("@helper\ndef same(t, x):\n    return x, (t if t.size else None)\n") == ["same"]
+    assert giving_back("@helper\ndef one(t, x):\n    return t[0, 0] if x[0] else x\n") == []
+
+
+def calling_allocating(source: str, allocating: set[str]) -> list[str]:
+    """Return the names of helpers that call shared parts, of such full names, that make arrays."""
+    known = {name: f".{name}" for name in allocating_parts(source)}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            known |= {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    wrong = {name for name, full in known.items() if full in allocating or full.startswith(".")}
+    calls = {
+        function.name: {ast.unparse(n.func) for n in ast.walk(function) if isinstance(n, ast.Call)}
+        for function in functions(source, "helper")
+    }
+    return [name for name, called in calls.items() if called & wrong]
+
+
+def allocating_parts(source: str) -> list[str]:
+    """Return the names of shared parts that make arrays."""
+    makers = ("np.empty", "np.zeros", "np.ones")
+    return [
+        function.name
+        for function in functions(source, "shared")
+        if any(isinstance(n, ast.Call) and ast.unparse(n.func) in makers for n in ast.walk(function))
+    ]
+
+
+def test_helpers_call_no_shared_parts_that_make_arrays() -> None:
+    """Such calls compile only where something else makes arrays too."""
+    root = Path(__file__).parents[3]
+    sources = {path: path.read_text("utf-8") for path in (root / "solvers" / "kernels").rglob("*.py")}
+    parts = {
+        ".".join(("titop", *path.relative_to(root).with_suffix("").parts, name))
+        for path, source in sources.items()
+        for name in allocating_parts(source)
+    }
+    assert parts  # else nothing was looked for
+    assert {path.name: names for path, source in sources.items() if (names := calling_allocating(source, parts))} == {}
+    wrong = "from a import b\n@shared\ndef c(n):\n    return np.zeros(n)\n"
+    wrong += "@helper\ndef d(n):\n    c(n)\n@helper\ndef e(n):\n    b(n)\n"
+    assert calling_allocating(wrong, {"a.b"}) == ["d", "e"]
+    assert calling_allocating(wrong, set()) == ["d"]
+
+
 def columns_by_name(source: str) -> list[str]:
     """Return the columns of `layout` that a source imports by name."""
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]

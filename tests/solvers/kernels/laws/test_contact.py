@@ -10,6 +10,8 @@ import pytest
 import titop as tt
 from tests.blocks.interactions.touching_systems import LOSSES, rod_and_wall, soft_and_wall, state, two_bodies
 from tests.tolerances import ROUNDING_OF_MANY
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.laws.contact import CONTACT, TOUCHING
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
 
@@ -159,3 +161,12 @@ def test_gaps_and_their_rates_are_compiled(name: str) -> None:
     ahead, behind = (m.contacts(m.integrate(q, step * v), v).gap for step in (h, -h))
     # central differences of 1e-6 s: rounding of 1e-10, curvatures of order ten squared
     np.testing.assert_allclose(gaps.rows(q[None], v[None], h)[1][0], (ahead - behind) / (2 * h), rtol=0, atol=1e-8)
+
+
+def test_nothing_that_touches_stores_nothing() -> None:
+    """Of no sphere the energy is written too; it would be what stood there before."""
+    numbers, motion, energy = np.zeros(TOUCHING + 1), np.zeros(2 * layout.MOTION_SIZE), np.full(1, 7.0)
+    motion[[0, 4, 8]] = motion[layout.MOTION_SIZE + np.array([0, 4, 8])] = 1.0
+    addresses = [array.ctypes.data for array in (numbers, motion, energy)]
+    assert CONTACT.stored(2, 0, 0, numbers.size, 0, *addresses) == layout.OK
+    assert energy[0] == 0.0

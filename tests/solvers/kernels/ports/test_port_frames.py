@@ -10,7 +10,7 @@ from tests.solvers.kernels.spatial.matrices_by_hand import adjoint, random_frame
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports import port_frames
+from titop.solvers.kernels.ports import port_motion
 
 GENERAL = 5  # where the second port's pose stands in the law
 
@@ -38,9 +38,9 @@ def test_ports_stand_on_their_elements_and_relative_to_each_other() -> None:
     ints, floats, law, world, elements, ports = tables()
     poses = [element @ port for element, port in zip(elements, ports, strict=True)]
     for row, pose in zip((3, 4), poses, strict=True):
-        rotation, position = port_frames.port_pose(ints, floats, law, world, row)
+        rotation, position = port_motion.port_pose(ints, floats, law, world, row)
         np.testing.assert_allclose(homogeneous(np.reshape(rotation, (3, 3)), np.array(position)), pose, **ROUNDING)
-    rotation, position = port_frames.relative_pose(ints, floats, law, world, 3)
+    rotation, position = port_motion.relative_pose(ints, floats, law, world, 3)
     expected = np.linalg.inv(poses[0]) @ poses[1]
     np.testing.assert_allclose(homogeneous(np.reshape(rotation, (3, 3)), np.array(position)), expected, **ROUNDING)
 
@@ -51,5 +51,5 @@ def test_twists_of_ports_are_carried_or_read_from_the_law() -> None:
     work[1, layout.TWIST : layout.TWIST + 6] = twist
     law[0, GENERAL + layout.PORT_TWIST : GENERAL + layout.PORT_TWIST + 6] = -twist
     carried = np.linalg.inv(adjoint(ports[0][:3, :3], ports[0][:3, 3])) @ twist
-    np.testing.assert_allclose(port_frames.twist_of_port(ints, floats, law, work, 3, None), carried, **ROUNDING)
-    assert np.array_equal(port_frames.twist_of_port(ints, floats, law, work, 4, None), -twist)
+    np.testing.assert_allclose(port_motion.twist_of_port(ints, floats, law, work, 3, None), carried, **ROUNDING)
+    assert np.array_equal(port_motion.twist_of_port(ints, floats, law, work, 4, None), -twist)

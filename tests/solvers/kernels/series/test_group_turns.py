@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from tests.solvers.kernels.series.test_turns import ORDERS, TRUNCATED, T, summed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.series import group_turns, rooms, turns
+from titop.solvers.kernels.series import rooms, turns
 
 
 def test_turn_and_shift_of_a_free_joint_that_moves_steadily() -> None:
@@ -32,6 +32,6 @@ def test_vectors_turned_and_turned_back() -> None:
     groups = rng.normal(size=(4, rooms.GROUP_COLUMNS))
     E, x = groups[:, :9].reshape(-1, 3, 3), groups[:, rooms.FORCE : rooms.FORCE + 3]
     back = sum(E[j].T @ x[3 - j] for j in (1, 2))
-    np.testing.assert_allclose(group_turns.turned_back(groups, 0, 1, 3, 3, rooms.FORCE), back, rtol=1e-14)
+    np.testing.assert_allclose(turns.turned_back(groups, 0, 1, 3, 3, rooms.FORCE), back, rtol=1e-14)
     out = sum(E[j] @ x[3 - j] for j in (1, 2, 3))
-    np.testing.assert_allclose(group_turns.turned(groups, 0, 3, groups, 0, rooms.FORCE), out, rtol=1e-14)
+    np.testing.assert_allclose(turns.turned(groups, 0, 3, groups, 0, rooms.FORCE), out, rtol=1e-14)

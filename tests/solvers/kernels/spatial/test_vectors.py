@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.spatial.vectors import copy
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import VECTOR
 
