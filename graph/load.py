@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from titop.graph.files.loading import load_as
+from titop.graph.files.file_loading import load_as
 from titop.graph.system import System
 
 

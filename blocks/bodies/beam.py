@@ -13,19 +13,21 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import (
+    MODE_SCALES,
     BeamShapes,
     bending_matrices,
     bending_shapes,
+    length_powers,
     line_moments,
     line_shortening,
     points_of,
     rod_matrices,
     rod_shapes,
+    scaling_beside,
     shear_bending_matrices,
     shear_bending_shapes,
     tip_shortening,
 )
-from titop.blocks.bodies.beam_scaling import MODE_SCALES, length_powers, scaling_beside
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer
@@ -36,10 +38,10 @@ from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
 from titop.blocks.bodies.water.line_water import water_around
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import CoordinateNames, redefines
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
 from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.own_coordinates import CoordinateNames, redefines
 
 T = TypeVar("T")
 

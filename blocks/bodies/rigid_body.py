@@ -17,10 +17,10 @@ from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_body import ImmersedBody
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
 from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.own_coordinates import redefines
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}

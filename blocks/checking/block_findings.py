@@ -17,8 +17,8 @@ from titop.blocks.basics.user_input import is_name, real_array
 from titop.blocks.checking.surroundings_check import surroundings_findings
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.block_law import BlockLaw
-from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.law import Law, LawTerms
+from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.devices.actuators import Actuator
 
 

@@ -14,10 +14,10 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, EPS, SAME
 from titop.blocks.checking.surroundings_check import moved_place, some_place
-from titop.blocks.contract.applied import Place, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import BlockLaw
-from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
 
@@ -102,7 +102,7 @@ def _is_safe_at(block: Block, q: Array, scales: Array, rng: np.random.Generator)
     return functions and (block.compiled_law is None or _takes_complex(by_law, step=REAL_STEP))
 
 
-def _acting(block: Block, at: Place, sizes: Array, s: Any) -> list[Any]:
+def _acting(block: Block, at: BlockMotion, sizes: Array, s: Any) -> list[Any]:
     """Return what acts on a block that moves on, and faster, by a step s, in parts of its `sizes`."""
     there = moved_place(block, at, s * np.linspace(0.3, 1.0, len(sizes)) * sizes)
     faster = there._replace(v=at.v + s * sizes[6:], twist=at.twist + s * sizes[:6])

@@ -10,8 +10,8 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import rigid_inertia
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.description import Described, MassProperties, Picture
+from titop.blocks.contract.own_coordinates import redefines
 
 _ADVICE = "see help(titop.Block)"
 

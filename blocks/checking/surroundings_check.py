@@ -13,19 +13,19 @@ from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, rotation_exp
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, SAME
-from titop.blocks.contract.applied import Place, has_weight, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
 
 
-def some_place(block: Block, rng: np.random.Generator) -> Place:
+def some_place(block: Block, rng: np.random.Generator) -> BlockMotion:
     """Return a block somewhere, moving somehow, in sizes that suit it."""
     q = block.random_configuration(rng)
     sizes = block.displacement_sizes(q)
     motion = rng.normal(size=len(sizes)) * sizes
-    return Place(q, motion[6:], motion[:6], rotation_exp(rng.normal(size=3)), rng.normal(size=3) * sizes[:3])
+    return BlockMotion(q, motion[6:], motion[:6], rotation_exp(rng.normal(size=3)), rng.normal(size=3) * sizes[:3])
 
 
-def moved_place(block: Block, at: Place, by: Array) -> Place:
+def moved_place(block: Block, at: BlockMotion, by: Array) -> BlockMotion:
     """Return where a small displacement of the parent port and along the coordinates (6 + n) leads."""
     return at._replace(
         q=block.integrate(at.q, by[6:]),

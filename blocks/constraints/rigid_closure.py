@@ -44,7 +44,7 @@ _TWO_AXES = ("universal", "planar_prismatic")
 
 
 @dataclass(frozen=True)
-class Rows:
+class ConstraintRows:
     """The constraints of a closure, one a row.
 
     Attributes
@@ -118,7 +118,7 @@ class RigidClosure(Closure):
         redundant: bool = False,
     ) -> None:
         super().__init__(name)
-        self._found: tuple[Any, Rows] | None = None
+        self._found: tuple[Any, ConstraintRows] | None = None
         if directions is not None and str(kind) not in ("weld", "directions"):
             self.reader.report("kind-and-directions", "kind", kind, "either a kind or directions", "leave one of them out")
         elif directions is None and str(kind) == "directions":
@@ -141,7 +141,7 @@ class RigidClosure(Closure):
         return np.array([name[0] in "rt" for name in self.constraint_names])
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> ConstraintRows:
         """The constraints as rows of coefficients."""
         numbers = (self.axis, self.axis2, self.directions)
         given = self.kind, *(None if array is None else array.tobytes() for array in numbers)
@@ -149,7 +149,7 @@ class RigidClosure(Closure):
             self._found = given, self._find_rows()
         return self._found[1]
 
-    def _find_rows(self) -> Rows:
+    def _find_rows(self) -> ConstraintRows:
         if self.directions is not None:
             columns = (self.directions / np.sqrt((self.directions**2).sum(axis=0))).T
             return _rows(linear=columns[:, :3], rotation=columns[:, 3:])
@@ -196,7 +196,7 @@ class RigidClosure(Closure):
         return "tilt1" in self.constraint_names and bool(np.real(axis @ R @ axis) < 0)
 
     @staticmethod
-    def _angular(rows: Rows, R: Array) -> Array:
+    def _angular(rows: ConstraintRows, R: Array) -> Array:
         """Return the coefficients (k x 3) of the relative angular velocity w in the errors' rates."""
         aligned: Array = cross(rows.aligned2, rows.aligned1 @ R)
         return aligned + rows.rotation @ log_jacobian(rotation_log(R)) if rows.rotation.any() else aligned
@@ -281,7 +281,7 @@ def _independent(a: Array, b: Array) -> bool:
     return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= SAME)
 
 
-def _aligned(rows: Rows, R: Array) -> Array:
+def _aligned(rows: ConstraintRows, R: Array) -> Array:
     return (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
 
 
@@ -290,16 +290,16 @@ def _rows(
     rotation: Array | None = None,
     aligned: tuple[Array, Array, Array] | None = None,
     stacked: bool = False,
-) -> Rows:
+) -> ConstraintRows:
     """Return rows for linear constraints, with those on log R beside (or, if `stacked`, below) and the aligned ones below."""
     if rotation is not None and not stacked:
         nothing = np.zeros_like(linear)
-        return Rows(linear, rotation, nothing, nothing, np.zeros(len(linear)))
+        return ConstraintRows(linear, rotation, nothing, nothing, np.zeros(len(linear)))
     below = len(rotation) if rotation is not None else 0
     more = len(aligned[0]) if aligned is not None else 0
     zeros = [np.zeros((n, 3)) for n in (len(linear), below, more)]
     c, n, offset = aligned if aligned is not None else (zeros[2], zeros[2], np.zeros(0))
-    return Rows(
+    return ConstraintRows(
         linear=np.vstack([linear, zeros[1], zeros[2]]),
         rotation=np.vstack([zeros[0], zeros[1] if rotation is None else rotation, zeros[2]]),
         aligned1=np.vstack([zeros[0], zeros[1], c]),

@@ -12,7 +12,7 @@ from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.overrides import built_in
 
 
-class Place(NamedTuple):
+class BlockMotion(NamedTuple):
     """Where a block is, and how it moves there.
 
     Attributes
@@ -49,7 +49,7 @@ def is_acted_on(block: Block) -> bool:
     return has_weight(block) or overrides_method(block, "applied_efforts") or (law is not None and law.applied is not None)
 
 
-def efforts_at(block: Block, at: Place, gravity: Array, all_of_them: bool = True) -> Array:
+def efforts_at(block: Block, at: BlockMotion, gravity: Array, all_of_them: bool = True) -> Array:
     """Return the wrench at the parent port and the own efforts (6 + n) beside gravity on the block's inertia.
 
     That is what its surroundings apply, if `all_of_them` are asked for, and what gravity (3, inertial) pulls at its
@@ -59,7 +59,7 @@ def efforts_at(block: Block, at: Place, gravity: Array, all_of_them: bool = True
     return efforts + block.applied_efforts(*at) if all_of_them else efforts
 
 
-def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
+def _weight_apart(block: Block, at: BlockMotion, gravity: Array) -> Array:
     down = at.rotation.T @ gravity
     if not overrides_method(block, "weight"):
         return -block.weightless_inertia(at.q)[:, :3] @ down
@@ -74,14 +74,14 @@ def _weight_apart(block: Block, at: Place, gravity: Array) -> Array:
     return np.concatenate([mass * down, cross(np.asarray(moment), down), own]) - inertial
 
 
-def derivatives_at(block: Block, at: Place, gravity: Array) -> tuple[Array, Array, Array, Array]:
+def derivatives_at(block: Block, at: BlockMotion, gravity: Array) -> tuple[Array, Array, Array, Array]:
     """Return the derivatives of all efforts (6 + n) by q, v (n each), twist and displacement of the parent port (6 each).
 
     A displacement is a small twist of the parent port, in its frame.
     """
     step = complex_step if block.complex_safe else trusted_step
 
-    def displaced(by: Array) -> Place:
+    def displaced(by: Array) -> BlockMotion:
         return at._replace(rotation=at.rotation @ rotation_exp(by[3:]), position=at.position + at.rotation @ by[:3])
 
     return (

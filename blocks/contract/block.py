@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import is_name
 from titop.blocks.contract.block_law import BlockLaw
-from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.fields import Fielded, put
-from titop.blocks.contract.sending import check_sending
+from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
+
+#: What goes everywhere.
+_PLAIN = str | int | float | complex | np.ndarray | None
+_ADVICE = "write it by def, or class, at the top of a module, not as a lambda or inside a function; or use one process"
+
+
+def check_sending(block: Fielded) -> None:
+    """Refuse to send a block whose class, or the functions it holds, another process could not find.
+
+    Raises
+    ------
+    ModelError
+        That names the first.
+    """
+    cls = type(block)
+    if "<locals>" in cls.__qualname__:
+        _refuse(block.name, cls.__qualname__)
+    for field, value in vars(block).items():
+        if isinstance(value, _PLAIN | Fielded):
+            continue
+        try:
+            pickle.dumps(value)
+        except ModelError:
+            raise
+        except Exception as error:  # pickle raises what it pleases
+            _refuse(f"{block.name}.{field.lstrip('_')}", _culprit(value, error))
+
+
+def _culprit(value: Any, error: Exception) -> Any:
+    """Return the function that cannot be sent, if that is what a value is or holds, or else what is said of it."""
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
+    functions = (each for each in held if callable(each) and "<" in getattr(each, "__qualname__", ""))
+    return next(functions, f"{type(value).__name__} ({str(error).splitlines()[0]})")
+
+
+def _refuse(where: str, found: Any) -> None:
+    raise ModelError(Finding("cannot-send", where, found, "what another process finds by its name", _ADVICE))
+
 
 #: Name of the port through which a block hangs on its parent.
 PARENT_PORT = "P"

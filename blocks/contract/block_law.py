@@ -11,9 +11,9 @@ import numpy as np
 from titop.blocks.basics.complex_steps import REAL_STEP, by_differences, complex_step
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, twist_cross, twist_transport
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.description import Described
 from titop.blocks.contract.law import Law, LawTerms
+from titop.blocks.contract.own_coordinates import redefines
 
 #: Functions that say at once what others do, and which others: what is written for speed knows those of its own class alone.
 _REPEATS: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.contract.coordinates import OwnCoordinates
+from titop.blocks.contract.own_coordinates import OwnCoordinates
 from titop.blocks.contract.surroundings import Surrounded, mass_and_moment
 
 

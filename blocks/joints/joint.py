@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +18,13 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.tolerances import SAME, TYPED
-from titop.blocks.basics.units import known_units
+from titop.blocks.basics.units import bracketed, effort_unit, inertia_unit, known_units, rate_unit
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, per_coordinate, put, without
 from titop.blocks.contract.overrides import overrides
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.joints.friction import friction_efforts, read_friction
+from titop.blocks.joints.friction import FRICTION_ENTRIES, friction_efforts, read_friction
 from titop.blocks.joints.limits import (
     Limits,
     bounded_sides,
@@ -31,9 +32,48 @@ from titop.blocks.joints.limits import (
     read_limits,
     stop_efforts,
     stop_energy,
+    stop_entries,
     stop_gaps,
+    stop_name,
+    stop_unit,
 )
-from titop.blocks.joints.parameters import joint_fields
+
+#: By dotted name: the attribute, the index in it, and the unit.
+Fields = dict[str, tuple[str, tuple[int, ...], str]]
+
+
+@cache
+def joint_fields(
+    axis_fields: tuple[str, ...],
+    names: tuple[str, ...],
+    units: tuple[str, ...],
+    configuration: tuple[tuple[str, str], ...],
+    bounded: tuple[tuple[bool, bool], ...],
+) -> Fields:
+    """Return the parameters of joints with such coordinates, such names and units of the configuration, and such stops.
+
+    `bounded` tells for each coordinate that may have stops whether it has a lower and an upper limit.
+    """
+    fields: Fields = {f"{field}.{x}": (field, (i,), "1") for field in axis_fields for i, x in enumerate("xyz")}
+    single = len(names) == 1
+    for field, per in (("stiffness", "/"), ("damping", " s/")):
+        for i in range(len(names)):
+            for j in range(i, len(names)):
+                name = field if single else f"{field}.{names[i]}.{names[j]}"
+                fields[name] = (field, (i, j), f"{effort_unit(units[i])}{per}{bracketed(units[j])}")
+    for i, (name, unit) in enumerate(configuration):
+        fields["rest" if single else f"rest.{name}"] = ("rest", (i,), unit)
+    for i, name in enumerate(names):
+        for k, entry in enumerate(FRICTION_ENTRIES):
+            unit = effort_unit(units[i]) if k < 2 else rate_unit(units[i])
+            fields[f"friction.{entry}" if single else f"friction.{name}.{entry}"] = ("friction", (i, k), unit)
+    for i, name in enumerate(names):
+        fields["armature" if single else f"armature.{name}"] = ("armature", (i,), inertia_unit(units[i]))
+    for i, sides in enumerate(bounded):
+        for entry, k in stop_entries(*sides):
+            fields[stop_name(names, names[i], entry)] = ("limit_numbers", (i, k), stop_unit(entry, units[i]))
+    return fields
+
 
 #: Name of a joint's only child port.
 CHILD_PORT = "C"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import split_path
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import CoordinateNames
+from titop.blocks.contract.own_coordinates import CoordinateNames
 from titop.graph.network.network import Network
 
 #: What the gravity field's parameters begin with.

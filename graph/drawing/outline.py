@@ -75,7 +75,7 @@ class Wire:
 
 
 @dataclass(frozen=True)
-class Signal:
+class SignalArrow:
     """A gear, a load, an actuator or an own input that acts on a box (`inward`), or a sensor that reads it.
 
     Attributes
@@ -117,14 +117,14 @@ class Outline:
         Of the tree of bodies and joints.
     chords : list of Wire
         To closures, one after the other: from their ports, then from the joints of their coordinates.
-    signals : list of Signal
+    signals : list of SignalArrow
     findings : list of Finding
     """
 
     boxes: list[Box]
     wires: list[Wire]
     chords: list[Wire]
-    signals: list[Signal]
+    signals: list[SignalArrow]
     findings: list[Finding]
 
 
@@ -212,7 +212,7 @@ def _faults(names: list[set[str]], wires: list[Wire], findings: list[Finding]) -
     return faults
 
 
-def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) -> Iterator[Signal]:
+def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) -> Iterator[SignalArrow]:
     for block in acting:
         port = ""
         if hasattr(block, "target"):
@@ -222,15 +222,15 @@ def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) 
             coordinate = getattr(block, block.joint_fields[-1])
             target, port = by_name.get(owner_of(coordinate)), printable(entry_of(coordinate))
         if target is not None:
-            yield Signal(
+            yield SignalArrow(
                 printable(block.name), type(block).__name__, _value(block), target, port, inward=not isinstance(block, Sensor)
             )
 
 
-def _own_inputs(blocks: Iterable[Block]) -> Iterator[Signal]:
+def _own_inputs(blocks: Iterable[Block]) -> Iterator[SignalArrow]:
     for target, block in enumerate(blocks):
         for name in block.input_names:
-            yield Signal(printable(name), "Input", "", target, "", inward=True)
+            yield SignalArrow(printable(name), "Input", "", target, "", inward=True)
 
 
 def _value(block: Block) -> str:

@@ -7,9 +7,9 @@ A class of your own takes one call, in the module that defines it::
 after which its constructor is called with ``name`` and what else it takes, and its attributes of the same names are saved:
 numbers and arrays, texts, switches. Other kinds of values are named, as are defaults that are not written::
 
-    register_block(Segment, "segment", {"length": NUMBER, "damping": Field(NUMBER, default=0.0)})
+    register_block(Segment, "segment", {"length": NUMBER, "damping": FileField(NUMBER, default=0.0)})
 
-`titop.graph.files.fields` and `titop.graph.files.records` have the kinds of values.
+`titop.graph.files.file_fields` and `titop.graph.files.records` have the kinds of values.
 """
 
 from __future__ import annotations
@@ -43,8 +43,20 @@ from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.graph.files.contact_fields import POINTS, SHAPE, TOUCHING
-from titop.graph.files.fields import (
+from titop.graph.files.block_fields import (
+    BASIS,
+    POINTS,
+    ROD,
+    ROD_PORTS,
+    RODS,
+    SECTION,
+    SHAPE,
+    STRAINS,
+    TOUCHING,
+    WATER,
+    NumbersKind,
+)
+from titop.graph.files.file_fields import (
     BLOCK_NAME,
     COORDINATE_LIST,
     FLAG,
@@ -56,31 +68,19 @@ from titop.graph.files.fields import (
     TEXT,
     TEXTS,
     UNLIMITED,
-    Field,
-    Kind,
+    FileField,
+    ValueKind,
 )
 from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
-from titop.graph.files.rod_fields import (
-    BASIS,
-    ROD,
-    ROD_PORTS,
-    RODS,
-    SECTION,
-    STRAIN,
-    STRAINS,
-    DensityKind,
-    DimensionKind,
-)
-from titop.graph.files.water_fields import WATER
 
 #: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
 #: the block.
-ENDS: dict[str, dict[str, Field]] = {
-    "joints": {"parent": Field(PORT), "child": Field(PORT), "placement": Field(POSE, Pose())},
-    "closures": {"first": Field(PORT), "second": Field(PORT)},
+ENDS: dict[str, dict[str, FileField]] = {
+    "joints": {"parent": FileField(PORT), "child": FileField(PORT), "placement": FileField(POSE, Pose())},
+    "closures": {"first": FileField(PORT), "second": FileField(PORT)},
     "interactions": {
-        "ports": Field(PORT_LIST, (), attribute="named_ports"),
-        "coordinates": Field(COORDINATE_LIST, (), attribute="named_coordinates"),
+        "ports": FileField(PORT_LIST, (), attribute="named_ports"),
+        "coordinates": FileField(COORDINATE_LIST, (), attribute="named_coordinates"),
     },
 }
 
@@ -97,7 +97,7 @@ class BlockType:
     cls : type
     name : str
         Value of ``type`` in a file.
-    fields : dict of str to Field
+    fields : dict of str to FileField
         In the order in which they are written.
     sections : tuple of str
         Tables of a file in which such blocks may stand.
@@ -105,14 +105,14 @@ class BlockType:
 
     cls: type[Block]
     name: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, FileField]
     sections: tuple[str, ...]
 
 
 _TYPES: dict[tuple[tuple[str, ...], str], BlockType] = {}
 
 
-def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field | Kind] | None = None) -> None:
+def register_block(cls: type[Block], type_name: str, fields: Mapping[str, FileField | ValueKind] | None = None) -> None:
     """Let model files hold the blocks of a class.
 
     Parameters
@@ -123,15 +123,15 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
     type_name : str
         Value of ``type`` in files; unique among the blocks of a table. Registering a class of the same name and module again
         replaces it.
-    fields : mapping of str to Field or Kind, optional
+    fields : mapping of str to FileField or ValueKind, optional
         In the order in which they are written; a kind alone stands for a field that must be given. Those of the constructor by
         default, which are texts or switches where their defaults are, else numbers; ``target`` is a port, ``joint`` a joint.
 
     Raises
     ------
     ModelError
-        If the class is no subclass of `Block`, a field no `Field` or `Kind`, the type name that of another class, or a field
-        one of those with which the table of a joint, closure or interaction names its targets.
+        If the class is no subclass of `Block`, a field no `FileField` or `ValueKind`, the type name that of another class, or a
+        field one of those with which the table of a joint, closure or interaction names its targets.
     """
     _check_registration(cls, type_name, {} if fields is None else fields)
     fields = _arguments(cls) if fields is None else fields
@@ -144,18 +144,18 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
     if reserved:
         expected = "fields other than those of every table"
         raise ModelError(Finding("reserved-field", cls.__qualname__, sorted(reserved), expected, "rename the field"))
-    full = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
+    full = {name: field if isinstance(field, FileField) else FileField(field) for name, field in fields.items()}
     _TYPES[sections, type_name] = BlockType(cls, type_name, full, sections)
 
 
-def _arguments(cls: type[Block]) -> dict[str, Field | Kind]:
+def _arguments(cls: type[Block]) -> dict[str, FileField | ValueKind]:
     """Return the fields that the constructor of a class takes after the name."""
-    fields: dict[str, Field | Kind] = {}
+    fields: dict[str, FileField | ValueKind] = {}
     for name, argument in list(inspect.signature(cls).parameters.items())[1:]:
         if argument.kind in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             default = argument.default
             kind = {"target": PORT, "joint": BLOCK_NAME}.get(name) or {bool: FLAG, str: TEXT}.get(type(default), NUMBERS)
-            fields[name] = kind if default is argument.empty else Field(kind, None)
+            fields[name] = kind if default is argument.empty else FileField(kind, None)
     return fields
 
 
@@ -170,8 +170,8 @@ def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
     if not isinstance(fields, Mapping):
         raise ModelError(Finding("wrong-type", f"{name}.fields", fields, "a mapping of names to kinds", advice))
     for field, kind in fields.items():
-        if not (isinstance(field, str) and isinstance(kind, Field | Kind)):
-            expected = "a Field or a Kind, such as titop.graph.files.fields.NUMBER"
+        if not (isinstance(field, str) and isinstance(kind, FileField | ValueKind)):
+            expected = "a FileField or a ValueKind, such as titop.graph.files.file_fields.NUMBER"
             raise ModelError(Finding("wrong-type", f"{name}.{field}", kind, expected, advice))
 
 
@@ -193,24 +193,24 @@ def _neutral(joint: Any) -> Any:
 
 
 _PASSIVE = {
-    "stiffness": Field(SYMMETRIC, 0.0),
-    "damping": Field(SYMMETRIC, 0.0),
-    "rest": Field(NUMBERS, _neutral, normalised=True),
-    "armature": Field(SYMMETRIC, 0.0),
-    "friction": Field(FRICTION, ((0.0, 0.0, 0.01, 0.001),)),
-    "limits": Field(LIMITS, (Limits(),)),
+    "stiffness": FileField(SYMMETRIC, 0.0),
+    "damping": FileField(SYMMETRIC, 0.0),
+    "rest": FileField(NUMBERS, _neutral, normalised=True),
+    "armature": FileField(SYMMETRIC, 0.0),
+    "friction": FileField(FRICTION, ((0.0, 0.0, 0.01, 0.001),)),
+    "limits": FileField(LIMITS, (Limits(),)),
 }
 _ORIGIN = (0.0, 0.0, 0.0)
-_FRAME = Field(TEXT, "port")
+_FRAME = FileField(TEXT, "port")
 
 
 def _kind(closure: Any) -> str:
     return "weld" if closure.directions is None else "directions"
 
 
-def _register_joints(classes: Iterable[type[Joint]], **own: Field | Kind) -> None:
+def _register_joints(classes: Iterable[type[Joint]], **own: FileField | ValueKind) -> None:
     for cls in classes:
-        axes = dict.fromkeys(cls.axis_fields, Field(NUMBERS, None))
+        axes = dict.fromkeys(cls.axis_fields, FileField(NUMBERS, None))
         register_block(cls, cls.__name__.lower(), {**axes, **own, **(_PASSIVE if cls.coordinates else {})})
 
 
@@ -219,11 +219,11 @@ register_block(
     "rigid",
     {
         "mass": NUMBER,
-        "com": Field(NUMBERS, _ORIGIN),
-        "inertia": Field(SYMMETRIC, 0.0),
-        "ports": Field(PORTS, {}, attribute="port_poses"),
-        "volume": Field(NUMBER, None),
-        "buoyancy_center": Field(NUMBERS, None),
+        "com": FileField(NUMBERS, _ORIGIN),
+        "inertia": FileField(SYMMETRIC, 0.0),
+        "ports": FileField(PORTS, {}, attribute="port_poses"),
+        "volume": FileField(NUMBER, None),
+        "buoyancy_center": FileField(NUMBERS, None),
         **WATER,
     },
 )
@@ -232,20 +232,20 @@ register_block(
     "flexible",
     {
         "mass": NUMBER,
-        "com": Field(NUMBERS, _ORIGIN),
-        "inertia": Field(SYMMETRIC, 0.0),
-        "frequencies": Field(NUMBERS, None),
-        "modal_mass": Field(SYMMETRIC, None),
-        "modal_stiffness": Field(SYMMETRIC, None),
-        "modal_damping": Field(SYMMETRIC, None),
-        "damping_ratios": Field(NUMBERS, lambda body: np.zeros(body.nv)),
-        "participation": Field(NUMBERS, None),
-        "coordinate_names": Field(TEXTS, None),
-        "ports": Field(PORTS, {}, attribute="port_poses"),
-        "shapes": Field(SHAPES, {}),
-        "geometric_stiffness": Field(SHAPES, None),
-        "position_moments": Field(NUMBERS, None),
-        "displacement_moments": Field(NUMBERS, None),
+        "com": FileField(NUMBERS, _ORIGIN),
+        "inertia": FileField(SYMMETRIC, 0.0),
+        "frequencies": FileField(NUMBERS, None),
+        "modal_mass": FileField(SYMMETRIC, None),
+        "modal_stiffness": FileField(SYMMETRIC, None),
+        "modal_damping": FileField(SYMMETRIC, None),
+        "damping_ratios": FileField(NUMBERS, lambda body: np.zeros(body.nv)),
+        "participation": FileField(NUMBERS, None),
+        "coordinate_names": FileField(TEXTS, None),
+        "ports": FileField(PORTS, {}, attribute="port_poses"),
+        "shapes": FileField(SHAPES, {}),
+        "geometric_stiffness": FileField(SHAPES, None),
+        "position_moments": FileField(NUMBERS, None),
+        "displacement_moments": FileField(NUMBERS, None),
     },
 )
 register_block(
@@ -253,14 +253,14 @@ register_block(
     "beam",
     {
         **dict.fromkeys(("length", "density", "area", "young", "iy", "iz"), NUMBER),
-        "torsion_constant": Field(NUMBER, None),
-        "shear_modulus": Field(NUMBER, None),
-        "poisson": Field(NUMBER, 0.3, attribute=None),
-        "shear_factors": Field(NUMBERS, None),
-        "damping_ratio": Field(NUMBER, 0.0),
-        "modes": Field(NUMBERS, 2),
-        "torsion_modes": Field(NUMBER, 1),
-        "axial_modes": Field(NUMBER, 0),
+        "torsion_constant": FileField(NUMBER, None),
+        "shear_modulus": FileField(NUMBER, None),
+        "poisson": FileField(NUMBER, 0.3, attribute=None),
+        "shear_factors": FileField(NUMBERS, None),
+        "damping_ratio": FileField(NUMBER, 0.0),
+        "modes": FileField(NUMBERS, 2),
+        "torsion_modes": FileField(NUMBER, 1),
+        "axial_modes": FileField(NUMBER, 0),
         **WATER,
     },
 )
@@ -272,71 +272,71 @@ register_block(
         "section": SECTION,
         "young": NUMBER,
         "density": NUMBER,
-        "poisson": Field(NUMBER, None),
-        "shear_modulus": Field(NUMBER, None, attribute="given_shear_modulus"),
-        "damping": Field(NUMBER, 0.0),
-        "strains": Field(STRAINS, None),
-        "basis": Field(BASIS, 3, attribute=None),
-        "reference_strain": Field(STRAIN, STRAIGHT),
-        "ports": Field(ROD_PORTS, {}, attribute="named_ports"),
-        "points": Field(NUMBER, 5),
-        "fluid_density": Field(NUMBER, None, attribute=None),
+        "poisson": FileField(NUMBER, None),
+        "shear_modulus": FileField(NUMBER, None, attribute="given_shear_modulus"),
+        "damping": FileField(NUMBER, 0.0),
+        "strains": FileField(STRAINS, None),
+        "basis": FileField(BASIS, 3, attribute=None),
+        "reference_strain": FileField(NumbersKind("reference_strain"), STRAIGHT),
+        "ports": FileField(ROD_PORTS, {}, attribute="named_ports"),
+        "points": FileField(NUMBER, 5),
+        "fluid_density": FileField(NUMBER, None, attribute=None),
         **WATER,
     },
 )
 _register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
-_register_joints((Screw,), pitch=Field(NUMBER, 0.0))
-register_block(CompliantClosure, "compliant", {"stiffness": Field(SYMMETRIC, 0.0), "damping": Field(SYMMETRIC, 0.0)})
+_register_joints((Screw,), pitch=FileField(NUMBER, 0.0))
+register_block(CompliantClosure, "compliant", {"stiffness": FileField(SYMMETRIC, 0.0), "damping": FileField(SYMMETRIC, 0.0)})
 register_block(
     SpringDamper,
     "spring",
-    {"stiffness": Field(NUMBER, 0.0), "damping": Field(NUMBER, 0.0), "length": Field(NUMBER, 0.0)},
+    {"stiffness": FileField(NUMBER, 0.0), "damping": FileField(NUMBER, 0.0), "length": FileField(NUMBER, 0.0)},
 )
 register_block(
     Contact,
     "contact",
     {
-        "radius": Field(POINTS, None),
-        "stiffness": Field(NUMBER, 0.0),
-        "normal": Field(NUMBERS, (0.0, 0.0, 1.0)),
-        "dissipation": Field(NUMBER, 0.0),
-        "friction": Field(NUMBER, 0.0),
-        "slip_velocity": Field(NUMBER, 1e-3),
-        "exponent": Field(NUMBER, 1.5),
-        "on": Field(TOUCHING, None),
-        "shape": Field(SHAPE, None),
-        "points": Field(POINTS, None),
-        "rolling": Field(NUMBER, 0.0),
-        "tangential_stiffness": Field(NUMBER, 0.0),
+        "radius": FileField(POINTS, None),
+        "stiffness": FileField(NUMBER, 0.0),
+        "normal": FileField(NUMBERS, (0.0, 0.0, 1.0)),
+        "dissipation": FileField(NUMBER, 0.0),
+        "friction": FileField(NUMBER, 0.0),
+        "slip_velocity": FileField(NUMBER, 1e-3),
+        "exponent": FileField(NUMBER, 1.5),
+        "on": FileField(TOUCHING, None),
+        "shape": FileField(SHAPE, None),
+        "points": FileField(POINTS, None),
+        "rolling": FileField(NUMBER, 0.0),
+        "tangential_stiffness": FileField(NUMBER, 0.0),
     },
 )
 register_block(
     Cable,
     "cable",
     {
-        **dict.fromkeys(("stiffness", "length", "dissipation"), Field(NUMBER, 0.0)),
-        "arms": Field(NUMBERS, ()),
-        "max_tension": Field(UNLIMITED, float("inf"), attribute="upper"),
+        **dict.fromkeys(("stiffness", "length", "dissipation"), FileField(NUMBER, 0.0)),
+        "arms": FileField(NUMBERS, ()),
+        "max_tension": FileField(UNLIMITED, float("inf"), attribute="upper"),
     },
 )
-_ROUTING: dict[str, Field | Kind] = {
+_ROUTING: dict[str, FileField | ValueKind] = {
     "rods": RODS,
-    "y": Field(DimensionKind("y"), (0.0,)),
-    "z": Field(DimensionKind("z"), (0.0,)),
-    "relative": Field(FLAG, False),
-    "start": Field(NUMBER, 0.0),
-    "end": Field(NUMBER, None, attribute="given_end"),
-    "points": Field(NUMBER, 8),
+    "y": FileField(NumbersKind("y"), (0.0,)),
+    "z": FileField(NumbersKind("z"), (0.0,)),
+    "relative": FileField(FLAG, False),
+    "start": FileField(NUMBER, 0.0),
+    "end": FileField(NUMBER, None, attribute="given_end"),
+    "points": FileField(NUMBER, 8),
 }
 register_block(
     Tendon,
     "tendon",
     {
         **_ROUTING,
-        **dict.fromkeys(("stiffness", "displacement", "dissipation"), Field(NUMBER, 0.0)),
-        "arms": Field(NUMBERS, ()),
-        "max_tension": Field(UNLIMITED, float("inf"), attribute="upper"),
-        "push": Field(FLAG, False),
+        **dict.fromkeys(("stiffness", "displacement", "dissipation"), FileField(NUMBER, 0.0)),
+        "arms": FileField(NUMBERS, ()),
+        "max_tension": FileField(UNLIMITED, float("inf"), attribute="upper"),
+        "push": FileField(FLAG, False),
     },
 )
 register_block(
@@ -344,9 +344,9 @@ register_block(
     "chamber",
     {
         **_ROUTING,
-        "area": DimensionKind("area"),
-        "max_pressure": Field(UNLIMITED, float("inf"), attribute="upper"),
-        "suction": Field(FLAG, False),
+        "area": NumbersKind("area"),
+        "max_pressure": FileField(UNLIMITED, float("inf"), attribute="upper"),
+        "suction": FileField(FLAG, False),
     },
 )
 register_block(
@@ -354,55 +354,61 @@ register_block(
     "distributed",
     {
         "rod": ROD,
-        **{name: Field(DensityKind(name), _ORIGIN) for name in ("force", "torque")},
-        "frame": Field(TEXT, "section"),
-        "start": Field(NUMBER, 0.0),
-        "end": Field(NUMBER, None, attribute="given_end"),
-        "scale": Field(NUMBER, 1.0),
-        "driven": Field(FLAG, False),
-        "points": Field(NUMBER, None, attribute="given_points"),
+        **{name: FileField(NumbersKind(name), _ORIGIN) for name in ("force", "torque")},
+        "frame": FileField(TEXT, "section"),
+        "start": FileField(NUMBER, 0.0),
+        "end": FileField(NUMBER, None, attribute="given_end"),
+        "scale": FileField(NUMBER, 1.0),
+        "driven": FileField(FLAG, False),
+        "points": FileField(NUMBER, None, attribute="given_points"),
     },
 )
 register_block(
     RigidClosure,
     "rigid",
     {
-        "kind": Field(TEXT, _kind),
-        "axis": Field(NUMBERS, (0.0, 0.0, 1.0)),
-        "axis2": Field(NUMBERS, (0.0, 1.0, 0.0)),
-        "directions": Field(NUMBERS, None),
-        "redundant": Field(FLAG, False),
+        "kind": FileField(TEXT, _kind),
+        "axis": FileField(NUMBERS, (0.0, 0.0, 1.0)),
+        "axis2": FileField(NUMBERS, (0.0, 1.0, 0.0)),
+        "directions": FileField(NUMBERS, None),
+        "redundant": FileField(FLAG, False),
     },
 )
 register_block(
     Gear,
     "gear",
-    {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": Field(NUMBER, 1.0), "offset": Field(NUMBER, 0.0)},
+    {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": FileField(NUMBER, 1.0), "offset": FileField(NUMBER, 0.0)},
 )
 register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": LIMITS})
 register_block(
-    Load, "constant", {"target": PORT, "force": Field(NUMBERS, _ORIGIN), "torque": Field(NUMBERS, _ORIGIN), "frame": _FRAME}
+    Load,
+    "constant",
+    {"target": PORT, "force": FileField(NUMBERS, _ORIGIN), "torque": FileField(NUMBERS, _ORIGIN), "frame": _FRAME},
 )
 register_block(
     actuators.Motor,
     "motor",
     {
         "joint": BLOCK_NAME,
-        "gear": Field(NUMBER, 1.0),
-        "rotor_inertia": Field(NUMBER, 0.0),
-        "effort_limit": Field(UNLIMITED, float("inf"), attribute="upper"),
+        "gear": FileField(NUMBER, 1.0),
+        "rotor_inertia": FileField(NUMBER, 0.0),
+        "effort_limit": FileField(UNLIMITED, float("inf"), attribute="upper"),
     },
 )
 register_block(
     actuators.Thruster,
     "thruster",
-    {"target": PORT, "direction": Field(NUMBERS, None), "max_thrust": Field(UNLIMITED, float("inf"), attribute="upper")},
+    {
+        "target": PORT,
+        "direction": FileField(NUMBERS, None),
+        "max_thrust": FileField(UNLIMITED, float("inf"), attribute="upper"),
+    },
 )
 for _cls in (actuators.Force, actuators.Torque):
-    register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": Field(NUMBERS, None), "frame": _FRAME})
+    register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": FileField(NUMBERS, None), "frame": _FRAME})
 for _sensor in (sensors.Accelerometer, sensors.Gyro, sensors.Encoder, sensors.Tachometer):
     register_block(_sensor, _sensor.__name__.lower())
-register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": Field(TEXT, "XYZ")})
+register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": FileField(TEXT, "XYZ")})
 register_block(sensors.StrainGauge, "strain-gauge")
 register_block(sensors.ReactionSensor, "reaction")
 register_block(sensors.TendonSensor, "tendon", {"tendon": BLOCK_NAME})

@@ -9,7 +9,7 @@ block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), `
 from __future__ import annotations
 
 from titop.graph.files.block_types import ENDS
-from titop.graph.files.fields import NUMBERS, TEXT, Field
+from titop.graph.files.file_fields import NUMBERS, TEXT, FileField
 from titop.graph.files.records import PORTS
 from titop.graph.network.network import Network
 
@@ -18,5 +18,5 @@ VERSION = 1
 
 SECTIONS = ("bodies", *ENDS, *Network.ATTACHMENTS)
 KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
-SYSTEM = {"name": Field(TEXT, None), "gravity": Field(NUMBERS, None)}
-WORLD = {"ports": Field(PORTS, {}, attribute="port_poses")}
+SYSTEM = {"name": FileField(TEXT, None), "gravity": FileField(NUMBERS, None)}
+WORLD = {"ports": FileField(PORTS, {}, attribute="port_poses")}

@@ -12,18 +12,18 @@ from titop.blocks.basics.paths import entry_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.joints.friction import Friction
 from titop.blocks.joints.limits import Limits
-from titop.graph.files.fields import NUMBER, NUMBERS, UNLIMITED, Field, Kind, read_fields, write_fields
-from titop.graph.files.reading import Reading, join
+from titop.graph.files.file_fields import NUMBER, NUMBERS, UNLIMITED, FileField, ValueKind, read_fields, write_fields
+from titop.graph.files.file_reading import FileReading, join
 
 
 @dataclass(frozen=True)
-class Record(Kind):
+class Record(ValueKind):
     """A table of fields that make an object."""
 
     make: Callable[..., Any]
-    fields: Mapping[str, Field]
+    fields: Mapping[str, FileField]
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the object."""
         before = len(reading.findings)
         table = reading.table(value, where)
@@ -31,11 +31,7 @@ class Record(Kind):
         values = read_fields(self.fields, table, where, reading)
         if len(reading.findings) > before:
             return None
-        try:
-            return self.make(**values)
-        except ModelError as error:
-            reading.add([moved(finding, where) for finding in error.findings])
-            return None
+        return made(lambda: self.make(**values), where, reading)
 
     def write(self, value: Any) -> dict[str, Any]:
         """Return the fields that differ from their defaults."""
@@ -45,7 +41,7 @@ class Record(Kind):
 class PoseKind(Record):
     """A pose: a table of position and rotation vector, or the position alone."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a `Pose`."""
         if not isinstance(value, list | Mapping):
             advice = "write [x, y, z] or { position = [x, y, z], rotation_vector = [0, 0, 1.57] }"
@@ -60,12 +56,12 @@ class PoseKind(Record):
 
 
 @dataclass(frozen=True)
-class Named(Kind):
+class Named(ValueKind):
     """A table of names to values of one kind."""
 
-    kind: Kind
+    kind: ValueKind
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a dictionary."""
         table = reading.table(value, where)
         return {name: self.kind.read(entry, join(where, name), reading) for name, entry in table.items()}
@@ -76,12 +72,12 @@ class Named(Kind):
 
 
 @dataclass(frozen=True)
-class PerCoordinate(Kind):
+class PerCoordinate(ValueKind):
     """One value for all coordinates of a joint, or a list with one for each."""
 
-    kind: Kind
+    kind: ValueKind
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the value or the list."""
         if not isinstance(value, list):
             return self.kind.read(value, where, reading)
@@ -102,6 +98,15 @@ class FrictionKind(Record):
         return super().write(Friction(coulomb, None if breakaway == coulomb else breakaway, *rest))
 
 
+def made(make: Callable[[], Any], where: str, reading: FileReading) -> Any:
+    """Return what a constructor makes; what it refuses is reported at its place in the file, and None returned."""
+    try:
+        return make()
+    except ModelError as error:
+        reading.add([moved(finding, where) for finding in error.findings])
+        return None
+
+
 def moved(finding: Finding, where: str) -> Finding:
     """Return a finding of an object with the object's place in the file."""
     return dataclasses.replace(finding, where=join(where, entry_of(finding.where)))
@@ -111,15 +116,15 @@ def _pose(position: Any = (0.0, 0.0, 0.0), rotation_vector: Any = (0.0, 0.0, 0.0
     return Pose.from_rotation_vector(position, rotation_vector)
 
 
-def _record(cls: type, kind: Kind) -> dict[str, Field]:
+def _record(cls: type, kind: ValueKind) -> dict[str, FileField]:
     """Return the fields of a dataclass whose fields are all of one kind."""
-    return {field.name: Field(kind, field.default) for field in dataclasses.fields(cls)}
+    return {field.name: FileField(kind, field.default) for field in dataclasses.fields(cls)}
 
 
-POSE = PoseKind(_pose, dict.fromkeys(("position", "rotation_vector"), Field(NUMBERS, (0.0, 0.0, 0.0))))
+POSE = PoseKind(_pose, dict.fromkeys(("position", "rotation_vector"), FileField(NUMBERS, (0.0, 0.0, 0.0))))
 PORTS = Named(POSE)
 SHAPES = Named(NUMBERS)
 LIMITS = PerCoordinate(
-    Record(Limits, _record(Limits, UNLIMITED) | dict.fromkeys(("stiffness", "dissipation"), Field(NUMBER, 0.0)))
+    Record(Limits, _record(Limits, UNLIMITED) | dict.fromkeys(("stiffness", "dissipation"), FileField(NUMBER, 0.0)))
 )
 FRICTION = PerCoordinate(FrictionKind(Friction, _record(Friction, NUMBER)))

@@ -3,13 +3,99 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.user_input import check_suffix
-from titop.graph.files.to_tables import tables_of
+from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import Interaction
+from titop.graph.checking.system_check import checked
+from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
+from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
+from titop.graph.files.file_fields import write_fields
 from titop.graph.files.toml_text import check_size, format_table
+from titop.graph.network.connections import Connection, Loop
 from titop.graph.network.network import Network
+
+
+def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield header and entries of every table of a system's file.
+
+    Raises
+    ------
+    ModelError
+        If the system does not pass its checks, or has blocks of classes that are not registered or that files cannot hold.
+    """
+    checked(system)
+    _check_types(system)
+    yield (), {"format": FORMAT, "version": VERSION}
+    yield ("system",), write_fields(SYSTEM, system)
+    world = write_fields(WORLD, system.world)
+    if world:
+        yield ("world",), world
+    joints = {connection.joint.name: connection for connection in system.connections}
+    loops = {loop.closure.name: loop for loop in system.loops}
+    attached = {section: list(getattr(system, section)) for section in Network.ATTACHMENTS}
+    others = {"world", *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
+    for name, block in system.graph.nodes(data="block"):
+        if name not in others:
+            yield ("bodies", name), _block_entries("bodies", block)
+    for name, connection in joints.items():
+        yield ("joints", name), _block_entries("joints", connection.joint, connection)
+    sections = _sections_of(loops)
+    for section in ("closures", "interactions"):
+        for name, loop in loops.items():
+            if section == sections[name]:
+                yield (section, name), _block_entries(section, loop.closure, loop)
+    for section, blocks in attached.items():
+        for block in blocks:
+            yield (section, block.name), _block_entries(section, block)
+
+
+def _sections_of(loops: Mapping[str, Loop]) -> dict[str, str]:
+    """Return the table of each loop: closures between two ports come first, until one has inputs or other targets.
+
+    Then all interactions stand in theirs, so that inputs and what is summed keep their order.
+    """
+    found, acting = {}, False
+    for name, loop in loops.items():
+        acting = acting or not loop.is_between_two_ports or bool(loop.closure.inputs)
+        found[name] = "interactions" if acting and isinstance(loop.closure, Interaction) else "closures"
+    return found
+
+
+def _check_types(system: Network) -> None:
+    findings = []
+    for name, block in system.graph.nodes(data="block"):
+        if block is not system.world and type_of(block) is None:
+            findings.append(_unwritten(name, block))
+    if findings:
+        raise ModelError(findings)
+
+
+def _unwritten(name: str, block: Block) -> Finding:
+    """Return why a file cannot hold a block."""
+    found = type(block).__name__
+    if block.not_in_files:
+        return Finding("not-in-files", name, found, "blocks that are numbers and names", block.not_in_files)
+    advice = "call titop.register_block for it, once, where it is defined"
+    return Finding("unregistered-class", name, found, "a class that files know", advice)
+
+
+def _block_entries(section: str, block: Block, between: Connection | Loop | None = None) -> dict[str, Any]:
+    known = type_of(block)
+    assert known is not None
+    entries: dict[str, Any] = {} if DEFAULT_TYPES.get(section) == known.name else {"type": known.name}
+    if between is not None:
+        entries |= write_fields(ENDS[section], between)
+    try:
+        return entries | write_fields(known.fields, block)
+    except ModelError as error:
+        raise ModelError([replace(finding, where=f"{block.name}.{finding.where}") for finding in error.findings]) from None
+
 
 _HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
 

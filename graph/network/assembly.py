@@ -17,7 +17,7 @@ from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.coordinates import CoordinateNames
+from titop.blocks.contract.own_coordinates import CoordinateNames
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor

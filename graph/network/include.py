@@ -66,7 +66,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
         system.reader.report("duplicate-name", "include", ", ".join(map(repr, taken)), expected, advice)
         return Included(prefix, copies)
     # all that raises comes first, and what is refused is undone: a system is included as a whole or not at all
-    mount = _Mount(other, prefix, copies, here)
+    mount = _Inclusion(other, prefix, copies, here)
     connections = [mount.connection(connection) for connection in other.connections]
     loops = [mount.loop(loop) for loop in other.loops]
     attachments = [
@@ -140,7 +140,7 @@ def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
     return names.get(block, block) + ("" if own is None else f".{own}")
 
 
-class _Mount:
+class _Inclusion:
     """What the parts of an included system become, and the ports that the block in place of its world needs for it.
 
     Parameters

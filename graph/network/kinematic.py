@@ -12,7 +12,7 @@ from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.connections import Connection
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """A body or joint of a tree: what it hangs on, whether it moves by itself, and what it says of inertia.
 
     What is heavy is felt by all that carries it, an armature by its own coordinates alone.
@@ -25,7 +25,7 @@ class Node(NamedTuple):
     has_armature: bool = False
 
 
-def idle(nodes: Sequence[Node]) -> list[Hashable]:
+def idle(nodes: Sequence[TreeNode]) -> list[Hashable]:
     """Return the names of those that move, have no inertia or armature, and carry no inertia."""
     above = {node.name: node.above for node in nodes}
     heavy: set[Hashable] = set()
@@ -37,14 +37,14 @@ def idle(nodes: Sequence[Node]) -> list[Hashable]:
     return [node.name for node in nodes if node.moves and not node.has_armature and node.name not in heavy]
 
 
-def moves_no_inertia(nodes: Sequence[Node], idle_ones: Collection[Hashable]) -> bool:
+def moves_no_inertia(nodes: Sequence[TreeNode], idle_ones: Collection[Hashable]) -> bool:
     """Tell whether something moves, all of it `idle`: masses on the world do not count."""
     return any(node.moves for node in nodes) and len(idle_ones) == sum(node.moves for node in nodes)
 
 
 def nodes_of(
     connections: Iterable[Connection], driven: Collection[str] = (), along: Callable[[Array], bool] = any
-) -> list[Node]:
+) -> list[TreeNode]:
     """Return the bodies and joints of a system.
 
     Parameters
@@ -61,8 +61,8 @@ def nodes_of(
         joint, body = connection.joint, connection.child.block
         is_plain = isinstance(joint, Joint) and is_elementary(joint)
         has_armature = is_plain and (joint.name in driven or bool(along(joint.total_armature > 0)))  # type: ignore[attr-defined]
-        nodes.append(Node(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
-        nodes.append(Node(body.name, joint.name, bool(body.nv), _is_heavy(body)))
+        nodes.append(TreeNode(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
+        nodes.append(TreeNode(body.name, joint.name, bool(body.nv), _is_heavy(body)))
     return nodes
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
-from titop.graph.network.kinematic import Node, idle, moves_no_inertia
+from titop.graph.network.kinematic import TreeNode, idle, moves_no_inertia
 from titop.graph.urdf.elements import REPAIRED
 from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 
@@ -48,11 +48,11 @@ def massless_joints(robot: RobotReader, base: str) -> tuple[list[UrdfJoint], boo
     And whether a robot on a fixed or free `base` describes motion alone: nothing that moves has inertia.
     """
     above: dict[str, Hashable] = {joint.child: (joint.name,) for joint in robot.joints}
-    nodes = [Node("", "", base == "free", False)]
+    nodes = [TreeNode("", "", base == "free", False)]
     for joint in robot.joints:
-        nodes.append(Node((joint.name,), joint.parent, joint.kind != "fixed", False, bool(joint.armature)))
+        nodes.append(TreeNode((joint.name,), joint.parent, joint.kind != "fixed", False, bool(joint.armature)))
     for link in robot.links:
-        nodes.append(Node(link.name, above.get(link.name, ""), False, bool(link.mass > 0 or link.inertia.any())))
+        nodes.append(TreeNode(link.name, above.get(link.name, ""), False, bool(link.mass > 0 or link.inertia.any())))
     found = set(idle(nodes))
     return [joint for joint in robot.joints if (joint.name,) in found], moves_no_inertia(nodes, found)
 

@@ -118,13 +118,6 @@ def _rows(port: str, wrenches: Any) -> Array:
     return array
 
 
-def each_row(
-    model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any
-) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
-    """Return each of several stacked states, with its own wrenches and inputs; see `read_stack`."""
-    return read_stack(model, states, wrenches, u).rows()
-
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Names of arguments that are vectors of a state.
@@ -176,7 +169,7 @@ def at_rows(function: Callable[..., Any], mechanism: Any, given: dict[str, Any])
         For unequal numbers of rows, and whatever the function refuses.
     """
     states = {"q": given["q"], **{name: given[name] for name in _VECTORS if given.get(name) is not None}}
-    rows = each_row(mechanism, states, given.get("wrenches"), given.get("u"))
+    rows = read_stack(mechanism, states, given.get("wrenches"), given.get("u")).rows()
 
     def at(state: Any, wrenches: Any, u: Any) -> Any:
         loads = {name: load for name, load in (("wrenches", wrenches), ("u", u)) if name in given}

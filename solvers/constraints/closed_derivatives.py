@@ -26,8 +26,8 @@ from titop.blocks.constraints.closure import displacement_jacobians
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.springs import CompliantClosure
 from titop.graph.network.connections import Loop
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
-from titop.solvers.constraints.closed_dynamics import acting, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
@@ -158,23 +158,24 @@ def closure_wrenches(closure: RigidClosure, multipliers: Array) -> Callable[[Arr
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 
-def hybrid_with_closures(
-    mechanism: ClosedLoops, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], imposed: Array
+def hybrid(
+    mechanism: ClosedLoops, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push]
 ) -> HybridDerivatives:
-    """Return the derivatives of hybrid dynamics at a resolved state: accelerations `a`, efforts `tau` where these are known.
+    """Return the derivatives of hybrid dynamics, accelerations `a` imposed where a mask says so, efforts `tau` elsewhere.
 
     Where imposed motions depend on each other, changes of these that keep the loops closed make sense only.
 
     Raises
     ------
     ModelError
-        At a dead centre of what is imposed, and so near that rounding leaves no six digits.
+        Where the dynamics are refused, at a dead centre of what is imposed, and so near that rounding leaves no six digits.
     """
-    rows, rank = acting(mechanism, q, v)
+    a, tau = closed_dynamics.hybrid(mechanism, q, v, tau, a, imposed, pushes)
+    rows, rank = closed_dynamics.acting(mechanism, q, v)
     least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
-    partition = partition_at(mechanism, rows.jacobian, rank, imposed, least)
+    partition = closed_dynamics.partition_at(mechanism, rows.jacobian, rank, imposed, least)
     refuse_dead_centre(mechanism, q, imposed, rank, len(partition.rows))
-    shares = shares_at(mechanism, rows.jacobian, imposed, rank, True, least)
+    shares = closed_dynamics.shares_at(mechanism, rows.jacobian, imposed, rank, True, least)
     w, multipliers = shares.split(mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau))
     changes, (_, by_q, by_v, _) = mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
     solved = [partition.over_pivots(part[partition.rows]) for part in (rows.jacobian, by_q, by_v)]
@@ -190,12 +191,17 @@ def hybrid_with_closures(
     return HybridDerivatives(*derivatives[:4], *efforts)
 
 
-def actuated_derivatives(
-    mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], actuated: Array, motors: Any
-) -> Array:
-    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates."""
-    rows, rank = acting(mechanism, q, v)
-    shares = shares_at(mechanism, rows.jacobian, actuated, rank)
+def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
+    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates, beside the motors'.
+
+    Raises
+    ------
+    ModelError
+        Where the dynamics are refused.
+    """
+    closed_dynamics.inverse(mechanism, q, v, a, pushes, motors, actuated)
+    rows, rank = closed_dynamics.acting(mechanism, q, v)
+    shares = closed_dynamics.shares_at(mechanism, rows.jacobian, actuated, rank)
     w, multipliers = shares.split(mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
     changes, _ = mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
     still = np.zeros((len(rows.jacobian), mechanism.nv))

@@ -28,11 +28,11 @@ def refuse_inconsistent(
     ModelError
         Naming the constraint.
     """
-    alone = partial(of_each_term, mechanism, np.real(q), np.real(v), pushes)
+    alone = partial(accelerations_by_term, mechanism, np.real(q), np.real(v), pushes)
     _refuse_left(mechanism, rows, v, a, alone, ("inconsistent-acceleration", "a", "accelerations", advice))
 
 
-def of_each_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
+def accelerations_by_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out.
 
     And of what would fall, and turn as fast as anything does: weights that balance each other, or that stand across all

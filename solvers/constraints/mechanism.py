@@ -147,9 +147,14 @@ class DerivativesCore(Protocol):
 
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
         """Return the derivative (nv) of forward dynamics along one direction."""
+        by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
+        change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
+        return change
 
     def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
         """Return the derivatives (nv) of a weighted sum of the accelerations by q, v and tau."""
+        by_q, by_v, by_tau = (weights @ by for by in self.forward(q, v, tau, pushes))
+        return by_q, by_v, by_tau
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
         """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), in the port's frame.

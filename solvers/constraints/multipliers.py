@@ -252,7 +252,10 @@ class Partition:
         return x
 
     def _across(self, x: Array) -> Array:
-        """Return the part of x (n) across the motions that the constraints leave."""
+        """Return the part of x (n) across the motions that the constraints leave: ``[1 X]^T (1 + X X^T)^-1 [1 X] x``.
+
+        X are the shares of the coordinates that lead, the dependent ones come first.
+        """
         opening = x[self.dependent] + self.shares @ x[self.independent]
         across = np.zeros(x.shape, dtype=np.result_type(self.shares, x))
         across[self.dependent] = solve(np.eye(len(self.rows)) + self.shares @ self.shares.T, opening)

@@ -15,7 +15,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, STEADY
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.own_coordinates import redefines
 from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.constraints.interaction_loads import input_efforts, target_motion
 from titop.solvers.equilibrium.sizes import (

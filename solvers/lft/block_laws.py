@@ -1,31 +1,26 @@
-"""Which law each block has: factors where they are known, else matrices found by interpolation.
+"""Which law each block has: factors where they are known, of rigid bodies and of modes of flexible ones, else matrices.
 
-Laws by matrices hold for one twist of the parent port. On what spins at an uncertain rate, or about an uncertain axis, the
-twist V stands in the slopes and efforts of a law as a polynomial of second degree, as gyroscopic terms do in Lagrange's
-equations: with V0 that in the middle of all ranges and ``v = V - V0``,
-
-    law(V) = law(V0) + sum_i v_i L_i + sum_ij v_i v_j Q_ij,     i <= j,
-
-exactly; L and Q follow from the law at a few twists.
+A law says which wrench at its parent port, and which efforts on its own coordinates, a block needs for its motion: of the
+operating point itself (a constant of the loop of constants) and of small changes. Accelerations are less gravity's. In factors
+uncertain numbers stand as few times as possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EXACT, SAME
+from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.tolerances import SAME
+from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
 from titop.graph.network.assembly import Assembly
-from titop.solvers.lft.beam_laws import LengthLaw, length_law, scale_matrices
 from titop.solvers.lft.changed_blocks import (
     ChangedBlock,
     LawPoint,
@@ -35,18 +30,24 @@ from titop.solvers.lft.changed_blocks import (
     not_rational,
     vectors_of_law,
 )
-from titop.solvers.lft.factored_laws import ModalFactors, UncertainLaw, modal_factors, rigid_law
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.matrix_laws import LengthLaw, MatrixLaw, UncertainLaw, length_law, scale_matrices, spun_law
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.uncertainty import Uncertainty
 
-#: Pairs of entries of a twist, and these among all products (21, 36).
-_PAIRS = tuple(combinations_with_replacement(range(6), 2))
-_CHOSEN = np.eye(36)[[6 * i + j for i, j in _PAIRS]]
+#: ``e_i x e_j`` (3, 3, 3) as ``sum_k CROSSED[k, i, j] e_k``.
+_CROSSED = np.array([skew(unit) for unit in np.eye(3)]).transpose(1, 0, 2)
+#: ``w x v`` of a twist from the products of its entries (3, 36).
+CONVECTIVE = np.pad(_CROSSED.transpose(0, 2, 1), ((0, 0), (0, 3), (3, 0))).reshape(3, 36)
+#: ``w w^T`` from the products (9, 36).
+_OF_SPIN = np.eye(36).reshape(6, 6, 36)[3:, 3:].reshape(9, 36)
+#: The gradient of accelerations ``alpha x p + w x (w x p)`` by p from alpha and ``w w^T`` (9, 12).
+_GRADIENT = np.hstack([np.array([skew(unit).ravel() for unit in np.eye(3)]).T, np.eye(9) - np.outer(np.eye(3), np.eye(3))])
 
-#: From a twist (6), and values of the block's own deltas, to slopes and, in the last column, efforts (6 + n, m + 1).
-LawAt = Callable[[Array, Mapping[str, float]], Array]
+
+#: From names of parameters of a block, and their nominal values, to the vector of them.
+VectorOf = Callable[[list[str], Array], Polynomial]
 
 
 def law_of(
@@ -85,7 +86,7 @@ def law_of(
     if block.is_rigid:
         return rigid_law(number, *block.mass_properties())
     names = _parameter_names(assembly, block, uncertainty)
-    factors = modal_factors(block, names, at, uncertainty, bool(coordinates.paths)) if block.is_modal else ModalFactors()
+    factors = modal_factors(block, number, names, at, bool(coordinates.paths)) if block.is_modal else ModalFactors()
     sampled = [name for name in names if name not in factors.known]
     _refuse_deformed_modes(block, at, sampled, coordinates)
     changing = ChangedBlock(assembly, block, sampled, uncertainty)
@@ -149,158 +150,202 @@ def _parameter_names(assembly: Assembly, block: Block, uncertainty: Uncertainty)
     return [name for name in names if ".position." not in name and ".rotation." not in name]
 
 
-# -- by matrices ------------------------------------------------------------------------------------------------------------
+# -- factors -----------------------------------------------------------------------------------------------------------------
 
 
-class MatrixLaw(NamedTuple):
-    """A law by its matrices, polynomials in the block's uncertain parameters.
+class RigidLaw(NamedTuple):
+    """``F = m (a + w x v + B c)`` and ``I alpha + w x (I w) + c x F``, ``B p = alpha x p + w x (w x p)``.
 
-    Attributes
-    ----------
-    slopes : Polynomial
-        By ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point.
-    efforts : Polynomial
-        At the operating point (6 + n, 1).
-    by_acceleration : (n, 6 + n, 6) array
-        How the slope by each coordinate changes with the acceleration of the parent port.
-    middle : (6,) array
-        That acceleration, where all deltas are zero.
-    """
-
-    slopes: Polynomial
-    efforts: Polynomial
-    by_acceleration: Array
-    middle: Array
-
-    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        one = Signals(np.ones((1, 1)))
-        return self.efforts.apply(constants, one) + self.slopes.columns(slice(6)).apply(constants, self._beyond(rest))
-
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
-        moved = stack(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
-        beyond = self._beyond(rest)
-        if not len(change.q) or not constants.channels_of(beyond):
-            return self.slopes.apply(loop, moved)
-        return self.slopes.apply(loop, moved) + loop.bilinear(constants, self.by_acceleration, beyond, change.q)
-
-    def _beyond(self, rest: Rest) -> Signals:
-        """Return how the acceleration differs from that in the middle."""
-        rows = rest.acceleration.pad(1).copy()
-        rows[:, 0] -= self.middle
-        return Signals(rows)
-
-
-class SpunLaw(NamedTuple):
-    """A law, and what the twist of its parent port adds where it is another than in the middle of all ranges.
+    Linear in the acceleration and the products of the twist's entries, which both change alike.
 
     Attributes
     ----------
-    law : UncertainLaw
-        At that in the middle.
-    middle : (6,) array
-        That.
-    linear : (6, 6 + n, m + 1) array
-        L of each entry.
-    quadratic : (21, 6 + n, m + 1) array
-        Q of each pair.
+    mass : Polynomial
+        A matrix (1, 1), kg.
+    com : Polynomial
+        A vector c (3), m.
+    inertia : Polynomial
+        A matrix I (3, 3), kg m^2.
     """
 
-    law: UncertainLaw
-    middle: Array
-    linear: Array
-    quadratic: Array
+    mass: Polynomial
+    com: Polynomial
+    inertia: Polynomial
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        powers = self._powers(constants, rest)
-        added = np.concatenate([self.linear, self.quadratic])[:, :, -1].T
-        return self.law.at_rest(constants, rest) + added @ powers
+        return self._wrench(constants, rest)
 
     def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
-        still = zeros(6)
-        moved = stack(change.acceleration, change.a, change.q, change.v, still, change.displacement)
-        added = np.concatenate([self.linear, self.quadratic])[:, :, :-1].transpose(2, 1, 0)
-        acting = np.flatnonzero(added.any(axis=(1, 2)))
-        more = loop.bilinear(constants, added[acting], self._powers(constants, rest), moved[acting])
-        total = self.law.change(loop, constants, rest, change)
-        # what the twist adds to the slopes by itself is the second derivative of the efforts: products stand in it alike
-        by_twist = self.linear[:, :, -13:-7]
-        slopes = by_twist.transpose(1, 0, 2)
-        products = slopes.reshape(len(slopes), 36) / 2 @ change.products - np.tensordot(self.middle, by_twist, 1) @ change.twist
-        return total + more + products if len(acting) else total + products
+        return self._wrench(loop, change)
 
-    def _powers(self, constants: LinearLoop, rest: Rest) -> Signals:
-        """Return how much the twist differs from that in the middle, and the products of these numbers."""
-        rows, middle = rest.twist.pad(1).copy(), self.middle
-        rows[:, 0] -= middle
-        both = np.kron(np.eye(6), middle[:, None]) + np.kron(middle[:, None], np.eye(6))
-        products = (rest.products - both @ rest.twist).pad(1).copy()
-        products[:, 0] += np.outer(middle, middle).ravel()
-        return stack(Signals(rows), _CHOSEN @ Signals(products))
+    def _wrench(self, loop: LinearLoop, motion: Rest | Change) -> Signals:
+        point = motion.acceleration[:3] + CONVECTIVE @ motion.products
+        turning = stack(motion.acceleration[3:], _OF_SPIN @ motion.products)
+        of_centre = point + self.com.transform(lambda c: np.kron(np.eye(3), c) @ _GRADIENT).apply(loop, turning)
+        force = self.mass.transform(lambda mass: mass * np.eye(3)).apply(loop, of_centre)
+        moment = self.inertia.transform(_moments).apply(loop, turning) + self.com.transform(skew).apply(loop, force)
+        return stack(force, moment)
 
 
-def spun_law(
-    law: UncertainLaw, law_at: LawAt, middle: Array, deltas: Sequence[str], spins: Sequence[str], block: str
-) -> SpunLaw:
-    """Return the law of a block for any twist of its parent port.
+def _moments(inertia: Array) -> Array:
+    """Return ``I alpha + w x (I w)`` from alpha and ``w w^T`` (3, 12)."""
+    gyroscopic = np.einsum("ijk,kl->ijl", _CROSSED, inertia).reshape(3, 9)
+    return np.hstack([inertia, gyroscopic])
 
-    Parameters
+
+class Mode(NamedTuple):
+    """A mode ``k`` of a block with m coordinates of their own, as ``ω (ω η + 2 ζ dη/dt)``."""
+
+    k: int
+    frequency: Polynomial
+    damping: Polynomial
+
+
+class Spring(NamedTuple):
+    """The stiffness of a mode ``k``, as ``κ η``."""
+
+    k: int
+    stiffness: Polynomial
+
+
+def rigid_law(number: VectorOf, mass: float, com: Array, inertia: Array) -> RigidLaw:
+    """Return the rigid law of a body; `number` makes vectors of its named parameters uncertain."""
+    masses = number(["mass"], np.array([mass])).column()
+    rows, columns = (list(index) for index in zip(*INERTIA_ENTRIES.values(), strict=True))
+    entries = number([f"inertia.{entry}" for entry in INERTIA_ENTRIES], inertia[rows, columns])
+
+    def tensor(values: Array) -> Array:
+        full = np.zeros((3, 3))
+        full[rows, columns] = full[columns, rows] = values
+        return full
+
+    return RigidLaw(masses, number([f"com.{axis}" for axis in "xyz"], com), entries.transform(tensor))
+
+
+class ModalFactors(NamedTuple):
+    """What factors say of a block's law; nothing of blocks that are no flexible bodies.
+
+    Attributes
     ----------
-    law : UncertainLaw
-        At the twist in the middle.
-    law_at : callable
-    middle : (6,) array
-    deltas : sequence of str
-        On which the law depends itself.
-    spins : sequence of str
-        On which the twist depends.
-    block : str
-        Its name.
+    rigid : RigidLaw or None
+    modes : tuple of Mode
+    springs : tuple of Spring
+    known : set of str
+        The names of parameters that enter so alone.
+    scale : Polynomial or None
+        By which all of the law is multiplied.
+    """
+
+    rigid: RigidLaw | None = None
+    modes: tuple[Mode, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    known: frozenset[str] = frozenset()
+    scale: Polynomial | None = None
+
+    def complete(self, rest: UncertainLaw) -> UncertainLaw:
+        """Return the law, of which these factors leave a rest."""
+        return FlexibleLaw(self, rest) if any(self) else rest
+
+    def subtract(self, block: Block, at: LawPoint, slopes: Array, efforts: Array) -> None:
+        """Take what the factors say of a law out of its matrices."""
+        n = block.nv
+        if self.rigid is not None:
+            by_motion, wrench = _rigid_part(block, at)
+            slopes[:6, :6] -= by_motion[:, :6]
+            slopes[:6, 6 + 3 * n : 12 + 3 * n] -= by_motion[:, 6:12]
+            efforts[:6] -= wrench
+        for mode in self.modes:
+            k, (w, zeta) = mode.k, _mode_numbers(block, mode.k)
+            slopes[6 + k, 6 + n + k] -= w * w
+            slopes[6 + k, 6 + 2 * n + k] -= 2 * zeta * w
+            efforts[6 + k] -= w * w * at.q[k] + 2 * zeta * w * at.v[k]
+        for spring in self.springs:
+            k, (w, _) = spring.k, _mode_numbers(block, spring.k)
+            slopes[6 + k, 6 + n + k] -= w * w
+            efforts[6 + k] -= w * w * at.q[k]
+
+
+class FlexibleLaw(NamedTuple):
+    """A flexible body: its factors, and what is left of its law."""
+
+    factors: ModalFactors
+    rest: UncertainLaw
+
+    def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
+        total, rigid = self.rest.at_rest(constants, rest), self.factors.rigid
+        if rigid is not None:
+            total += stack(rigid.at_rest(constants, rest), zeros(len(total) - 6))
+        return self._times_scale(constants, total)
+
+    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
+        total, (rigid, modes, springs, *_) = self.rest.change(loop, constants, rest, change), self.factors
+        if rigid is not None:
+            total += stack(rigid.change(loop, constants, rest, change), zeros(len(total) - 6))
+        for k, frequency, damping in modes:
+            effort = frequency.apply(loop, change.q[k]) + damping.apply(loop, change.v[k]) * 2.0
+            total += np.eye(len(total))[:, [6 + k]] @ frequency.apply(loop, effort)
+        for k, stiffness in springs:
+            total += np.eye(len(total))[:, [6 + k]] @ stiffness.apply(loop, change.q[k])
+        return self._times_scale(loop, total)
+
+    def _times_scale(self, loop: LinearLoop, total: Signals) -> Signals:
+        scale = self.factors.scale
+        return total if scale is None else scale.transform(lambda factor: factor * np.eye(len(total))).apply(loop, total)
+
+
+def modal_factors(block: Any, number: VectorOf, names: list[str], at: LawPoint, bends: bool) -> ModalFactors:
+    """Return the parts of a flexible body's law that are known as factors, of which `names` are the uncertain parameters.
+
+    `number` makes vectors of named parameters uncertain. Where it `bends`, its own coordinates at the point are uncertain.
 
     Raises
     ------
     ModelError
-        Naming the spins, for laws that are no such polynomial, or whose L and Q depend on the block's own parameters.
+        For deformed bodies that are scaled.
     """
-    linear, quadratic = _coefficients(law_at, middle, {})
-    step, columns = np.random.default_rng(6).uniform(-1.0, 1.0, 6) * _size(middle), np.concatenate([linear, quadratic])
-    powers = np.concatenate([step, [step[i] * step[j] for i, j in _PAIRS]])
-    right = law_at(middle + step, {})
-    found = law_at(middle, {}) + np.tensordot(powers, columns, 1)
-    why = "" if _alike(found, right) else "is no quadratic function of its twist"
-    for delta in deltas:
-        other = np.concatenate(_coefficients(law_at, middle, {delta: 0.7}))
-        if not _alike(np.tensordot(powers, other, 1), np.tensordot(powers, columns, 1)):
-            why = f"changes with its twist in a way that depends on {delta}"
-    if why:
-        expected, advice = f"a twist of {block}, whose law {why}, that is certain", "keep it fixed, or sample it with tt.lpv"
-        raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
-    return SpunLaw(law, middle, linear, quadratic)
+    entered = {name.removeprefix(f"{block.name}.") for name in names}
+    of_body = {name for name in entered if name == "mass" or name.startswith(("com.", "inertia."))}
+    rigid = rigid_law(number, block.mass, block.com, block.inertia) if of_body else None
+    known = of_body if _is_still(block, at) and not bends else set()
+    modes, springs = [], []
+    if block.frequencies is not None:
+        for k, values in enumerate(zip(block.frequencies, block.damping_ratios, strict=True)):
+            entries = f"mode{k + 1}.frequency", f"mode{k + 1}.damping"
+            if entered & set(entries):
+                modes.append(Mode(k, *(number([e], np.array([x])).column() for e, x in zip(entries, values, strict=True))))
+                known |= set(entries)
+            stiffness = number([f"mode{k + 1}.stiffness"], block.frequencies[[k]] ** 2)
+            if not stiffness.is_constant:
+                springs.append(Spring(k, stiffness.column()))
+    found = frozenset(f"{block.name}.{name}" for name in known & entered)
+    return ModalFactors(rigid, tuple(modes), tuple(springs), found, _scale(block, at, number, bends))
 
 
-def _coefficients(law_at: LawAt, middle: Array, values: Mapping[str, float]) -> tuple[Array, Array]:
-    """Return L (6, ...) and Q (21, ...)."""
-    size, units = _size(middle), np.eye(6)
-    still = law_at(middle, values)
-    ahead, behind = (np.array([law_at(middle + sign * size * unit, values) for unit in units]) for sign in (1.0, -1.0))
-    linear = (ahead - behind) / (2 * size)
-    quadratic = []
-    for i, j in _PAIRS:
-        if i == j:
-            quadratic.append((ahead[i] + behind[i] - 2 * still) / (2 * size**2))
-        else:
-            both = law_at(middle + size * (units[i] + units[j]), values)
-            quadratic.append((both - ahead[i] - ahead[j] + still) / size**2)
-    found = (linear * size, np.array(quadratic) * size**2)
-    largest = np.abs([still, *ahead]).max(axis=(0, 1), initial=0.0)
-    cut = [np.where(np.abs(part) > EXACT * largest, part, 0.0) for part in found]
-    return cut[0] / size, cut[1] / size**2
+def _scale(block: Any, at: LawPoint, number: VectorOf, bends: bool) -> Polynomial | None:
+    """Return the factor of all of the law, one in the middle of its range; None where it is certain."""
+    scale = number(["mass_scale"], np.ones(1))
+    if scale.is_constant:
+        return None
+    if bends or at.q.any() or at.v.any() or at.a.any():
+        expected, advice = "a body that is neither deformed nor deforming at the point", "vary mass and inertia alone"
+        raise ModelError(Finding("not-rational", "parameters", f"{block.name}.mass_scale", expected, advice))
+    return scale.transform(lambda value: (value / scale.constant)[:, None])
 
 
-def _size(middle: Array) -> float:
-    """Return by how much a twist is changed: as large as it is, or one."""
-    return float(np.abs(middle).max()) or 1.0
+def _is_still(block: Any, at: LawPoint) -> bool:
+    """Tell whether a body's mass and inertia enter as those of a rigid one: undeformed, and nothing turns."""
+    moving = (at.q, at.v, at.a, at.twist, at.acceleration[3:])
+    return block.second_order is None and not any(part.any() for part in moving)
 
 
-def _alike(one: Array, other: Array) -> bool:
-    largest = np.abs(other).max(axis=0, keepdims=True, initial=0.0)
-    return bool((np.abs(one - other) <= SAME * np.maximum(largest, SAME * np.abs(other).max(initial=0.0))).all())
+def _rigid_part(block: Any, at: LawPoint) -> tuple[Array, Array]:
+    """Return slopes (6, 18) and efforts (6, 1) of the rigid body that a flexible one is without its modes."""
+    rigid = RigidBody(block.name, block.mass, block.com, block.inertia)
+    nothing = np.zeros(0)
+    return law_matrices(rigid, at._replace(q=nothing, v=nothing, a=nothing))
+
+
+def _mode_numbers(block: Any, k: int) -> tuple[float, float]:
+    """Return frequency and damping ratio of a mode."""
+    assert block.frequencies is not None
+    return float(block.frequencies[k]), float(block.damping_ratios[k])

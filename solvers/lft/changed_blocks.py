@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME
-from titop.blocks.contract.applied import Place, derivatives_at, efforts_at, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.graph.network.assembly import Assembly
@@ -128,7 +128,7 @@ def law_matrices(block: Block, at: LawPoint) -> tuple[Array, Array]:
     if block.nv:
         efforts[6:] -= block.passive_efforts(at.q, at.v)
     if is_acted_on(block):
-        place = Place(at.q, at.v, at.twist, at.rotation, at.position)
+        place = BlockMotion(at.q, at.v, at.twist, at.rotation, at.position)
         efforts = efforts - efforts_at(block, place, at.gravity, True)
     return slopes, efforts[:, None]
 
@@ -144,7 +144,7 @@ def law_slopes(block: Block, at: LawPoint) -> Array:
         by_twist = complex_step(lambda twist: block.gyroscopic(at.q, at.v, twist), at.twist)
     slopes = np.hstack([M, by_q, by_v, by_twist, np.zeros((6 + n, 6))])
     if is_acted_on(block):
-        place = Place(at.q, at.v, at.twist, at.rotation, at.position)
+        place = BlockMotion(at.q, at.v, at.twist, at.rotation, at.position)
         slopes[:, 6 + n :] -= np.hstack(derivatives_at(block, place, at.gravity))
     return slopes
 

@@ -139,9 +139,9 @@ def lft(
     Raises
     ------
     ModelError
-        For unknown names and unusable ranges; parameters that are not rational, or that nothing depends on; ranges in which a
-        block refuses values, or masses lose their definiteness; equilibria that move closures, attitudes or ports of bent
-        bodies, or that no quotient of polynomials meets.
+        For unknown names and unusable ranges; parameters with a non-rational dependence, or on which nothing depends; ranges
+        in which a block refuses values, or masses lose their definiteness; equilibria that move closures, attitudes or ports
+        of bent bodies, or that no quotient of polynomials meets.
     ConvergenceError
         Where the function finds no equilibrium, naming the values.
 

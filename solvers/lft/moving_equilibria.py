@@ -67,7 +67,7 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
     Raises
     ------
     ModelError
-        For what is not rational, and ranges that random equilibria leave.
+        For a non-rational dependence, and ranges that random equilibria leave.
     """
     ranges: dict[str, tuple[float, float]] = {}
     equilibria.spread(_OVER * number_of_terms(len(equilibria.uncertainty.all), 2))
@@ -163,7 +163,7 @@ def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
 
 
 def _refuse_strange(equilibria: Equilibria, path: str) -> None:
-    """Refuse what moves if models are not rational in it."""
+    """Refuse what moves if the dependence of models on it is not rational."""
     model, (stem, end) = equilibria.point.model, split_end(path)
     if end == "u":
         if model.input_names.index(stem) not in model.mechanism.inputs.columns:

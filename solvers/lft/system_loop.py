@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.factored_laws import CONVECTIVE
+from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros

@@ -13,8 +13,8 @@ from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.contract.coordinates import todays
 from titop.blocks.contract.description import CommonParameter, Share
+from titop.blocks.contract.own_coordinates import todays
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping

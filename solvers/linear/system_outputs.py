@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, NEGLIGIBLE
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.constraints.consistency import mobility, of_each_term
+from titop.solvers.constraints.consistency import accelerations_by_term, mobility
 from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of
@@ -22,7 +22,7 @@ from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import OF_COORDINATES, Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
-from titop.solvers.signals.values import value_of
+from titop.solvers.signals.values import quantity_value
 
 if TYPE_CHECKING:
     from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -96,7 +96,7 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: AtState | None) -
     of = read_name(model, OUTPUT, output)
     return SystemOutputs(
         signals_of(model, of),
-        partial(value_of, of=of),
+        partial(quantity_value, of=of),
         partial(derivative_of, of=of, inputs=inputs),
         of,
         of.kind in OF_COORDINATES,
@@ -228,7 +228,11 @@ def _noticeable(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators:
     effects = by_a[:, by_a.shape[1] - actuators.shape[1] :] @ actuators.T
     pushing = (effects * u > BALANCED * pulled[:, None]).any(axis=0) | ~effects.any(axis=0)
     pushes = at.model.mechanism.external_pushes(at.wrenches, at.u)
-    terms = pulled + of_each_term(at.model.mechanism, at.q, at.v, pushes) + mobility(at.model.mechanism, at.q) @ np.abs(at.tau)
+    terms = (
+        pulled
+        + accelerations_by_term(at.model.mechanism, at.q, at.v, pushes)
+        + mobility(at.model.mechanism, at.q) @ np.abs(at.tau)
+    )
     return v * (v > BALANCED * np.sqrt(terms * along)), a * (a > BALANCED * terms), u * pushing
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, PortRef, overrides_method
-from titop.blocks.contract.coordinates import random_steps
+from titop.blocks.contract.own_coordinates import random_steps
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import check_quaternions, read_state

@@ -31,7 +31,7 @@ class HybridDerivatives(NamedTuple):
     dtau_da: Array
 
 
-def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array, Array] | None = None) -> HybridDerivatives:
+def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array, Array]) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics.
 
     Parameters
@@ -40,12 +40,12 @@ def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array
         Derivatives of inverse dynamics by q, v and a at the resolved state.
     mask : (nv,) bool array
         Where the motion is prescribed.
-    closures : J, E_q, E_v, each (k, nv), optional
-        Of independent constraints.
+    closures : J, E_q, E_v, each (k, nv)
+        Of independent constraints, none in a tree.
     """
     by_q, by_v, mass = inverse
     free, n = ~mask, len(mask)
-    J, E_q, E_v = (np.zeros((0, n)),) * 3 if closures is None else closures
+    J, E_q, E_v = closures
     matrix = np.block([[mass[np.ix_(free, free)], -J[:, free].T], [J[:, free], np.zeros((len(J), len(J)))]])
     nothing, efforts, motions = np.zeros((n, n)), np.diag(free.astype(float)), np.diag(mask.astype(float))
     # by q, v, the imposed efforts and the imposed motions: what changes of inverse dynamics and closures, of tau and of a

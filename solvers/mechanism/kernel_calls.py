@@ -64,12 +64,12 @@ def names_key(names: Any) -> tuple[str, ...] | None:
 
 
 def driven_by(tau: Any, driven: Array | None) -> Any:
-    """Return the sum of efforts and those of inputs, if there are any.
+    """Return applied efforts `tau` (nv) plus the efforts (nv) of inputs; `tau` alone where there are none.
 
     Raises
     ------
     TypeError
-        Where `tau` has to be read with more care: a sum may hide what it is.
+        Where `tau` is no array of nv numbers: adding would turn a list into an array, or stretch a single number.
     """
     if driven is None:
         return tau

@@ -63,8 +63,9 @@ class LoadedCall:
     chosen : str
         What names of coordinates are called that choose a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
     inputs : {"join", "leave", "both", "stay"}
-        What inputs along coordinates do: their efforts join those that are given, leave those that result, both where motion is
-        prescribed, or have no part in derivatives.
+        What becomes of the efforts of inputs along coordinates. ``"join"``: they are added to the efforts that the function
+        takes. ``"leave"``: they are subtracted from those that it returns. ``"both"``: the one where motion is free, the other
+        where it is prescribed. ``"stay"``: neither, since they do not depend on what derivatives are taken by.
     closing : bool
         Whether the kernel's tables have room for what closures do to their ports, as those of derivatives have.
     stacked : bool

@@ -5,15 +5,15 @@ Inertial parameters are ten of each rigid body, in which dynamics are linear.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES, inertial_numbers, own_numbers
+from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
 from titop.solvers.arguments.named_rows import NamedRows
 from titop.solvers.arguments.reading import read_state, read_wrenches
-from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, regressor_of
@@ -160,17 +160,7 @@ def inverse_dynamics_sensitivities(
         inertial = mechanism.inertial.rows(names)
         if inertial is not None:
             return NamedRows(inertial.places, derivatives_by_inertia(mechanism, inertial, q, v, a))
-    return _effort_sensitivities(model, q, v, a, wrenches, u, _sensitivities(model, names, wrenches))
-
-
-@rowwise
-def _effort_sensitivities(
-    model: Resolved, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
-) -> dict[str, Array]:
-    """Return chosen sensitivities of the efforts of inverse dynamics."""
-    mechanism = model.mechanism
-    state = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("a", a)
-    return sensitivities.of_efforts(*state, *_acting(model, wrenches, u))
+    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_efforts, a=a)
 
 
 def forward_dynamics_sensitivities(
@@ -209,17 +199,25 @@ def forward_dynamics_sensitivities(
             q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
             caused = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
             return NamedRows(inertial.places, caused)
-    return _acceleration_sensitivities(model, q, v, tau, wrenches, u, _sensitivities(model, names, wrenches))
+    return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_accelerations, tau=tau)
 
 
 @rowwise
-def _acceleration_sensitivities(
-    model: Resolved, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, u: Any, sensitivities: Sensitivities
+def _by_state(
+    model: Resolved,
+    q: Any,
+    v: Any,
+    wrenches: Mapping[str, Any] | None,
+    u: Any,
+    ask: Callable[..., dict[str, Array]],
+    a: Any = None,
+    tau: Any = None,
 ) -> dict[str, Array]:
-    """Return chosen sensitivities of the accelerations of forward dynamics."""
+    """Return chosen sensitivities at a state, of efforts at accelerations `a`, or of the accelerations under efforts `tau`."""
     mechanism = model.mechanism
-    state = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("tau", tau)
-    return sensitivities.of_accelerations(*state, *_acting(model, wrenches, u))
+    given = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
+    state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
+    return ask(*read_states(mechanism, state), given, mechanism.inputs.whole(u))
 
 
 def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:
@@ -233,13 +231,6 @@ def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:
         expected = "names of parameters, inputs or ports"
         raise ModelError(Finding("wrong-type", "names", names, expected, 'write ["hub.mass"]'))
     return read
-
-
-def _acting(model: Resolved, wrenches: Mapping[str, Any] | None, u: Any) -> tuple[dict[str, Array], Array]:
-    """Return wrenches by port, and inputs with states (nu + nx), as they were read; zeros where none are given."""
-    mechanism = model.mechanism
-    given = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
-    return given, mechanism.inputs.whole(u)
 
 
 def _sensitivities(model: Any, names: tuple[str, ...], wrenches: Mapping[str, Any] | None) -> Sensitivities:

@@ -39,14 +39,14 @@ class Closed(NamedTuple):
 
 
 class PreparedDynamics:
-    """The dynamics of a model in one causality, wrenches acting at the same places all the time.
+    """The dynamics of a mechanism in one causality, wrenches acting at the same places all the time.
 
     Arguments of the methods are float arrays that are not checked: `q` (nq) with unit quaternions; `v`, all efforts `tau` and
     imposed accelerations `a` (nv), read where the motion is free and where it is imposed. States may be a little open.
 
     Parameters
     ----------
-    model : Mechanism
+    mechanism : Mechanism
     places : sequence of WrenchPlace
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
@@ -61,8 +61,8 @@ class PreparedDynamics:
         The largest distance from a singular configuration of a motion so far: callers set it.
     """
 
-    def __init__(self, model: Mechanism, places: Sequence[WrenchPlace], imposed: Array) -> None:
-        self.model, self.places, self.imposed = model, places, imposed
+    def __init__(self, mechanism: Mechanism, places: Sequence[WrenchPlace], imposed: Array) -> None:
+        self.mechanism, self.places, self.imposed = mechanism, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0
         self.farthest = 0.0
@@ -70,27 +70,27 @@ class PreparedDynamics:
 
     def drive_interactions(self, u: Array) -> None:
         """Let the interactions' inputs among all, `u` (nu), and their states behind these, act from now on."""
-        self._driven = [ActingPush(name, u[own]) for name, own in self.model.inputs.driving]
+        self._driven = [ActingPush(name, u[own]) for name, own in self.mechanism.inputs.driving]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return ``[dq/dt; dv/dt; dx/dt]`` (nq + nv + nx), with states x that `drive_interactions` was told."""
-        moving, given = (self.model.rates(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
-        stated = [loop for loop in self.model.interactions if loop.closure.state_names]
-        motions = [target_motion(self.model, loop, q, v, given.get(loop.closure.name)) for loop in stated]
+        moving, given = (self.mechanism.rates(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
+        stated = [loop for loop in self.mechanism.interactions if loop.closure.state_names]
+        motions = [target_motion(self.mechanism, loop, q, v, given.get(loop.closure.name)) for loop in stated]
         return np.concatenate([*moving, *(read_rates(loop.closure, at) for loop, at in zip(stated, motions, strict=True))])
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return all accelerations (nv)."""
-        if not self.model.is_constrained:
+        if not self.mechanism.is_constrained:
             return self.dynamics(q, v, tau, a)[0]
-        rows, pushes = self.model.engine.dynamics.constraints(q, v), self._pushes()
-        return closed_dynamics.accelerations(self.model, q, v, a, tau, self.imposed, pushes, rows, self.rank)
+        rows, pushes = self.mechanism.engine.dynamics.constraints(q, v), self._pushes()
+        return closed_dynamics.accelerations(self.mechanism, q, v, a, tau, self.imposed, pushes, rows, self.rank)
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv)."""
-        if not self.model.is_constrained:
-            return self.model.engine.dynamics.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
-        return closed_dynamics.hybrid(self.model, q, v, tau, a, self.imposed, self._pushes(), self.rank)
+        if not self.mechanism.is_constrained:
+            return self.mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
+        return closed_dynamics.hybrid(self.mechanism, q, v, tau, a, self.imposed, self._pushes(), self.rank)
 
     def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
         """Return accelerations and efforts (n, nv) of stacked states, each with `wrenches` (n, places, 6) and inputs (n, nu).
@@ -100,14 +100,14 @@ class PreparedDynamics:
         found = np.empty((2, *v.shape))
         for k in range(len(q)):
             self.wrenches[:] = wrenches[k]
-            if self.model.inputs.driving:
+            if self.mechanism.inputs.driving:
                 self.drive_interactions(u[k])
             found[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
         return found[0], found[1]
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
         """Return the motion of the targets of all interactions, in their order; inputs are zero."""
-        return [target_motion(self.model, loop, q, v) for loop in self.model.interactions]
+        return [target_motion(self.mechanism, loop, q, v) for loop in self.mechanism.interactions]
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
         """Return the state on the closures next to a nearly closed one, imposed coordinates held.
@@ -119,12 +119,12 @@ class PreparedDynamics:
         ConvergenceError
             If there is none.
         """
-        model, rank = self.model, self.rank
-        q = project_configuration(model, q, self.imposed, rank, precision)
-        v = project_velocity(model, q, v, self.imposed, rank)
-        comparable = model.scale.comparable(model.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
-        independent = independent_rows(comparable, gears=model.gear_count)
-        return Closed(q, v, independence(comparable, rank, model.gear_count), len(independent))
+        mechanism, rank = self.mechanism, self.rank
+        q = project_configuration(mechanism, q, self.imposed, rank, precision)
+        v = project_velocity(mechanism, q, v, self.imposed, rank)
+        comparable = mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
+        independent = independent_rows(comparable, gears=mechanism.gear_count)
+        return Closed(q, v, independence(comparable, rank, mechanism.gear_count), len(independent))
 
     def _pushes(self) -> list[Push]:
         on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches.copy(), strict=True))

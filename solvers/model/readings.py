@@ -18,7 +18,7 @@ from titop.solvers.mechanism.inputs import acting_inputs
 from titop.solvers.model.kinematics import pose, turned
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.values import value_of
+from titop.solvers.signals.values import quantity_value
 
 
 def reaction(
@@ -245,7 +245,7 @@ def _with_lines(model: Any, read: Array, q: Array, v: Array) -> Array:
     still = np.zeros_like(v)
     at = Snapshot(model, q, v, still, still, None, None)
     mechanism = model.mechanism
-    parts = [value_of(at, of) for of in mechanism.sensed_of_lines]
+    parts = [quantity_value(at, of) for of in mechanism.sensed_of_lines]
     return np.concatenate([*parts, read], axis=-1)[..., mechanism.order_of_sensed]
 
 
@@ -256,5 +256,5 @@ def _outputs(model: Any, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | N
     tau = None if tau is None else mechanism._read_v("tau", tau)
     mechanism.external_pushes(wrenches, u)  # refuses what is unusable, whether a sensor reads what it does or not
     at = Snapshot(model, q, v, a, tau, u, wrenches)
-    parts = [value_of(at, of) for of in mechanism.sensed]
+    parts = [quantity_value(at, of) for of in mechanism.sensed]
     return np.concatenate(parts) if parts else np.zeros(0)

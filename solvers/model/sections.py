@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.rowwise import each_row, read_states
+from titop.solvers.arguments.rowwise import read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.kinematics import pose
 from titop.solvers.model.mechanism import Mechanism
@@ -93,7 +93,8 @@ def section_wrenches(
     fractions = _rod(model, rod).fractions(abscissas)
     states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
     is_stacked = axes_of(q) == 2
-    rows = each_row(mechanism, states, wrenches, u) if is_stacked else [((*read_states(mechanism, states),), wrenches, u)]
+    stack = read_stack(mechanism, states, wrenches, u) if is_stacked else None
+    rows = [((*read_states(mechanism, states),), wrenches, u)] if stack is None else stack.rows()
     closing = [_closing_pushes(model, *row) for row in rows]
     found = [
         [_wrench_at(model, opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]

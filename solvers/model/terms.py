@@ -6,6 +6,7 @@ Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `x` states of the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -288,13 +289,8 @@ def state_rates(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -
     >>> m.forward_dynamics([0.0], [0.0], x=[1.0]).tolist()
     [0.5]
     """
-    return _state_rates(model, q, v, model.mechanism.inputs.whole(u, x))
-
-
-@rowwise
-def _state_rates(model: Resolved, q: Any, v: Any, u: Any) -> Array:
-    mechanism = model.mechanism
-    return mechanism.engine.states.rates(mechanism._read_q(q), mechanism._read_v("v", v), u)
+    rates: Array = _of_states(model, q, v, model.mechanism.inputs.whole(u, x), lambda states, *at: states.rates(*at))
+    return rates
 
 
 def state_rates_derivatives(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> StateDerivatives:
@@ -305,13 +301,8 @@ def state_rates_derivatives(model: Resolved, q: Any, v: Any, x: Any = None, u: A
     StateDerivatives
         In the states' units by s, a unit of each.
     """
-    return _state_rates_derivatives(model, q, v, model.mechanism.inputs.whole(u, x))
-
-
-@rowwise
-def _state_rates_derivatives(model: Resolved, q: Any, v: Any, u: Any) -> StateDerivatives:
-    mechanism = model.mechanism
-    return mechanism.engine.states.slopes(mechanism._read_q(q), mechanism._read_v("v", v), u)[0]
+    slopes: Any = _of_states(model, q, v, model.mechanism.inputs.whole(u, x), lambda states, *at: states.slopes(*at)[0])
+    return StateDerivatives(*slopes)
 
 
 def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
@@ -321,10 +312,12 @@ def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None)
 
     Exact to rounding where the functions of blocks accept complex numbers.
     """
-    return _state_efforts(model, q, v, model.mechanism.inputs.whole(u, x))
+    efforts: Array = _of_states(model, q, v, model.mechanism.inputs.whole(u, x), lambda states, *at: states.slopes(*at)[1])
+    return efforts
 
 
 @rowwise
-def _state_efforts(model: Resolved, q: Any, v: Any, u: Any) -> Array:
+def _of_states(model: Resolved, q: Any, v: Any, u: Any, ask: Callable[..., Any]) -> Any:
+    """Return what the engine says of states of the first order."""
     mechanism = model.mechanism
-    return mechanism.engine.states.slopes(mechanism._read_q(q), mechanism._read_v("v", v), u)[1]
+    return ask(mechanism.engine.states, mechanism._read_q(q), mechanism._read_v("v", v), u)

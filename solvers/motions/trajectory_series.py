@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import factorials
 from titop.blocks.basics.user_input import real_array, sequence_findings
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import todays
+from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model

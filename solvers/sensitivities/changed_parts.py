@@ -139,7 +139,7 @@ def _force(block: Block, state: SensitivityState, gravity: Array) -> Array:
     if block.nv:
         force = force - np.concatenate([np.zeros(6), block.passive_efforts(q, v)])
     if applied.is_acted_on(block):
-        force = force - applied.efforts_at(block, applied.Place(q, v, twist, rotation, position), gravity)
+        force = force - applied.efforts_at(block, applied.BlockMotion(q, v, twist, rotation, position), gravity)
     return force
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_derivatives
+from titop.blocks.bodies.inertial_numbers import NAMES, OWN_NAMES, inertial_derivatives
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import made_ready
 from titop.solvers.arguments.rowwise import read_states

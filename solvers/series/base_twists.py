@@ -32,7 +32,7 @@ class BaseTwists:
 
     Parameters
     ----------
-    model : ClosedMechanism
+    mechanism : ClosedMechanism
     twists : {"body", "spatial"}
         How users give and get the twists and wrenches of these.
 
@@ -42,12 +42,12 @@ class BaseTwists:
         If `twists` is neither.
     """
 
-    def __init__(self, model: ClosedMechanism, twists: str) -> None:
+    def __init__(self, mechanism: ClosedMechanism, twists: str) -> None:
         if not isinstance(twists, str) or twists not in TWISTS:
             expected = '"body" or "spatial"'
             raise ModelError(Finding("unknown-twists", "twists", twists, expected, did_you_mean(str(twists), TWISTS)))
-        self._assembly = model.assembly
-        connections = model.assembly.connections if twists == "spatial" else ()
+        self._assembly = mechanism.assembly
+        connections = mechanism.assembly.connections if twists == "spatial" else ()
         self._bases = [each for each in connections if each.joint.quaternion.start and each.parent.block.name == "world"]
 
     def __bool__(self) -> bool:

@@ -22,7 +22,7 @@ from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.consistency import mobility, of_each_term
+from titop.solvers.constraints.consistency import accelerations_by_term, mobility
 from titop.solvers.constraints.mechanism import PortSeries
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.series.acting_series import at_start, up_to
@@ -45,26 +45,26 @@ def _closing(loop: Loop, first: PortSeries, second: PortSeries) -> _Closing:
 
 
 class ConstraintSeries:
-    """The constraints of a model along a motion.
+    """The constraints of a mechanism along a motion.
 
     Parameters
     ----------
-    model : ClosedLoops
+    mechanism : ClosedLoops
     q : (nq,) array
     v_series : (r + 2, nv) array
         The velocity and its derivatives.
     """
 
-    def __init__(self, model: ClosedLoops, q: Array, v_series: Array) -> None:
-        self._model, self._v_series, self._last = model, v_series, len(v_series) - 1
-        refs = [str(ref) for loop in model.rigid_loops for ref in (loop.first, loop.second)]
-        ports = model.engine.series.port_series(refs, q, v_series) if refs else []
-        self._closings = [_closing(*each) for each in zip(model.rigid_loops, ports[::2], ports[1::2], strict=True)]
+    def __init__(self, mechanism: ClosedLoops, q: Array, v_series: Array) -> None:
+        self._mechanism, self._v_series, self._last = mechanism, v_series, len(v_series) - 1
+        refs = [str(ref) for loop in mechanism.rigid_loops for ref in (loop.first, loop.second)]
+        ports = mechanism.engine.series.port_series(refs, q, v_series) if refs else []
+        self._closings = [_closing(*each) for each in zip(mechanism.rigid_loops, ports[::2], ports[1::2], strict=True)]
 
     def rates(self) -> Array:
         """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; where they stay closed, zeros."""
         closures = [derivatives(E[0] @ V[0] + E[1] @ V[1], self._last) for _, V, E in self._closings]
-        gears = [self._v_series @ gear.jacobian(self._model.nv).T for gear in self._model.gear_constraints]
+        gears = [self._v_series @ gear.jacobian(self._mechanism.nv).T for gear in self._mechanism.gear_constraints]
         return np.hstack([np.zeros((self._last + 1, 0)), *closures, *gears])
 
     def pushes(self, multipliers: Array) -> list[PortPush]:
@@ -73,7 +73,7 @@ class ConstraintSeries:
         last = len(multipliers) - 1
         padded = np.vstack([multipliers, np.zeros((self._last - last, multipliers.shape[1]))])
         for loop, _, E in self._closings:
-            own = self._model.closure_rows[loop.closure.name]
+            own = self._mechanism.closure_rows[loop.closure.name]
             for ref, rates in zip((loop.first, loop.second), E, strict=True):
                 pushes.append(
                     PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, own]), last))
@@ -82,7 +82,7 @@ class ConstraintSeries:
 
 
 def hybrid(
-    model: ClosedLoops,
+    mechanism: ClosedLoops,
     q: Array,
     v: Array,
     efforts_of: Callable[[Array], Array],
@@ -94,7 +94,7 @@ def hybrid(
 
     Parameters
     ----------
-    model : ClosedLoops
+    mechanism : ClosedLoops
     q, v : (nq,), (nv,) arrays
     efforts_of : callable
         Returns the efforts (k + 1, nv) with their derivatives, read where no motion is imposed, from the velocity (k + 1, nv)
@@ -110,24 +110,26 @@ def hybrid(
         Where the dynamics themselves are refused, and for imposed motions that would open the loops at a higher order.
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
-    model.engine.dynamics.hybrid(q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, 0.0, at_start(pushes))
-    equations = _ClosedEquations(model, q, v, imposed) if model.is_constrained else _TreeEquations(model, q, imposed)
-    multipliers = np.zeros((len(efforts), len(model.constraint_names)))
+    mechanism.engine.dynamics.hybrid(q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, 0.0, at_start(pushes))
+    equations = (
+        _ClosedEquations(mechanism, q, v, imposed) if mechanism.is_constrained else _TreeEquations(mechanism, q, imposed)
+    )
+    multipliers = np.zeros((len(efforts), len(mechanism.constraint_names)))
     for k in range(len(efforts)):
         motion, now = v_series[: k + 2], up_to(pushes, k)
         efforts[k] = np.where(imposed, 0.0, efforts_of(v_series[: k + 1])[k])
-        rates, closing = _closing_pushes(model, q, motion, multipliers[: k + 1])
-        v_series[k + 1] += equations.accelerations(efforts[k] - _needed(model, q, motion, [*now, *closing]), rates)
-        if model.is_constrained or imposed.any():
-            needed = _needed(model, q, motion, [*now, *closing]) - efforts[k]
+        rates, closing = _closing_pushes(mechanism, q, motion, multipliers[: k + 1])
+        v_series[k + 1] += equations.accelerations(efforts[k] - _needed(mechanism, q, motion, [*now, *closing]), rates)
+        if mechanism.is_constrained or imposed.any():
+            needed = _needed(mechanism, q, motion, [*now, *closing]) - efforts[k]
             own, multipliers[k] = equations.shared(needed)
             efforts[k] += own
-    refuse_opening(model, q, v_series, pushes, efforts)
+    refuse_opening(mechanism, q, v_series, pushes, efforts)
     return v_series[1:], efforts
 
 
 def inverse(
-    model: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
+    mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
 ) -> Array:
     """Return the efforts (r + 1, nv) beside those `driven` that cause a motion; least ones on the `actuated` coordinates alone.
 
@@ -137,20 +139,20 @@ def inverse(
         For a motion that opens the loops, or needs efforts on coordinates that are not actuated.
     """
     if actuated is None:
-        return model.engine.series.tree_inverse(q, v_series, pushes) - driven
-    refuse_opening(model, q, v_series, pushes, driven)
-    rows, rank = counted(model, q, v_series[0])
-    shares = shares_at(model, rows.jacobian, actuated, rank)
+        return mechanism.engine.series.tree_inverse(q, v_series, pushes) - driven
+    refuse_opening(mechanism, q, v_series, pushes, driven)
+    rows, rank = counted(mechanism, q, v_series[0])
+    shares = shares_at(mechanism, rows.jacobian, actuated, rank)
     efforts = np.zeros(driven.shape)
-    multipliers = np.zeros((len(efforts), len(model.constraint_names)))
+    multipliers = np.zeros((len(efforts), len(mechanism.constraint_names)))
     for k in range(len(efforts)):
         motion = v_series[: k + 2]
-        _, closing = _closing_pushes(model, q, motion, multipliers[: k + 1])
-        needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
+        _, closing = _closing_pushes(mechanism, q, motion, multipliers[: k + 1])
+        needed = _needed(mechanism, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
         w, multipliers[k] = shares.split(needed)
         efforts[k] = np.where(actuated, w, 0.0)
         unbalanced = shares.unbalanced(needed, efforts[k])
-        if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, model, q, v_series[: k + 2], pushes, driven[0]):
+        if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, mechanism, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
             advice = "actuate more coordinates, or take accelerations from m.forward_dynamics_series"
             found = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
@@ -158,7 +160,7 @@ def inverse(
     return efforts
 
 
-def refuse_opening(model: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
+def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
     """Refuse a motion that opens the loops at some order from the accelerations on, beside what rounding leaves of `efforts`.
 
     Raises
@@ -166,33 +168,34 @@ def refuse_opening(model: ClosedLoops, q: Array, v_series: Array, pushes: Sequen
     ModelError
         Naming order and constraint.
     """
-    if not model.is_constrained:
+    if not mechanism.is_constrained:
         return
-    weights = model.scale.weights
-    jacobian = np.abs(model.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
+    weights = mechanism.scale.weights
+    jacobian = np.abs(mechanism.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
-    openings = ConstraintSeries(model, q, v_series).rates()[1:]
+    openings = ConstraintSeries(mechanism, q, v_series).rates()[1:]
     allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
     if (np.abs(openings * weights) > allowed[:, None]).any():  # what cancels at an equilibrium may explain it
-        response = mobility(model, q)
-        alone = of_each_term(model, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
+        response = mobility(mechanism, q)
+        alone = accelerations_by_term(mechanism, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
         natural = np.sqrt((jacobian @ alone).max()) ** np.arange(2.0, len(allowed) + 2.0)
         allowed += SAME * (natural + (jacobian @ response @ np.abs(efforts).T).max(axis=0))
     for k, (opening, size) in enumerate(zip(openings, allowed, strict=True), start=1):
         worst = int(np.abs(opening * weights).argmax())
         if abs(opening[worst] * weights[worst]) > size:
-            found = f"{opening[worst]:.3g} {model.constraint_units[worst]}/s^{k + 1} left of {model.constraint_names[worst]}"
+            unit, name = mechanism.constraint_units[worst], mechanism.constraint_names[worst]
+            found = f"{opening[worst]:.3g} {unit}/s^{k + 1} left of {name}"
             advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
             expected = f"a motion that keeps the loops closed, here its derivative of order {k}"
             raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
 
 
-def _is_rounding(left: Array, model: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
+def _is_rounding(left: Array, mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
     """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
-    sizes, order = model.scale.coordinates, len(v_series) - 2
-    terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
+    sizes, order = mechanism.scale.coordinates, len(v_series) - 2
+    terms = balancing_terms(mechanism, q, v_series[0], v_series[1], at_start(pushes), driven)
     terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order
-    terms += (sizes * (np.abs(model.engine.dynamics.mass_matrix(q)) @ np.abs(v_series[-1]))).max()
+    terms += (sizes * (np.abs(mechanism.engine.dynamics.mass_matrix(q)) @ np.abs(v_series[-1]))).max()
     return bool(np.abs(sizes * left).max() <= EXACT * terms)
 
 
@@ -201,31 +204,31 @@ def _rate(sizes: Array) -> float:
     return float(max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0))
 
 
-def _needed(model: ClosedLoops, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
+def _needed(mechanism: ClosedLoops, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
     """Return the efforts (nv) of the last order."""
-    return model.engine.series.tree_inverse(q, motion, pushes)[-1]
+    return mechanism.engine.series.tree_inverse(q, motion, pushes)[-1]
 
 
-def _closing_pushes(model: ClosedLoops, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
+def _closing_pushes(mechanism: ClosedLoops, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
     """Return the constraints' derivatives (k) of the last order, and what the multipliers known so far do to ports."""
-    if not model.is_constrained:
+    if not mechanism.is_constrained:
         return np.zeros(0), []
-    rows = ConstraintSeries(model, q, motion)
+    rows = ConstraintSeries(mechanism, q, motion)
     return rows.rates()[-1], [*rows.pushes(multipliers)]
 
 
 class _TreeEquations:
     """The equations of each order, of a tree."""
 
-    def __init__(self, model: ClosedLoops, q: Array, imposed: Array) -> None:
-        self._model, self._q, self._imposed = model, q, imposed
+    def __init__(self, mechanism: ClosedLoops, q: Array, imposed: Array) -> None:
+        self._mechanism, self._q, self._imposed = mechanism, q, imposed
 
     def accelerations(self, missing: Array, rates: Array) -> Array:
         """Return the accelerations (nv) that `missing` efforts cause, where none is imposed."""
         if self._imposed.all():
-            return np.zeros(self._model.nv)
+            return np.zeros(self._mechanism.nv)
         efforts = np.where(self._imposed, 0.0, missing)
-        return self._model.engine.dynamics.tree_response(self._q, efforts[:, None], self._imposed)[:, 0]
+        return self._mechanism.engine.dynamics.tree_response(self._q, efforts[:, None], self._imposed)[:, 0]
 
     def shared(self, needed: Array) -> tuple[Array, Array]:
         """Return `needed` efforts (nv) where motion is imposed, and no multipliers."""
@@ -235,12 +238,12 @@ class _TreeEquations:
 class _ClosedEquations:
     """The equations of each order with constraints, along the motions that these leave."""
 
-    def __init__(self, model: ClosedLoops, q: Array, v: Array, imposed: Array) -> None:
+    def __init__(self, mechanism: ClosedLoops, q: Array, v: Array, imposed: Array) -> None:
         self._imposed = imposed
-        rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
-        self._partition = partition_at(model, rows.jacobian, rank, imposed)
-        self._shares = shares_at(model, rows.jacobian, imposed, rank, by_passive=True)
-        self._mass = model.engine.dynamics.mass_matrix(q)
+        rows, rank = counted(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
+        self._partition = partition_at(mechanism, rows.jacobian, rank, imposed)
+        self._shares = shares_at(mechanism, rows.jacobian, imposed, rank, by_passive=True)
+        self._mass = mechanism.engine.dynamics.mass_matrix(q)
 
     def accelerations(self, missing: Array, rates: Array) -> Array:
         """Return the accelerations (nv) that `missing` efforts cause where none is imposed, and that undo the `rates` (k)."""

@@ -15,13 +15,13 @@ from titop.solvers.series.acting_series import read_numbers
 
 
 def at_states(
-    model: ClosedLoops, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any] | None = None
+    mechanism: ClosedLoops, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any] | None = None
 ) -> Any:
     """Return a function's results at stacked states, stacked; those of tuples each for itself.
 
     Parameters
     ----------
-    model : ClosedLoops
+    mechanism : ClosedLoops
     function : callable
         ``function(q, ..., **loads)`` at one state.
     states : mapping of name to array_like
@@ -55,8 +55,8 @@ def at_states(
 
     if count := len(arrays["q"]):
         return stacked([at(row) for row in range(count)])
-    closed = model.regular_configuration if model.is_constrained else None
-    start = model.neutral() if closed is None else closed
+    closed = mechanism.regular_configuration if mechanism.is_constrained else None
+    start = mechanism.neutral() if closed is None else closed
     return stacked([function(start, *(np.zeros(array.shape[1:]) for array in [*arrays.values()][1:]))], slice(0, 0))
 
 

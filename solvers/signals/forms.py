@@ -8,7 +8,7 @@ from typing import Protocol
 
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import todays
+from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel

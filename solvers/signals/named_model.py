@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 from titop.blocks.basics.spatial import Array
@@ -11,7 +11,6 @@ from titop.blocks.basics.spatial import Array
 class NamedModel(Protocol):
     """A model whose parts are known by name, and that says how they stand and move; see `titop.solvers.model`."""
 
-    nq: int
     nv: int
     coordinate_names: tuple[str, ...]
     configuration_names: tuple[str, ...]
@@ -34,18 +33,10 @@ class NamedModel(Protocol):
     @property
     def gravity(self) -> Array: ...
     def neutral(self) -> Array: ...
-    def parameters(self) -> dict[str, tuple[float, str]]: ...
     def mass_matrix(self, q: Any) -> Array: ...
-    def hybrid_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        a: Any,
-        prescribed: Sequence[str],
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-    ) -> tuple[Array, Array]: ...
+    def parameters(self) -> dict[str, tuple[float, str]]: ...
+    @property
+    def hybrid_dynamics(self) -> Callable[..., tuple[Array, Array]]: ...
     def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
     def configuration_derivatives(self, q: Any) -> Array: ...
     def integrate(self, q: Any, dq: Any) -> Array: ...
@@ -54,27 +45,10 @@ class NamedModel(Protocol):
     def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array: ...
     def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> Any: ...
     def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array: ...
-    def reaction(
-        self,
-        joint: str,
-        q: Any,
-        v: Any,
-        a: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-        tau: Any = None,
-    ) -> Array: ...
+    @property
+    def reaction(self) -> Callable[..., Array]: ...
     def section_strains(self, rod: str, abscissas: Any, q: Any) -> Array: ...
-    def section_wrenches(
-        self,
-        rod: str,
-        abscissas: Any,
-        q: Any,
-        v: Any,
-        a: Any,
-        wrenches: Mapping[str, Any] | None = None,
-        u: Any = None,
-        tau: Any = None,
-    ) -> Array: ...
+    @property
+    def section_wrenches(self) -> Callable[..., Array]: ...
     def actuation_matrix(self, q: Any) -> Array: ...
     def state_efforts(self, q: Any, v: Any, x: Any = None, u: Any = None) -> Array: ...

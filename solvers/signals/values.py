@@ -28,7 +28,7 @@ class Source(NamedTuple):
     owned: bool = True
 
 
-def value_of(at: Snapshot, of: Quantity) -> Array:
+def quantity_value(at: Snapshot, of: Quantity) -> Array:
     """Return the value (n) of a quantity at a state; stacked for quantities of coordinates at stacked states."""
     source = SOURCES[of.kind]
     return source.read(at, of)[..., [source.start + k for k in of.entries]]

@@ -7,5 +7,6 @@ A model with everything that acts on it (`driven_model`, `acting`) is integrated
 - `stepping`: step by step, from one sample of a controller or kink of what acts to the next, while a `monitor` looks on;
 - `events`: zeros that users watch for; `gaps`, `switching`: what switches by position, where steps end;
 - `steppers`: what makes steps that keep loops closed (`closed_states`): `explicit_steps` and `scipy_steps` integrate dy/dt,
-  `alpha_solver` (with `alpha_step`) follows the scheme of `generalized_alpha`; `implicit_equations`: what implicit ones solve.
+  `alpha_solver` (with `alpha_step`, `trapezoidal_steps`) follows the scheme of `generalized_alpha`; `implicit_equations`: what
+  implicit ones solve.
 """

@@ -10,13 +10,13 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, ONE_SIDED_STEP, SAME, TINY
-from titop.solvers.control.continuous_loop import Answer, ContinuousLoop
+from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.simulation.alpha_step import AlphaSystem, Step, StepEnd, tangent
 from titop.solvers.simulation.closed_states import ClosedState, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.implicit_equations import FirstOrderStates, first_order_states
 from titop.solvers.simulation.steppers import Stepper
+from titop.solvers.simulation.trapezoidal_steps import FirstOrderStates, cubic, model_states
 
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 #: A step that could grow by less is kept.
@@ -72,7 +72,7 @@ class AlphaSolver(Stepper):
         q, v = self.plant.split(t, y)
         control = self._first_answer(t, y)
         a, _ = self.plant.dynamics(t, q, v)
-        states = first_order_states(self.plant, t, q, v)
+        states = model_states(self.plant, t, q, v)
         self.node = self.before = self._earlier = StepEnd(t, q, v, v, a, a, 0.0, None, control, states)
         self._rounds = False
         self.system.forget()
@@ -131,7 +131,7 @@ class AlphaSolver(Stepper):
             along = s * s * (3 - 2 * s) * delta + s * (1 - s) * ((1 - s) * begin - s * end)
             rate = 6 * s * (1 - s) * delta + (1 - s) * (1 - 3 * s) * begin - s * (2 - 3 * s) * end
             pairs = (first.first_order, last.first_order), (first.control, last.control)
-            others = [_interpolate(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
+            others = [cubic(one, two, last.h, s) for one, two in pairs if one is not None and two is not None]
             return np.concatenate([model.integrate(first.q, along), tangent(model, along) @ rate / last.h, *others])
 
         return lambda times: np.array([state(t) for t in times])
@@ -213,7 +213,7 @@ class AlphaSolver(Stepper):
             self.h = min(self.h * factor, self.longest)
         return project(self.plant, self.t, self.y)
 
-    def _first_answer(self, t: float, y: Array) -> Answer | None:
+    def _first_answer(self, t: float, y: Array) -> FirstOrderStates | None:
         """Return what a continuous controller has come to at the beginning, its command acting; None without one."""
         plant, model = self.plant, self.model
         if not isinstance(plant.loop, ContinuousLoop):
@@ -222,7 +222,7 @@ class AlphaSolver(Stepper):
         rate = plant.loop.rate(plant, t, y)
         x = slice(model.nq + model.nv + model.nx, None)
         plant.command = plant.loop.command_at(plant, t, y)
-        return Answer(y[x], rate[x], plant.command)
+        return FirstOrderStates(y[x], rate[x], plant.command)
 
     def _until_end(self, h: float) -> tuple[float, float]:
         """Return the length of a step and the time at its end, so that the last steps are not of unlike lengths."""
@@ -249,11 +249,3 @@ class AlphaSolver(Stepper):
             "perhaps efforts that jump or grow without bound, or a singular configuration; try "
             + ("looser tolerances" if self.scheme.step is None else "a shorter step, or none")
         )
-
-
-def _interpolate(first: Answer | FirstOrderStates, last: Answer | FirstOrderStates, h: float, s: float) -> Array:
-    """Return states of the first order, or a controller's, within a step, the part s of it done: a cubic."""
-    change = last.x - first.x
-    bend = s * (1 - s) * ((1 - s) * (h * first.rate - change) - s * (h * last.rate - change))
-    between: Array = first.x + s * change + bend
-    return between

@@ -13,19 +13,18 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.joints.joint import Joint
 from titop.solvers.constraints.closed_derivatives import compliant_forces
-from titop.solvers.control.continuous_loop import Answer, ContinuousLoop, TrapezoidalStep
+from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.implicit_equations import (
-    FirstOrderStates,
-    FirstOrderStep,
     ImplicitDerivatives,
     ImplicitDynamics,
     Residual,
 )
+from titop.solvers.simulation.trapezoidal_steps import ControllerStep, FirstOrderStates, ModelStep
 
 #: What a step leaves of the reach of coordinates and rates that errors are measured by.
 _REMEMBERED = 0.99
@@ -56,7 +55,7 @@ class StepEnd(NamedTuple):
     w: Array
     h: float
     jerk: Array | None
-    control: Answer | None = None
+    control: FirstOrderStates | None = None
     first_order: FirstOrderStates | None = None
 
 
@@ -167,16 +166,17 @@ class Step:
         self.v0 = node.v_closed + ratio**2 * (node.v - node.v_closed)
         self.w0 = node.a + ratio * (node.w - node.a)
         self.control, self.has_renewed, self.first_order = node.control, False, node.first_order
-        self.first_order_step = None if node.first_order is None else FirstOrderStep(plant, node.first_order, h)
+        self.first_order_step = None if node.first_order is None else ModelStep(plant, node.first_order, h)
         if node.control is not None and isinstance(plant.loop, ContinuousLoop):
-            self.control_step = TrapezoidalStep(plant.loop, plant, node.control.x, node.control.rate, h)
+            self.control_step = ControllerStep(plant.loop, plant, node.control, h)
             plant.answer = self.answer
         self.noise = 0.0
         self.guess()
 
     def answer(self, t: float, q: Array, v: Array) -> Command:
         """Return what a controller commands where the step ends at such a state."""
-        self.control = self.control_step.answer(t, q, v, self.a)
+        self.control = self.control_step.end(t, q, v, self.a)
+        assert self.control.command is not None
         return self.control.command
 
     def guess(self) -> None:
@@ -193,7 +193,7 @@ class Step:
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
         self.q, self.v = motion.impose(self.within, self.system.model.integrate(self.q0, self.increment), v)
         if self.first_order_step is not None:
-            self.first_order = self.first_order_step.at(self.within, self.q, self.v)
+            self.first_order = self.first_order_step.end(self.within, self.q, self.v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
         self.a = np.where(self.system.free, a, motion.acceleration(self.within))
 
@@ -342,20 +342,13 @@ class Step:
         return max(self._first_order_error(), *(float(np.abs(part).max()) for part in errors_left))
 
     def _first_order_error(self) -> float:
-        """Return the error of states of the first order and of a controller beside tolerances, by their last three rates."""
-        before, start = self.before, self.start
-        error = self._trapezoidal_error(before.first_order, start.first_order, self.first_order, self.first_order_step)
-        if self.control is not None and len(self.control.x):
-            error = max(error, self._trapezoidal_error(before.control, start.control, self.control, self.control_step))
+        """Return the error of states of the first order and of a controller beside tolerances."""
+        before, last, (rtol, atol), error = self.before, self.start.h, (self.system.rtol, self.system.atol), 0.0
+        if self.first_order is not None and self.first_order_step is not None:
+            error = self.first_order_step.error(before.first_order, last, self.first_order, rtol, atol)
+        if self.control is not None:
+            error = max(error, self.control_step.error(before.control, last, self.control, rtol, atol))
         return error
-
-    def _trapezoidal_error(self, before: Any, start: Any, end: Any, step: Any) -> float:
-        h, last = self.h, self.start.h
-        if before is None or start is None or end is None or step is None or not last:
-            return 0.0
-        bend = ((end.rate - start.rate) / h - (start.rate - before.rate) / last) / (0.5 * (h + last))
-        scale = self.system.atol + self.system.rtol * np.maximum(np.abs(end.x), np.abs(start.x))
-        return float(np.abs(step.filtered(h**3 / 12 * bend) / scale).max())
 
     def node(self) -> StepEnd:
         """Return the end of the step."""

@@ -357,7 +357,7 @@ class CompiledRungeKutta(RungeKutta):
         """Raise what is wrong, unless a shorter step may go better."""
         raise_pending()
         if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
-            self._dynamics.model.engine.raise_for(status)
+            self._dynamics.mechanism.engine.raise_for(status)
         if self.plant.loop is not None:
             self.plant.command = self.plant.loop.command_at(self.plant, t, states[0])
             for state in states:

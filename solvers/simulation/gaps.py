@@ -10,7 +10,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import COINCIDENT, Interaction, motion_among
 from titop.blocks.joints.coordinate_limits import CoordinateLimits

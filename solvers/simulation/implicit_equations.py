@@ -1,9 +1,7 @@
 """What implicit integrators solve, and its derivatives.
 
 The generalised-alpha scheme solves the equations of motion in implicit form at the end of a step (`ImplicitDynamics`),
-``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3). States of the
-first order follow by the trapezoidal rule, ``x1 = x0 + h (f0 + f1) / 2``, solved by Newton's method for every state (q, v) that
-a step tries.
+``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3).
 
 Scipy's integrators take the Jacobian of dy/dt by ``y = [q, v, x, z]`` (`RateJacobian`): x are the states of the first order, z
 those of a continuous controller. Derivatives of the dynamics are by tangent displacements of q, those of y by its numbers. A
@@ -123,49 +121,6 @@ def _least_left(rows: Array) -> float:
         return 1.0
     left = np.abs(np.diag(dgeqrf(rows.T)[0]))
     return float(left.min() / left.max()) if left.max() > 0.0 else 0.0
-
-
-class FirstOrderStates(NamedTuple):
-    """States of the first order (nx) and their rates."""
-
-    x: Array
-    rate: Array
-
-
-def first_order_states(plant: DrivenModel, t: float, q: Array, v: Array) -> FirstOrderStates | None:
-    """Return the states that act on a plant now, and how they change there; None if it has none."""
-    return FirstOrderStates(plant.x, plant.model.state_rates(q, v, u=plant.inputs(t, q, v))) if plant.model.nx else None
-
-
-class FirstOrderStep:
-    """A step of the states of the first order.
-
-    Parameters
-    ----------
-    plant : DrivenModel
-    begin : FirstOrderStates
-    h : float, s
-    """
-
-    def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
-        self._plant, self._half = plant, 0.5 * h
-        self._begun, self._guess = begin.x + self._half * begin.rate, begin.x + h * begin.rate
-        self._inverse = np.eye(len(begin.x))
-
-    def at(self, t: float, q: Array, v: Array) -> FirstOrderStates:
-        """Return the states where the step ends in a state, which act from now on; not numbers where none are found."""
-        plant, u = self._plant, self._plant.inputs(t, q, v)
-        assert u is not None
-        states = plant.model.mechanism.engine.states
-        x, self._inverse = states.following(q, v, u, self._begun, self._guess, self._half)
-        if np.isfinite(x).all():
-            self._guess = x
-        plant.x = x
-        return FirstOrderStates(x, (x - self._begun) / self._half)
-
-    def filtered(self, x: Array) -> Array:
-        """Return small differences of states as far as the step does not damp them."""
-        return self._inverse @ x
 
 
 def _by_following_states(plant: DrivenModel, t: float, q: Array, v: Array, half: float) -> tuple[Array, Array]:

@@ -114,10 +114,10 @@ class Stepper(ABC):
 
     @abstractmethod
     def pass_over(self, t: float) -> ClosedState | None:
-        """Go on from a time (s) right behind the last step's end, so that a law that jumps there has jumped.
+        """Move the start of the next step to a time `t` (s) just behind the last step's end, past a discontinuity at that end.
 
-        Return the state on the closures there. None for one-step methods, which go on from the end itself: a jump in their
-        first stage only shortens the step.
+        Returns the state at `t`, on the closures. One-step methods return None and start at the end itself: there the
+        discontinuity lies in the first stage of a step, and no more than shortens it.
         """
 
     @abstractmethod

@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.contract.coordinates import todays
+from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.port_motion import continuous_angles
 from titop.solvers.model.model import Model, read_model

@@ -1,7 +1,7 @@
 """Deformable bodies by their kinematics: bodies whose points move by a function of a user's.
 
-- `domain`: the material at rest, as points and volumes, with `quadrature`, the rules for them, `outline`, its surface for
-  pictures, `surface`, that for volumes of cavities, and `tetrahedra`, meshes of it;
+- `domain`: the material at rest, as points and volumes, with its surface for pictures; `quadrature`: the rules for them;
+  `surface`: that for volumes of cavities; `tetrahedra`: meshes of it;
 - `material`: its energy and dissipation per volume;
 - `functions`: functions of numbers that NumPy's do not give; `shapes`, `integration`: sums of functions of the abscissa, and
   integrals along the axis;

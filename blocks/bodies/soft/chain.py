@@ -30,10 +30,10 @@ from titop.blocks.bodies.soft.differentiation import (
 )
 from titop.blocks.bodies.soft.optional import casadi
 from titop.blocks.bodies.soft.program import Program
-from titop.blocks.bodies.soft.soft_fields import Stage, checked_stages
+from titop.blocks.bodies.soft.soft_fields import DeformationStage, checked_stages
 
 
-class Link:
+class ChainLink:
     """One map of a chain, and its derivatives as expressions of the last state, and of rates and loads.
 
     Parameters
@@ -59,7 +59,7 @@ class Link:
         self._load = symbols("f", state.numel()).vector
 
     @classmethod
-    def of(cls, function: Callable[[Any, Any], Any], size: int, q: Symbols, first: int, count: int) -> Link:
+    def of(cls, function: Callable[[Any, Any], Any], size: int, q: Symbols, first: int, count: int) -> ChainLink:
         """Return the link of a function of a state (so many numbers) and of so many coordinates.
 
         Parameters
@@ -150,16 +150,16 @@ class Link:
         """Whether the state before it is a point at rest."""
         return self.first == 0 and self.count > 0
 
-    def stretched(self, count: int = 3) -> Link:
+    def stretched(self, count: int = 3) -> ChainLink:
         """Return the link of the state and of what so many directions of the first state become, one after the other."""
         size = self.last.numel()
         directions = [symbols(f"d{k}", size).vector for k in range(count)]
         moved = [casadi().jtimes(self.state, self.last, direction) for direction in directions]
         state = casadi().vertcat(self.state, *moved)
         last, q = casadi().vertcat(self.last, *directions), part_of(self.variables, size, self.count)
-        return Link(last, q, self.first, state, self.meant)
+        return ChainLink(last, q, self.first, state, self.meant)
 
-    def tripled(self) -> Link:
+    def tripled(self) -> ChainLink:
         """Return the link of three states, one after the other."""
         size, states, meant = self.last.numel(), list[Any](), list[Meaning]()
         q, places = part_of(self.variables, size, self.count), [symbols(f"y{k}", size).vector for k in range(3)]
@@ -170,10 +170,10 @@ class Link:
                 meant.append(Meaning(own, casadi().substitute([meaning.value], known, values)[0]))
                 known, values = [*known, meaning.symbol], [*values, own]
             states += casadi().substitute([self.state], known, values)
-        return Link(casadi().vertcat(*places), q, self.first, casadi().vertcat(*states), meant)
+        return ChainLink(casadi().vertcat(*places), q, self.first, casadi().vertcat(*states), meant)
 
 
-def kinematic_links(kinematics: Callable[..., Any], q: Symbols, numbers: Any) -> list[Link]:
+def kinematic_links(kinematics: Callable[..., Any], q: Symbols, numbers: Any) -> list[ChainLink]:
     """Return the links by which kinematics place a point.
 
     Parameters
@@ -184,8 +184,8 @@ def kinematic_links(kinematics: Callable[..., Any], q: Symbols, numbers: Any) ->
         What it is told.
     """
 
-    def link(stage: Stage) -> Link:
-        return Link.of(lambda x, own: stage.function(x, own, numbers), 3, q, stage.first, stage.size)
+    def link(stage: DeformationStage) -> ChainLink:
+        return ChainLink.of(lambda x, own: stage.function(x, own, numbers), 3, q, stage.first, stage.size)
 
     return [link(stage) for stage in checked_stages(kinematics, len(q.entries))]
 
@@ -200,14 +200,14 @@ class Chain:
 
     Parameters
     ----------
-    links : sequence of Link
+    links : sequence of ChainLink
     start : casadi.SX
         The first state.
     q, v, a : casadi.SX
         All coordinates (n), their rates and accelerations; without the last, as if they were zero.
     """
 
-    def __init__(self, links: Sequence[Link], start: Any, q: Any, v: Any, a: Any = None) -> None:
+    def __init__(self, links: Sequence[ChainLink], start: Any, q: Any, v: Any, a: Any = None) -> None:
         self.links, self.n = tuple(links), q.numel()
         self.start, self._v, self._a = start, v, casadi().SX(self.n, 1) if a is None else a
 
@@ -232,7 +232,7 @@ class Chain:
             found.append(link.at(link.acceleration, self._states[k], *self._moved(k, found[-1])))
         return found
 
-    def _with_own(self, last: Any, own: Any, link: Link) -> Any:
+    def _with_own(self, last: Any, own: Any, link: ChainLink) -> Any:
         return casadi().vertcat(last, part_of(own, link.first, link.count))
 
     def _moved(self, k: int, last: Any = None) -> tuple[Any, Any]:
@@ -281,11 +281,11 @@ class Chain:
             found.append(here + casadi().mtimes(self._slopes[k], self._none(found[-1], link)))
         return found
 
-    def _all(self, columns: Any, link: Link) -> Any:
+    def _all(self, columns: Any, link: ChainLink) -> Any:
         """Return derivatives of all variables of a link."""
         return casadi().vertcat(columns, casadi().SX.eye(self.n)[[*range(link.first, link.first + link.count)], :])
 
-    def _none(self, columns: Any, link: Link) -> Any:
+    def _none(self, columns: Any, link: ChainLink) -> Any:
         """Return derivatives of rates of all variables of a link."""
         return casadi().vertcat(columns, casadi().SX(link.count, self.n))
 

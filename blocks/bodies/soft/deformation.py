@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.shapes import Shape
-from titop.blocks.bodies.soft.soft_fields import Stage, read_names, read_numbers, read_units, with_numbers
+from titop.blocks.bodies.soft.soft_fields import DeformationStage, read_names, read_numbers, read_units, with_numbers
 
 
 class Deformation:
@@ -55,7 +55,9 @@ class Deformation:
             raise ModelError(reader.findings)
         self.parameters = dict(parameters or {})
         #: The functions of which it is composed.
-        self.stages: tuple[Stage, ...] = (Stage(with_numbers(function, 2), 0, count),) if callable(function) else ()
+        self.stages: tuple[DeformationStage, ...] = (
+            (DeformationStage(with_numbers(function, 2), 0, count),) if callable(function) else ()
+        )
 
     def __call__(self, x: Any, q: Any, numbers: Any = None) -> Any:
         """Return the place (3, m) of the point that rests at x (3, m).
@@ -108,9 +110,9 @@ class Deformation:
         return joined
 
 
-def _in_a_row(parts: Sequence[Deformation]) -> tuple[Stage, ...]:
+def _in_a_row(parts: Sequence[Deformation]) -> tuple[DeformationStage, ...]:
     """Return the stages of several deformations, one after the other."""
-    stages: list[Stage] = []
+    stages: list[DeformationStage] = []
     first = 0
     for part in parts:
         stages += [stage._replace(first=first + stage.first) for stage in part.stages]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.bodies.soft.chain import Chain, Link, kinematic_links
+from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
 from titop.blocks.bodies.soft.differentiation import (
     Symbols,
     casadi,
@@ -98,7 +98,7 @@ class LawPrograms:
         points = [port.points for port in self.ports]
         return hashlib.sha256(repr((self.n, given, points)).encode()).hexdigest()
 
-    def _chain(self, links: Sequence[Link], start: Any, accelerated: bool = True) -> Chain:
+    def _chain(self, links: Sequence[ChainLink], start: Any, accelerated: bool = True) -> Chain:
         return Chain(links, start, self._columns_q, self._columns_v, self._columns_a if accelerated else None)
 
     # -- points ------------------------------------------------------------------------------------------------------------
@@ -297,8 +297,8 @@ class LawPrograms:
         last = self._link(lambda state, _: _joined(*frame_through(port, state)), start.numel(), 0)
         return self._chain([*links, last], start)
 
-    def _link(self, function: Callable[[Any, Any], Any], size: int, count: int) -> Link:
-        return Link.of(function, size, Symbols(self._columns_q, self._q), 0, count)
+    def _link(self, function: Callable[[Any, Any], Any], size: int, count: int) -> ChainLink:
+        return ChainLink.of(function, size, Symbols(self._columns_q, self._q), 0, count)
 
 
 def _joined(rotation: Any, position: Any) -> Any:

@@ -91,7 +91,7 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
     return 1.0, values
 
 
-class Stage(NamedTuple):
+class DeformationStage(NamedTuple):
     """A part of kinematics that are composed.
 
     Attributes
@@ -107,9 +107,9 @@ class Stage(NamedTuple):
     size: int
 
 
-def checked_stages(kinematics: Callable[..., Any], n: int) -> list[Stage]:
+def checked_stages(kinematics: Callable[..., Any], n: int) -> list[DeformationStage]:
     """Return the parts of kinematics, one after the other: the function itself, if it has none; all are checked."""
-    stages = getattr(kinematics, "stages", None) or [Stage(kinematics, 0, n)]
+    stages = getattr(kinematics, "stages", None) or [DeformationStage(kinematics, 0, n)]
     return [stage._replace(function=checked_kinematics(stage.function)) for stage in stages]
 
 

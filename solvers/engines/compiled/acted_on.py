@@ -183,12 +183,12 @@ def _each(place: Any) -> Iterable[int]:
 class Variants(dict[Any, Any]):
     """What is made for a key when it is first asked for, of some keys at a time."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, make: Callable[[Any], Any], most: int = MOST_VARIANTS) -> None:
         super().__init__()
-        self._make = make
+        self._make, self._most = make, most
 
     def __missing__(self, key: Any) -> Any:
-        if len(self) == MOST_VARIANTS:
+        if len(self) == self._most:
             self.clear()
         self[key] = made = self._make(key)
         return made

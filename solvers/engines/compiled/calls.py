@@ -111,6 +111,9 @@ _MOVING = {
     for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
 }
 
+#: Those of time derivatives.
+_SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
+
 #: What runs kernels under loads.
 _UNDER_LOADS = ("run", "read_inputs", "driven")
 
@@ -133,6 +136,8 @@ class CompiledCalls:
         value: Any
         if name in _MOVING:
             value = self._moving(_MOVING[name])
+        elif name in _SERIES:
+            value = self._series(_SERIES[name])
         elif name in _UNDER_LOADS:
             value = getattr(self._acted_on, name)
         elif name in ROWS or name in _BINDING:
@@ -219,14 +224,6 @@ class CompiledCalls:
     # -- derivatives by time ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def inverse_dynamics_series(self) -> Any:
-        return self._series(series_entries.inverse_dynamics_series)
-
-    @cached_property
-    def forward_dynamics_series(self) -> Any:
-        return self._series(series_entries.forward_dynamics_series)
-
-    @cached_property
     def hybrid_dynamics_series(self) -> Any:
         """Hybrid dynamics with time derivatives by names of the prescribed coordinates."""
         return self._series(series_entries.hybrid_dynamics_series) and Variants(
@@ -262,8 +259,9 @@ class CompiledCalls:
         return None if self._mechanism.inputs.own else self.efforts.actuation
 
     @cached_property
-    def at_ports(self) -> AtPorts:
-        return AtPorts(self._system)
+    def at_ports(self) -> Variants:
+        """The kernels for each port by its name."""
+        return Variants(lambda port: PortCalls(self._system, port), most=len(self._mechanism.ports))
 
     @cached_property
     def readings(self) -> CompiledReadings:
@@ -323,18 +321,6 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
 }
-
-
-class AtPorts(dict[str, "PortCalls"]):
-    """The kernels for the ports of a system by port name."""
-
-    def __init__(self, system: PackedSystem) -> None:
-        super().__init__()
-        self._system = system
-
-    def __missing__(self, port: str) -> PortCalls:
-        self[port] = calls = PortCalls(self._system, port)
-        return calls
 
 
 class PortCalls:

@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints import closed_derivatives, closed_dynamics
+from titop.solvers.constraints import closed_derivatives
 from titop.solvers.constraints.branch import is_open_at, rank_on_branch, refuse_dead_centre
+from titop.solvers.constraints.mechanism import DerivativesCore
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries, directional_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
+from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
-class CompiledDerivatives:
+class CompiledDerivatives(DerivativesCore):
     """The derivatives of the compiled engine; see `DerivativesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
@@ -33,9 +34,7 @@ class CompiledDerivatives:
 
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
         if self._mechanism.is_constrained:
-            by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
-            change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
-            return change
+            return super().tangent(q, v, tau, dq, dv, dtau, pushes)
         system, da, rows = self._system.pushed(pushes), dtau.astype(float), _one_row(q, v, tau, dq, dv)
         rows[2] += own_efforts(pushes, q, self._nv)
         for push in own_pushes(pushes):
@@ -45,9 +44,7 @@ class CompiledDerivatives:
 
     def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
         if self._mechanism.is_constrained:
-            by_state = (weights @ by for by in self.forward(q, v, tau, pushes))
-            by_q, by_v, by_tau = by_state
-            return by_q, by_v, by_tau
+            return super().adjoint(q, v, tau, weights, pushes)
         system, by_tau, by_q, by_v = self._system.pushed(pushes), weights.astype(float), np.empty(self._nv), np.empty(self._nv)
         rows = _one_row(q, v, tau)
         rows[2] += own_efforts(pushes, q, self._nv)
@@ -82,8 +79,7 @@ class CompiledDerivatives:
 
             if self._settled(q, run) == layout.OK:
                 return result
-        closed_dynamics.inverse(self._mechanism, q, v, a, pushes, motors, actuated)  # refuses what has no derivatives
-        return closed_derivatives.actuated_derivatives(self._mechanism, q, v, a, pushes, actuated, motors)
+        return closed_derivatives.inverse(self._mechanism, q, v, a, pushes, motors, actuated)
 
     def _settled(self, q: Array, run: Callable[[int], int]) -> int:
         """Return the status of a kernel that is told how many constraints act: the generic rank, or else that at q."""
@@ -106,18 +102,14 @@ class CompiledDerivatives:
                 return int(constrained_derivatives(self._system, tables, rank).call(q, v, driven, result))
 
             if self._settled(q, run) != layout.OK:
-                return self._forward_from_hybrid(q, v, tau, pushes)
+                nothing = np.zeros(self._nv)
+                return np.array(closed_derivatives.hybrid(self._mechanism, q, v, tau, nothing, nothing > 0, pushes)[:3])
         else:
             system = self._system.pushed(pushes)
             derivatives = system.bound(derivative_entries.forward_derivatives)
             system.raise_for(derivatives(system.tables.tree, system.tables.paths, q, v, driven, result))
         result[0] += result[2] @ own_effort_derivatives(pushes, q, self._nv) if own_pushes(pushes) else 0.0
         return result
-
-    def _forward_from_hybrid(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        free = np.zeros(self._nv, dtype=bool)
-        changes = self.hybrid(q, v, tau, np.zeros(self._nv), free, pushes)
-        return np.array([changes.da_dq, changes.da_dv, changes.da_dtau])
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
@@ -130,23 +122,13 @@ class CompiledDerivatives:
             return int(kernels.derivatives(tables).call(q, v, driven, a, result))
 
         if not settled_hybrid(self._mechanism, self._system, self._calls, q, mask, run):
-            return self._hybrid_of_inverse(q, v, tau, a, mask, pushes)
+            return closed_derivatives.hybrid(self._mechanism, q, v, tau, a, mask, pushes)
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):
             return changes
         own = own_effort_derivatives(pushes, q, self._nv)
         efforts = np.where(mask[:, None], changes.dtau_dtau @ own - own, 0.0)
         return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ own, dtau_dq=changes.dtau_dq + efforts)
-
-    def _hybrid_of_inverse(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
-    ) -> HybridDerivatives:
-        """Return the derivatives of hybrid dynamics from those of inverse dynamics."""
-        if not self._mechanism.is_constrained:
-            a, _ = self._mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, mask, pushes)
-            return hybrid_derivatives(self.tree_inverse(q, v, a, pushes), mask)
-        a, tau = closed_dynamics.hybrid(self._mechanism, q, v, tau, a, mask, pushes)
-        return closed_derivatives.hybrid_with_closures(self._mechanism, q, v, a, tau, pushes, mask)
 
     # -- closures --------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, repacked
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
-from titop.solvers.engines.compiled.series import CompiledSeries, reference_series
+from titop.solvers.engines.compiled.series import CompiledSeries
 from titop.solvers.engines.compiled.states import CompiledStates
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
@@ -42,51 +42,51 @@ class CompiledEngine:
 
     Parameters
     ----------
-    model : Mechanism
+    mechanism : Mechanism
         The coordinates and constraints.
     assembly : Assembly
     """
 
-    def __init__(self, model: Mechanism, assembly: Assembly) -> None:
-        self._model, self.system = model, PackedSystem(model, assembly)
+    def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
+        self._mechanism, self.system = mechanism, PackedSystem(mechanism, assembly)
 
     @classmethod
-    def on(cls, system: PackedSystem, repacking: Repacking, known: Mapping[str, Any], model: Mechanism) -> CompiledEngine:
-        """Return the engine of a model whose tables have been written; what is not `known` of the old one is found anew."""
+    def on(cls, system: PackedSystem, repacking: Repacking, known: Mapping[str, Any], mechanism: Mechanism) -> CompiledEngine:
+        """Return the engine of a mechanism whose tables have been written; what is not `known` of the old one is found anew."""
         engine = object.__new__(cls)
-        engine._model, engine.system, engine._repacking = model, system, repacking
+        engine._mechanism, engine.system, engine._repacking = mechanism, system, repacking
         engine.__dict__.update(known)
-        system.mechanism = model
+        system.mechanism = mechanism
         return engine
 
     @cached_property
     def calls(self) -> CompiledCalls:
         """The kernels bound to the tables, by the names of a model's functions."""
-        return CompiledCalls(self._model, self.system)
+        return CompiledCalls(self._mechanism, self.system)
 
     @cached_property
     def dynamics(self) -> CompiledDynamics:
-        return CompiledDynamics(self._model, self.system, self.calls)
+        return CompiledDynamics(self._mechanism, self.system, self.calls)
 
     @cached_property
     def derivatives(self) -> CompiledDerivatives:
-        return CompiledDerivatives(self._model, self.system, self.calls)
+        return CompiledDerivatives(self._mechanism, self.system, self.calls)
 
     @cached_property
     def states(self) -> CompiledStates:
-        return CompiledStates(self._model, self.system)
+        return CompiledStates(self._mechanism, self.system)
 
     @cached_property
     def series(self) -> CompiledSeries:
-        return CompiledSeries(self._model, self.system, lambda: reference_series(self.assembly))
+        return CompiledSeries(self._mechanism, self.system)
 
     @cached_property
     def observations(self) -> CompiledObservations:
-        return CompiledObservations(self._model, self.system, self.calls)
+        return CompiledObservations(self._mechanism, self.system, self.calls)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is bound to kernels, which cannot be sent to another process; it binds its own."""
-        return {"_model": self._model, "system": self.system}
+        return {"_mechanism": self._mechanism, "system": self.system}
 
     @property
     def is_compiled(self) -> bool:
@@ -127,13 +127,13 @@ class CompiledEngine:
 
     @cached_property
     def _repacking(self) -> Repacking:
-        return Repacking(self.system.structure, self.system.tables, self._model.inputs)
+        return Repacking(self.system.structure, self.system.tables, self._mechanism.inputs)
 
     @cached_property
     def _ample(self) -> Array | None:
         """The parameters, if masses and inertias near them leave all coordinates plainly sound (see `inertial_changes`)."""
         part = plainly_sound(self.system) * NEAR**2
-        return self.system.params if keeps(self.system, part, self._model.probes) else None
+        return self.system.params if keeps(self.system, part, self._mechanism.probes) else None
 
     def changed(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         values = read_mapping("parameters", values)
@@ -149,21 +149,21 @@ class CompiledEngine:
             return self._rebuilt(values)
         still = not near and packed.moves_like(system)
         engine = partial(CompiledEngine.on, packed, repacking, {"_ample": ample} if near or still else {})
-        model = self._model.twin(engine, moved=not near and self._model.is_constrained and move_constraints(values))
+        mechanism = self._mechanism.twin(engine, moved=not near and self._mechanism.is_constrained and move_constraints(values))
         if near:
-            return model, []
+            return mechanism, []
         errors, warnings = look_at(system.structure, packed.changes, values)
         if errors:
             raise ModelError(errors)
-        if still and (moves_at_rest(packed, model.probes) or model.moves_at_rest()):
-            return model, warnings
-        return model, warnings + model.check_inertia()
+        if still and (moves_at_rest(packed, mechanism.probes) or mechanism.moves_at_rest()):
+            return mechanism, warnings
+        return mechanism, warnings + mechanism.check_inertia()
 
     def _rebuilt(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
-        """Return the model built again with changed parameters: other springs, general blocks, or an error."""
+        """Return the mechanism built again with changed parameters: other springs, general blocks, or an error."""
         structure, changes = self.system.structure, {**self.system.changes, **values}
         changed = changed_assembly(structure, changes, dict.fromkeys(self.system.tables.parameter_names))
-        model = self._model.of(changed)
-        if self._model.is_constrained:
-            model.regular_before = self._model.regular_configuration
-        return model, suspicions(structure, changes, values, changed) + model.check_inertia()
+        mechanism = self._mechanism.of(changed)
+        if self._mechanism.is_constrained:
+            mechanism.regular_before = self._mechanism.regular_configuration
+        return mechanism, suspicions(structure, changes, values, changed) + mechanism.check_inertia()

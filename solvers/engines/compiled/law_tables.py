@@ -16,8 +16,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.coordinates import redefines
 from titop.blocks.contract.overrides import built_in, overrides
+from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.engines.compiled.law_kinds import interaction_codes, interaction_of_kind, law_of_kind, program_codes
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings

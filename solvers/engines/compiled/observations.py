@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_parameters import NAMES
+from titop.blocks.bodies.inertial_numbers import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.surroundings import mass_and_moment
@@ -32,8 +32,8 @@ from titop.solvers.model.mechanism import Mechanism
 class CompiledObservations:
     """What the compiled engine reads of a state; see `ObservationsCore` for its functions."""
 
-    def __init__(self, model: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
-        self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._mechanism, self._system, self._calls, self._nv = mechanism, system, calls, mechanism.nv
 
     def _asked(self, kernel: Any, size: tuple[int, ...], q: Array, *rates: Array) -> Array:
         result = np.empty(size)
@@ -69,7 +69,7 @@ class CompiledObservations:
         return efforts
 
     def actuation_matrix(self, q: Array) -> Array:
-        inputs = self._model.inputs
+        inputs = self._mechanism.inputs
         matrix = self._asked(self._calls.efforts.actuation, (len(inputs.names), self._nv), q).T
         for block, in_q, in_v, columns in inputs.own:
             matrix[in_v, columns] = block.input_matrix(q[in_q])
@@ -78,7 +78,7 @@ class CompiledObservations:
     def energy(self, q: Array, v: Array) -> tuple[Any, Any, Any]:
         energies, _, world = observed(self._system, real_only(q, "q"), real_only(v, "v"))
         kinetic, gravity, elastic = energies.tolist()
-        field = self._model.engine.gravity
+        field = self._mechanism.engine.gravity
         for general in surrounded(self._system):
             block, at = general.block, world[general.element]
             place = q[general.q], at[:9].reshape(3, 3), at[9:]
@@ -93,7 +93,7 @@ class CompiledObservations:
     def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
         stage = touches_stage(loop.closure)
         if stage is None:
-            return touch_rows(self._model, loop, q, v, u)
+            return touch_rows(self._mechanism, loop, q, v, u)
         system, name = self._system, loop.closure.name
         (ints, floats, numbers, stages), elements = system.all_tables, len(system.tables.constants)
         numbers, row = numbers.copy(), ints[interaction_rows(system)[name]]

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.engines.compiled.constrained import HybridKernels
-from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
     closure_entries,
@@ -36,18 +36,18 @@ NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 
 
 class CompiledPreparedDynamics(PreparedDynamics):
-    """The dynamics of a compiled model for integrators; see `PreparedDynamics`."""
+    """The dynamics of a compiled mechanism for integrators; see `PreparedDynamics`."""
 
-    model: Mechanism
+    mechanism: Mechanism
 
-    def __init__(self, model: Mechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
-        super().__init__(model, places, imposed)
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
+        super().__init__(mechanism, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
-        self._states = np.zeros(len(model.inputs.state_names))
+        self._states = np.zeros(len(mechanism.inputs.state_names))
         self._system = system
         loaded = system.pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
         self._ints, self._floats = loaded.ints, loaded.floats.copy()
-        if model.is_constrained:
+        if mechanism.is_constrained:
             self._loops, self._tree = self._closures()
         self._numbers = loaded.numbers.copy()
         self._all_tables = self._ints, self._floats, self._numbers, loaded.laws.stages.addresses
@@ -61,19 +61,19 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     def _closures(self) -> tuple[Array, Array]:
         """Return what kernels take of the constraints."""
-        loops, tree = constraint_tables(self.model, self._system.tables, self.imposed)
+        loops, tree = constraint_tables(self.mechanism, self._system.tables, self.imposed)
         loops[0, layout.HELD] = True
         return loops, tree
 
     def hold_rank(self) -> None:
         """Let as many constraints act as callers say."""
-        if self.model.is_constrained:
+        if self.mechanism.is_constrained:
             self._loops[0, layout.RANK] = self.rank
 
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
-        self._states = u[len(self.model.inputs.names) :]
-        for name, own in self.model.inputs.driving:
+        self._states = u[len(self.mechanism.inputs.names) :]
+        for name, own in self.mechanism.inputs.driving:
             self._numbers[0, self._system.acting_inputs[name]] = u[own]
 
     @property
@@ -93,16 +93,16 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _kernel(self) -> Any:
         """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
-        pair = stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
+        pair = stepping_entries.closed_steps if self.mechanism.is_constrained else stepping_entries.open_steps
         return self._system.kernel(pair).compiled
 
     def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
         """Return what `closed_steps` takes of the constraints, nothing for trees."""
-        if not self.model.is_constrained:
+        if not self.mechanism.is_constrained:
             return ()
-        plain = self.model.plain_coordinates
+        plain = self.mechanism.plain_coordinates
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
-        return precision, self.model.scale.coordinates, where, self.told, self._tree, self._loops
+        return precision, self.mechanism.scale.coordinates, where, self.told, self._tree, self._loops
 
     def steps(
         self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
@@ -133,7 +133,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _one(self) -> Any:
         """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
-        nq, nv = self.model.nq, self.model.nv
+        nq, nv = self.mechanism.nq, self.mechanism.nv
         size = nq + nv + len(self._states)
         state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
         begin = 0, 0, 1, 0, 0.0, np.zeros(step_control.CLOCK_COLUMNS), *_AT_ONCE, state[0], state, rate, motion
@@ -164,10 +164,10 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return result
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        return self.rate(q, v, tau, a)[self.model.nq :][: self.model.nv]
+        return self.rate(q, v, tau, a)[self.mechanism.nq :][: self.mechanism.nv]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        if self.model.is_constrained:
+        if self.mechanism.is_constrained:
             return self._closed_hybrid(q, v, tau, a) if self._imposed else self._closed_forward(q, v, tau, a)
         a, tau = a.copy(), tau.copy()
         self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
@@ -179,7 +179,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:
         """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, no inputs."""
         places = []
-        for row, loop in zip(self.interaction_rows, self.model.interactions, strict=True):
+        for row, loop in zip(self.interaction_rows, self.mechanism.interactions, strict=True):
             o, p, n = self._ints[row, [layout.LAW, layout.ACT_PORTS, layout.ACT_COORDINATES]].tolist()
             places.append((o, p, n, loop.closure.inputs_and_states(None)))
         return places
@@ -187,11 +187,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def interaction_rows(self) -> list[int]:
         """The row of every interaction."""
-        rows, row = [], int(self._ints[0, layout.FIRST_INTERACTION])
-        for _ in self.model.interactions:
-            rows.append(row)
-            row += 1 + int(self._ints[row, layout.ACT_PORTS] + self._ints[row, layout.ACT_COORDINATES])
-        return rows
+        return [*interaction_rows(self._system).values()]
 
     def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
         """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.
@@ -269,7 +265,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
         if self.rank not in self._hybrids:
-            kernels = HybridKernels(self._system, self.imposed, self.model.generic_rank, self.rank)
+            kernels = HybridKernels(self._system, self.imposed, self.mechanism.generic_rank, self.rank)
             self._hybrids[self.rank] = kernels.dynamics(self._tables).call
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
@@ -280,8 +276,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _closing(self) -> Any:
         """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
-        kernel, sizes = self._system.kernel(closure_entries.close_state).compiled, self.model.scale.coordinates
-        return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
+        kernel, sizes = self._system.kernel(closure_entries.close_state).compiled, self.mechanism.scale.coordinates
+        return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.mechanism.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:
         (closing, step, told), velocity, status = self._closing, np.empty(len(v)), layout.OK
@@ -293,7 +289,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
             return told.item(0), step
 
         try:
-            q = follow_steps(self.model, q, look, precision)
+            q = follow_steps(self.mechanism, q, look, precision)
         except ConvergenceError:
             status = min(status, layout.SINGULAR)
         if status != layout.OK:  # what is wrong is found by looking closer

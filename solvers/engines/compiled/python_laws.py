@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, twist_cross, twist_transport
-from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
+from titop.blocks.contract.applied import BlockMotion, derivatives_at, efforts_at
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.contract.target_motion import TargetMotion
@@ -99,9 +99,9 @@ class PythonSurroundings:
         parts = derivatives_at(self.block, self._place(*place), _array(gravity, 3))
         _array(slopes, (6 + n) * (2 * n + 12))[:] = np.concatenate([np.ravel(part) for part in parts])
 
-    def _place(self, q: int, v: int, twist: int, pose: int) -> Place:
+    def _place(self, q: int, v: int, twist: int, pose: int) -> BlockMotion:
         own_q, own_v, at_parent, at = _array(q, self.block.nq), _array(v, self.block.nv), _array(twist, 6), _array(pose, 12)
-        return Place(own_q.copy(), own_v.copy(), at_parent.copy(), at[:9].reshape(3, 3).copy(), at[9:].copy())
+        return BlockMotion(own_q.copy(), own_v.copy(), at_parent.copy(), at[:9].reshape(3, 3).copy(), at[9:].copy())
 
 
 class PythonInteraction:

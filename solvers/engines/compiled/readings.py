@@ -1,4 +1,4 @@
-"""What is read of a compiled model, bound to kernels: its sensors, reactions, motion of its ports, efforts of its gears."""
+"""What is read of a compiled mechanism, bound to kernels: its sensors, reactions, motion of its ports, efforts of its gears."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def reading_tables(rows: Sequence[ReadingRow]) -> tuple[Array, Array, int]:
 
 
 class KernelReading:
-    """What a kernel reads of the states of a model.
+    """What a kernel reads of the states of a mechanism.
 
     Parameters
     ----------
-    model : Mechanism
+    mechanism : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
     rows : sequence of ReadingRow
@@ -83,26 +83,26 @@ class KernelReading:
 
     def __init__(
         self,
-        model: Mechanism,
+        mechanism: Mechanism,
         acted_on: ActedOn,
         rows: Sequence[ReadingRow],
         angles: Sequence[tuple[str, str, int]] = (),
         picked: list[int] | None = None,
     ) -> None:
-        self._model, self._acted_on, self._system = model, acted_on, acted_on.system
+        self._mechanism, self._acted_on, self._system = mechanism, acted_on, acted_on.system
         self._table, self._frames, self._size = reading_tables(rows)
         self._angles, self._picked = angles, picked
-        self._is_closed = model.is_constrained and any(row.what in CARRIED for row in rows)
+        self._is_closed = mechanism.is_constrained and any(row.what in CARRIED for row in rows)
         if self._is_closed:
             self._bound = self._on(self._system.closing())
         else:
             self._bound = Bound.of(self._system, reading_entries.readings, self._table, self._frames)
-        self._anywhere = model.neutral()
+        self._anywhere = mechanism.neutral()
 
     def _on(self, tables: tuple[Array, ...]) -> Bound:
         """Return the kernel that finds what constraints carry, on tables with room for closures."""
-        kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._model.generic_rank
-        weights = np.ascontiguousarray(self._model.scale.weights)
+        kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._mechanism.generic_rank
+        weights = np.ascontiguousarray(self._mechanism.scale.weights)
         return Bound(kernel, (self._table, self._frames, self._system.loops(rank), weights), tables)
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
@@ -129,7 +129,7 @@ class KernelReading:
             given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
             if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
                 return found
-            return np.asarray(at_rows(self.read, self._model, given))
+            return np.asarray(at_rows(self.read, self._mechanism, given))
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
@@ -163,9 +163,9 @@ class KernelReading:
         """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
         known = given["tau"] is not None
         states = {name: given[name] for name in ("q", "v", "a", *(["tau"] if known else []))}
-        stack = read_stack(self._model, states, given["wrenches"], given["u"])
+        stack = read_stack(self._mechanism, states, given["wrenches"], given["u"])
         result = np.empty((len(stack.states[0]), self._size))
-        if self._is_closed and stack.u is not None and self._model.inputs.own:
+        if self._is_closed and stack.u is not None and self._mechanism.inputs.own:
             return None
         applied = np.zeros(stack.states[1].shape)
         if known and self._is_closed:
@@ -186,15 +186,15 @@ class KernelReading:
     def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
         """Return what is read, whatever stands in the kernel's way."""
         given = {"q": q, "v": v, "a": a, **({} if tau is None else {"tau": tau})}
-        q, v, a, *efforts = read_states(self._model, given, stacked=True)
-        pushes = self._model.external_pushes(wrenches, u)
+        q, v, a, *efforts = read_states(self._mechanism, given, stacked=True)
+        pushes = self._mechanism.external_pushes(wrenches, u)
         if not self._is_closed:
             return self.under(pushes, q, v, a)
-        applied = efforts[0] + self._model.motor_efforts(u) if efforts else None
-        carried = self._model.engine.observations.multipliers(q, v, a, pushes, applied)
+        applied = efforts[0] + self._mechanism.motor_efforts(u) if efforts else None
+        carried = self._mechanism.engine.observations.multipliers(q, v, a, pushes, applied)
         if self._table[0, sensor_readings.WHAT] == sensor_readings.MULTIPLIER:
             return carried[self._table[:, sensor_readings.AT]]
-        return self.under([*pushes, *closed_dynamics.closure_pushes(self._model, q, carried)], q, v, a)
+        return self.under([*pushes, *closed_dynamics.closure_pushes(self._mechanism, q, carried)], q, v, a)
 
     def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
         """Return what is read at a state that was read, or at stacked ones, with all that acts given as pushes."""
@@ -207,7 +207,7 @@ class KernelReading:
 
     def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
         """Return what is read of constraints at a state that was read; None where that has to be looked at more closely."""
-        own = np.zeros((1, self._model.nv)) + own_efforts(pushes, q, self._model.nv)
+        own = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
         efforts = own if applied is None else own + real_only(applied, "tau")
         state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
         result = np.empty((1, self._size))
@@ -240,11 +240,11 @@ _OF_COORDINATES = {
 
 
 class CompiledReadings:
-    """What is read of a model, bound to kernels when it is first asked for.
+    """What is read of a mechanism, bound to kernels when it is first asked for.
 
     Parameters
     ----------
-    model : Model
+    mechanism : Mechanism
     acted_on : ActedOn
         What acts on the system.
 
@@ -252,11 +252,11 @@ class CompiledReadings:
     ----------
     reactions, motions, accelerometers, gear_efforts : mapping to KernelReading
         By joint, closure or interaction; by port and sequence of Euler angles; by port; by place among the gears. Looking up
-        what the model does not have raises a `ModelError`.
+        what the mechanism does not have raises a `ModelError`.
     """
 
-    def __init__(self, model: Any, acted_on: ActedOn) -> None:
-        self._model, self._acted_on, self._system = model, acted_on, acted_on.system
+    def __init__(self, mechanism: Any, acted_on: ActedOn) -> None:
+        self._mechanism, self._acted_on, self._system = mechanism, acted_on, acted_on.system
         self.reactions, self.motions = Variants(self._reaction), Variants(self._motion)
         self.accelerometers, self.gear_efforts = Variants(self._accelerometer), Variants(self._gear_effort)
 
@@ -264,49 +264,49 @@ class CompiledReadings:
         self, rows: Sequence[ReadingRow], angles: Sequence[tuple[str, str, int]] = (), picked: list[int] | None = None
     ) -> KernelReading:
         at_ports = any(row.port >= 0 for row in rows)
-        return KernelReading(self._model, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
+        return KernelReading(self._mechanism, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
 
     @cached_property
     def _acted_on_all_ports(self) -> ActedOn:
         """What acts on the system's like in which all ports are in use."""
-        return ActedOn(self._system.with_all_ports, self._model.inputs)
+        return ActedOn(self._system.with_all_ports, self._mechanism.inputs)
 
     def _reaction(self, joint: str) -> KernelReading:
-        self._model.loop_of(joint)
+        self._mechanism.loop_of(joint)
         return self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> KernelReading:
-        port, sequence = self._model.read_port(asked[0]), asked[1]
+        port, sequence = self._mechanism.read_port(asked[0]), asked[1]
         if findings := sequence_findings("sequence", sequence):
             raise ModelError(findings)
         row = self._row_at(sensor_readings.MOTION, port, sequence)
         return self._reading([row], [(port, sequence, 15)])
 
     def _accelerometer(self, port: str) -> KernelReading:
-        row = self._row_at(sensor_readings.SPECIFIC_FORCE, self._model.read_port(port))
+        row = self._row_at(sensor_readings.SPECIFIC_FORCE, self._mechanism.read_port(port))
         return self._reading([row])
 
     def _gear_effort(self, gear: int) -> KernelReading:
-        first = len(self._model.constraint_names) - self._model.gear_count
+        first = len(self._mechanism.constraint_names) - self._mechanism.gear_count
         return self._reading([self._multiplier_row(first + gear)])
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a state that was read."""
         found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
-        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied) if found is None else found
+        return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied) if found is None else found
 
     @cached_property
     def _all_multipliers(self) -> KernelReading:
-        rows = [self._multiplier_row(k) for k in range(len(self._model.constraint_names))]
+        rows = [self._multiplier_row(k) for k in range(len(self._mechanism.constraint_names))]
         return self._reading(rows)
 
     def _multiplier_row(self, constraint: int) -> ReadingRow:
-        return ReadingRow(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
+        return ReadingRow(sensor_readings.MULTIPLIER, constraint, factor=float(self._mechanism.scale.weights[constraint]))
 
     @cached_property
     def sensors(self) -> KernelReading | None:
         """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
-        sensed = [of for of in self._model.sensed if of.kind not in OF_LINES]
+        sensed = [of for of in self._mechanism.sensed if of.kind not in OF_LINES]
         return self.joined(sensed) if all(map(self.knows, sensed)) else None
 
     def knows(self, of: Quantity) -> bool:
@@ -352,7 +352,7 @@ class CompiledReadings:
         rows = interaction_rows(self._system)
         if joint in rows:
             return ReadingRow(sensor_readings.ACTING_WRENCH, rows[joint])
-        closures = [loop.closure.name for loop in self._model.rigid_loops]
+        closures = [loop.closure.name for loop in self._mechanism.rigid_loops]
         if joint in closures:  # on its second port
             return ReadingRow(sensor_readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
         child = next(c.child for c in self._system.structure.connections if c.joint.name == joint)

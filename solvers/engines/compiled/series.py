@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.mechanism import EquationSeries, PortSeries, SeriesCore
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import series_entries
@@ -50,19 +49,20 @@ class CompiledSeries:
 
     Parameters
     ----------
-    model : Mechanism
+    mechanism : Mechanism
     system : PackedSystem
-    reference : callable
-        Returns the series of the reference engine, which asks every block in Python.
     """
 
-    def __init__(self, model: Mechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
-        self._model, self._system, self._make = model, system, reference
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
 
     @cached_property
     def reference(self) -> SeriesCore:
-        """The series of the reference engine."""
-        return self._make()
+        """The series of the reference engine, which asks every block in Python; it is loaded now."""
+        from titop.solvers.engines.reference.engine import reference_passes
+        from titop.solvers.engines.reference.series import ReferenceSeries
+
+        return ReferenceSeries(reference_passes(self._system.assembly))
 
     @cached_property
     def _has_kernels(self) -> bool:
@@ -76,7 +76,7 @@ class CompiledSeries:
         if not self._serves(pushes):
             return self.reference.tree_inverse(q, v_series, pushes)
         q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
-        efforts = np.empty((len(v_series) - 1, self._model.nv))
+        efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
         changes, tables = self._acting(pushes, len(efforts))
         self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
         return efforts
@@ -109,11 +109,3 @@ class CompiledSeries:
         changes = np.vstack([stack[1:rows] for stack in stacks])
         loaded = self._system.pushed([push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)])
         return changes, loaded.arrays
-
-
-def reference_series(assembly: Assembly) -> SeriesCore:
-    """Return the series of the reference engine, which is loaded now."""
-    from titop.solvers.engines.reference.engine import reference_passes
-    from titop.solvers.engines.reference.series import ReferenceSeries
-
-    return ReferenceSeries(reference_passes(assembly))

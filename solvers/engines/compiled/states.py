@@ -20,26 +20,26 @@ from titop.solvers.native.callbacks import raise_pending
 class CompiledStates:
     """The states of the first order of the compiled engine; see `StatesCore` for its functions."""
 
-    def __init__(self, model: Mechanism, system: PackedSystem) -> None:
-        self._model, self._system = model, system
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
 
     def rates(self, q: Array, v: Array, u: Array) -> Array:
-        system, rates = self._system, np.empty(len(self._model.inputs.state_names))
+        system, rates = self._system, np.empty(len(self._mechanism.inputs.state_names))
         if len(rates):
             state = real_only(q, "q"), real_only(v, "v")
             system.raise_for(state_entries.state_rates(*self._driven(u), *state, rates))
         return rates
 
     def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
-        system, nv, nx = self._system, self._model.nv, len(self._model.inputs.state_names)
-        by_state, by_w, efforts = np.zeros((2 * nx, nv)), np.zeros((nx, self._model.inputs.count)), np.empty((nx, nv))
+        system, nv, nx = self._system, self._mechanism.nv, len(self._mechanism.inputs.state_names)
+        by_state, by_w, efforts = np.zeros((2 * nx, nv)), np.zeros((nx, self._mechanism.inputs.count)), np.empty((nx, nv))
         if nx:
             columns, (ints, *tables) = self._columns, self._driven(u)
             driven, state = np.empty((nx, len(columns))), (real_only(q, "q"), real_only(v, "v"))
             results = by_state, driven, efforts
             system.raise_for(state_entries.state_slopes(ints, system.bare.ints, *tables, system.tables.paths, *state, *results))
             by_w[:, columns] = driven
-        parts = by_state[:nx], by_state[nx:], *np.split(by_w, [len(self._model.inputs.names)], axis=1)
+        parts = by_state[:nx], by_state[nx:], *np.split(by_w, [len(self._mechanism.inputs.names)], axis=1)
         return StateDerivatives(*parts), efforts.T
 
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
@@ -53,14 +53,14 @@ class CompiledStates:
     @cached_property
     def _columns(self) -> Array:
         """Where inputs and states of the interactions with states stand among all, one interaction after the other."""
-        stated = dict(self._model.inputs.states)
-        parts = [np.arange(self._model.inputs.count)[own] for name, own in self._model.inputs.driving if name in stated]
+        stated = dict(self._mechanism.inputs.states)
+        parts = [np.arange(self._mechanism.inputs.count)[own] for name, own in self._mechanism.inputs.driving if name in stated]
         return np.concatenate(parts)
 
     def _driven(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Return the tables, with inputs and states."""
         ints, floats, numbers, addresses = self._system.all_tables
         numbers, u = numbers.copy(), real_only(of_one_state(u), "u")
-        for name, own in self._model.inputs.driving:
+        for name, own in self._mechanism.inputs.driving:
             numbers[0, self._system.acting_inputs[name]] = u[own]
         return ints, floats, numbers, addresses

@@ -18,6 +18,7 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting
+from titop.solvers.constraints.mechanism import DerivativesCore
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.observations import ReferenceObservations
@@ -26,7 +27,7 @@ from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.mechanism import Mechanism
 
 
-class ReferenceDerivatives:
+class ReferenceDerivatives(DerivativesCore):
     """The derivatives of the reference engine; see `DerivativesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, dynamics: ReferenceDynamics, observations: ReferenceObservations) -> None:
@@ -60,15 +61,6 @@ class ReferenceDerivatives:
             return self._stepped(lambda q, v, tau: closed_dynamics.forward(self._mechanism, q, v, tau, pushes), q, v, tau)
         nothing, imposed = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
         return self._stepped(lambda q, v, tau: self._dynamics.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
-
-    def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
-        by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
-        change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
-        return change
-
-    def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        by_q, by_v, by_tau = (weights @ by for by in self.forward(q, v, tau, pushes))
-        return by_q, by_v, by_tau
 
     def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
         """Return the derivatives (3, nv, nv) of a function of q, v and x."""

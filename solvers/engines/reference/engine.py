@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from titop.blocks.basics.errors import Finding
@@ -19,7 +18,6 @@ from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.model import Model
 
 
 class ReferenceEngine:
@@ -62,11 +60,6 @@ class ReferenceEngine:
 
     def raise_pending(self) -> None:
         """Without kernels errors are raised where they occur."""
-
-
-def reference_model(assembly: Assembly, dtype: type = float) -> Model:
-    """Return the model of an assembly, whose parameters may be complex (`dtype`), on the reference engine."""
-    return Model(Mechanism(assembly, partial(ReferenceEngine, dtype=dtype)))
 
 
 def reference_passes(assembly: Assembly) -> Passes:

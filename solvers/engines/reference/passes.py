@@ -24,7 +24,7 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.tolerances import CANCELLED
-from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import port_terms
 from titop.blocks.contract.target_motion import TargetMotion
@@ -147,7 +147,7 @@ class Passes:
         """Subtract what acts on the blocks from their laws; unless `all_of_them`, only gravity on weights beside inertia."""
         for node, state in zip(self.nodes, states, strict=True):
             if is_acted_on(node.block):
-                at = Place(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                at = BlockMotion(q[node.q], v[node.v], state.V, state.rotation, state.position)
                 state.h = state.h - efforts_at(node.block, at, self.assembly.gravity, all_of_them)
 
     def add_interactions(self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array]) -> Array:

@@ -17,7 +17,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, crossing, derivatives, joined, moving, numbers, stacked
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import taylor_array
-from titop.blocks.contract.applied import Place, efforts_at, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
@@ -46,7 +46,7 @@ class Moving(NamedTuple):
     onto: Along
 
 
-class Law(NamedTuple):
+class LawSeries(NamedTuple):
     """A block's mass matrix, gyroscopic efforts (6 + n) and passive efforts (n)."""
 
     M: Along
@@ -97,14 +97,14 @@ class MovingTree:
             blocks.append(Moving(turned, place, twist, acceleration, onto))
         return blocks
 
-    def law(self, k: int) -> Law:
+    def law(self, k: int) -> LawSeries:
         """Return the law of the k-th block."""
         node = self._passes.nodes[k]
         block, q, v = node.block, self._q[node.q], self._v[node.v]
         with asking(block):
             parts = block.mass_matrix(q), block.gyroscopic(q, v, numbers(self.blocks[k].V))
             passive = block.passive_efforts(q, v) if block.nv else np.zeros(0)
-        return Law(*(stacked(part, self.order) for part in (*parts, passive)))
+        return LawSeries(*(stacked(part, self.order) for part in (*parts, passive)))
 
     def at_port(self, block: str, port: str | None) -> tuple[Along, Along, Along]:
         """Return a port's pose in the inertial frame, and its twist in its own."""
@@ -143,7 +143,7 @@ class MovingTree:
             if is_acted_on(node.block):
                 block = self.blocks[k]
                 own = self._q[node.q], self._v[node.v]
-                place = Place(*own, *(numbers(part) for part in (block.V, block.rotation, block.position)))
+                place = BlockMotion(*own, *(numbers(part) for part in (block.V, block.rotation, block.position)))
                 with asking(node.block):
                     pressing[k] = stacked(efforts_at(node.block, place, passes.assembly.gravity), self.order)
         for load in passes.assembly.loads:

@@ -1,4 +1,4 @@
-"""The regressor: inverse dynamics a unit of each of the bodies' ten numbers (see `titop.blocks.bodies.inertial_parameters`)."""
+"""The regressor: inverse dynamics a unit of each of the bodies' ten numbers (see `titop.blocks.bodies.inertial_numbers`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.blocks.surrounded_blocks import Kite
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.applied import Place, derivatives_at, efforts_at
+from titop.blocks.contract.applied import BlockMotion, derivatives_at, efforts_at
 
 
 def test_slopes_without_imaginary_parts_are_differences() -> None:
@@ -32,7 +32,7 @@ def test_slopes_without_imaginary_parts_are_differences() -> None:
 def test_slopes_are_those_of_the_efforts() -> None:
     rng, block, gravity = np.random.default_rng(0), Kite(), np.array([0.0, 0.0, -9.81])
     rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    at = Place(rng.normal(size=1), rng.normal(size=1), rng.normal(size=6), rotation, rng.normal(size=3))
+    at = BlockMotion(rng.normal(size=1), rng.normal(size=1), rng.normal(size=6), rotation, rng.normal(size=3))
     by_q, by_v, by_twist, by_displacement = derivatives_at(block, at, gravity)
     np.testing.assert_allclose(by_q[6], 2.0, rtol=1e-14)
     np.testing.assert_allclose(by_v[6], -0.1, rtol=1e-14)

@@ -12,7 +12,7 @@ import titop as tt
 from tests.graph.files.model_texts import ARM, HEAD, PIN, SPRING, accelerations
 from titop.graph.files import block_types
 from titop.graph.files.block_types import register_block
-from titop.graph.files.fields import NUMBER, Field
+from titop.graph.files.file_fields import NUMBER, FileField
 from titop.graph.files.saving import to_text
 from titop.graph.load import load
 
@@ -48,7 +48,7 @@ def with_bars() -> tt.System:
 def registered() -> Iterator[None]:
     """Register the user's block for one test."""
     known = dict(block_types._TYPES)
-    register_block(Bar, "bar", {"length": NUMBER, "density": Field(NUMBER, 1.0)})
+    register_block(Bar, "bar", {"length": NUMBER, "density": FileField(NUMBER, 1.0)})
     yield
     block_types._TYPES.clear()
     block_types._TYPES.update(known)
@@ -120,7 +120,7 @@ class TestUserBlocks:
         ((tt.RigidBody, "", {}), r"RigidBody\.type_name"),
         ((tt.RigidBody, 3, {}), r"RigidBody\.type_name"),
         ((tt.RigidBody, "bar", ["mass"]), r"RigidBody\.fields"),
-        ((tt.RigidBody, "bar", {"mass": float}), r"RigidBody\.mass: .*Kind"),
+        ((tt.RigidBody, "bar", {"mass": float}), r"RigidBody\.mass: .*ValueKind"),
     ],
 )
 def test_only_classes_of_blocks_with_kinds_of_fields_are_registered(arguments: Any, found: str) -> None:

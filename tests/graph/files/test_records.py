@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.graph.files.fields import Kind
-from titop.graph.files.reading import Reading
+from titop.graph.files.file_fields import ValueKind
+from titop.graph.files.file_reading import FileReading
 from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
 
 
-def there_and_back(kind: Kind, value: Any) -> Any:
+def there_and_back(kind: ValueKind, value: Any) -> Any:
     """Return what is read of what is written of a value."""
-    reading = Reading()
+    reading = FileReading()
     found = kind.read(kind.write(value), "arm.field", reading)
     assert reading.findings == []
     return found
@@ -66,7 +66,7 @@ def test_matrices_by_name() -> None:
         (LIMITS, [{"lower": "x"}], "arm.field[0].lower"),
     ],
 )
-def test_mistakes_are_found_where_they_stand(kind: Kind, value: Any, where: str) -> None:
-    reading = Reading()
+def test_mistakes_are_found_where_they_stand(kind: ValueKind, value: Any, where: str) -> None:
+    reading = FileReading()
     kind.read(value, "arm.field", reading)
     assert [finding.where[: len(where)] for finding in reading.findings] == [where]

@@ -13,7 +13,7 @@ import titop as tt
 from tests.refusals import ENGINES
 from tests.solvers.model.identities import FEW, SEEDS, Case, assert_equal, control_case
 from tests.systems import Array, random_state
-from titop.solvers.arguments.rowwise import are_stacked, each_row
+from titop.solvers.arguments.rowwise import are_stacked, read_stack
 
 
 def assert_batch_equals_rows(c: Case, stack: tuple[Array, Array, Array], rows: tuple[Array, Array, Array]) -> None:
@@ -115,7 +115,7 @@ def test_loads_by_row_may_be_tables_of_other_libraries(engine: str) -> None:
 
 def test_each_state_gets_its_own_and_what_acts_on_all(model: tt.Model) -> None:
     own, of_all, u = np.arange(6.0 * ROWS).reshape(ROWS, 6), np.ones(6), np.arange(1.0 * ROWS)[:, None]
-    rows = each_row(model.mechanism, model_states(), {"cart.T": own, "cart": of_all}, u)
+    rows = read_stack(model.mechanism, model_states(), {"cart.T": own, "cart": of_all}, u).rows()
     assert len(rows) == ROWS
     for k, ((q, v), wrenches, inputs) in enumerate(rows):
         assert wrenches is not None
@@ -129,7 +129,7 @@ def test_each_state_gets_its_own_and_what_acts_on_all(model: tt.Model) -> None:
 def test_uneven_stacks_are_refused_by_name(model: tt.Model) -> None:
     for wrenches, u in (({"cart.T": np.zeros((ROWS + 1, 6))}, None), (None, np.zeros((ROWS - 1, 1)))):
         with pytest.raises(tt.ModelError, match=r"wrenches\['cart\.T'\]|u: "):
-            each_row(model.mechanism, model_states(), wrenches, u)
+            read_stack(model.mechanism, model_states(), wrenches, u)
 
 
 def test_results_are_put_where_they_are_asked_for(model: tt.Model) -> None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.closed_systems import bricard, four_bar, slider_crank
+from tests.solvers.reference_models import reference_model
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.engines.reference.engine import reference_model
 from titop.solvers.mechanism.parameters import perturbed_assembly
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.spatial import gyroscopic_wrench
-from titop.solvers.lft.factored_laws import RigidLaw
+from titop.solvers.lft.block_laws import RigidLaw
 from titop.solvers.lft.loops import LinearLoop, Signals
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest

@@ -10,8 +10,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.lft.satellites import panel
-from titop.solvers.lft.block_laws import spun_law
-from titop.solvers.lft.factored_laws import UncertainLaw
+from titop.solvers.lft.matrix_laws import UncertainLaw, spun_law
 
 #: Sums of products of numbers of order a thousand.
 EXACT = 1e-10

@@ -7,8 +7,8 @@ import pytest
 
 import titop as tt
 from tests.solvers.engines.compiled.soft_systems import Array
+from tests.solvers.reference_models import reference_model
 from tests.systems import random_state, random_tree
-from titop.solvers.engines.reference.engine import reference_model
 from titop.solvers.mechanism.parameters import perturbed_assembly
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import titop as tt
+from tests.solvers.reference_models import reference_model
 from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
-from titop.solvers.engines.reference.engine import reference_model
 from titop.solvers.mechanism.parameters import perturbed_assembly
 
 STEP = 1e-30

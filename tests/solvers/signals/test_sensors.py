@@ -12,7 +12,7 @@ from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.sensors import SENSORS
 from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.values import value_of
+from titop.solvers.signals.values import quantity_value
 
 
 def tumbler() -> tt.System:
@@ -56,7 +56,7 @@ def test_a_sensor_is_what_its_entry_says(
     rng = np.random.default_rng(1)
     q, (v, a) = m.random_configuration(rng), rng.normal(size=(2, m.nv))
     found = m.outputs(q, v, a)
-    expected = value_of(Snapshot(reference, q, v, a, np.zeros(m.nv), None, None), read_name(m, OUTPUT, "pose"))
+    expected = quantity_value(Snapshot(reference, q, v, a, np.zeros(m.nv), None, None), read_name(m, OUTPUT, "pose"))
     np.testing.assert_allclose(found[3:], expected, rtol=1e-10, atol=1e-10)  # rounding of sums of some ten terms
     np.testing.assert_allclose(found, reference.outputs(q, v, a), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(m.outputs(*(np.tile(x, (2, 1)) for x in (q, v, a))), [found, found], rtol=1e-12)

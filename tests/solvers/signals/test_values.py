@@ -15,7 +15,7 @@ from titop.solvers.signals.grammar import MEASURED, OUTPUT
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.units import UNITS
-from titop.solvers.signals.values import SOURCES, JoinedValues, value_of
+from titop.solvers.signals.values import SOURCES, JoinedValues, quantity_value
 
 
 def test_every_kind_that_can_be_named_has_its_entries(model) -> None:
@@ -37,7 +37,7 @@ def joined_as_alone(model: tt.Model, reference: tt.Model, state: list[np.ndarray
     at = Snapshot(reference, q, v, a, tau, None, None, model.neutral())
     for of in quantities[::-1]:
         own, found = np.split(found, [len(of.entries)])
-        expected = value_of(at, of)
+        expected = quantity_value(at, of)
         # rounding in sums of some hundreds of terms
         np.testing.assert_allclose(own, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()), err_msg=str(of))
     assert not len(found)

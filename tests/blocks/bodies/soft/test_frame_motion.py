@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from titop.blocks.bodies.soft.chain import Chain, Link
+from titop.blocks.bodies.soft.chain import Chain, ChainLink
 from titop.blocks.bodies.soft.differentiation import symbols
 from titop.blocks.bodies.soft.frame_motion import FrameMotion
 
@@ -36,7 +36,7 @@ def chain() -> tuple[Chain, list[Any]]:
         rotation, position = pose(own)
         return np.array([*(x for row in rotation for x in row), *position], dtype=object)
 
-    link = Link.of(entries, 0, q, 0, N)
+    link = ChainLink.of(entries, 0, q, 0, N)
     return Chain([link], casadi.SX(0, 1), q.vector, v.vector, a.vector), [q.vector, v.vector, a.vector]
 
 

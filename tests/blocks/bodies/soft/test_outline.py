@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.soft.outline import lofted
+from titop.blocks.bodies.soft.domain import lofted
 from titop.blocks.contract.description import Picture
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from titop.blocks.bodies.soft.outline import lofted
+from titop.blocks.bodies.soft.domain import lofted
 from titop.blocks.bodies.soft.surface import (
     APEX,
     FAN,

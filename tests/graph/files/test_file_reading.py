@@ -8,25 +8,25 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.errors import MAX_FINDINGS
-from titop.graph.files.reading import Reading, join
+from titop.graph.files.file_reading import FileReading, join
 
 
 @pytest.fixture
-def reading() -> Reading:
+def reading() -> FileReading:
     """A reading that knows of two blocks, one of which is made."""
-    begun = Reading()
+    begun = FileReading()
     begun.names |= dict.fromkeys(["hub", "arm"])
     begun.blocks["hub"] = tt.RigidBody("hub", mass=1.0)
     begun.parameters["length"] = 0.5
     return begun
 
 
-def told(reading: Reading) -> list[tuple[str, str]]:
+def told(reading: FileReading) -> list[tuple[str, str]]:
     """Return place and code of each finding."""
     return [(finding.where, finding.code) for finding in reading.findings]
 
 
-def test_values_of_the_right_kind_pass(reading: Reading) -> None:
+def test_values_of_the_right_kind_pass(reading: FileReading) -> None:
     assert reading.number("2 * length", "a.b") == 1.0
     assert reading.table({"x": 1}, "a") == {"x": 1}
     assert reading.text("hub", "a") == "hub"
@@ -47,24 +47,24 @@ def test_values_of_the_right_kind_pass(reading: Reading) -> None:
         ("port", 3.0, None, "wrong-type"),
     ],
 )
-def test_others_are_recorded_with_their_place(reading: Reading, method: str, value: Any, nothing: Any, code: str) -> None:
+def test_others_are_recorded_with_their_place(reading: FileReading, method: str, value: Any, nothing: Any, code: str) -> None:
     assert getattr(reading, method)(value, "arm.field") == nothing
     assert told(reading) == [("arm.field", code)]
 
 
-def test_a_block_that_is_described_but_not_made_is_no_second_mistake(reading: Reading) -> None:
+def test_a_block_that_is_described_but_not_made_is_no_second_mistake(reading: FileReading) -> None:
     assert reading.port("arm.C", "connection") is None
     assert reading.findings == []
 
 
-def test_unknown_keys_are_recorded_with_a_hint(reading: Reading) -> None:
+def test_unknown_keys_are_recorded_with_a_hint(reading: FileReading) -> None:
     reading.refuse_unknown_keys({"mass": 1, "inertai": 2}, ["mass", "inertia"], "arm")
     assert told(reading) == [("arm.inertai", "unknown-key")]
     assert "did you mean 'inertia'?" in str(reading.findings[0])
     assert join("", "mass") == "mass"
 
 
-def test_the_last_finding_that_is_borne_ends_the_reading(reading: Reading) -> None:
+def test_the_last_finding_that_is_borne_ends_the_reading(reading: FileReading) -> None:
     for k in range(MAX_FINDINGS - 1):
         reading.text(k, f"arm.f{k}")
     with pytest.raises(tt.ModelError) as raised:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.graph.files import fields
-from titop.graph.files.fields import Field, Kind, read_fields, write_fields
-from titop.graph.files.reading import Reading
+from titop.graph.files import file_fields as fields
+from titop.graph.files.file_fields import FileField, ValueKind, read_fields, write_fields
+from titop.graph.files.file_reading import FileReading
 
 
-def read(kind: Kind, value: Any) -> Any:
+def read(kind: ValueKind, value: Any) -> Any:
     """Return what is read, without a finding."""
-    reading = Reading()
+    reading = FileReading()
     reading.names |= dict.fromkeys(["hub"])
     reading.blocks["hub"] = tt.RigidBody("hub", mass=1.0)
     found = kind.read(value, "arm.field", reading)
@@ -68,26 +68,26 @@ def test_names_and_ports_stand_as_texts() -> None:
         (fields.COORDINATE_LIST, ["hub"], "arm.field[0]", "unknown-block"),
     ],
 )
-def test_mistakes_are_found_where_they_stand(kind: Kind, value: Any, where: str, code: str) -> None:
-    reading = Reading()
+def test_mistakes_are_found_where_they_stand(kind: ValueKind, value: Any, where: str, code: str) -> None:
+    reading = FileReading()
     kind.read(value, "arm.field", reading)
     assert [(finding.where, finding.code) for finding in reading.findings] == [(where, code)]
 
 
 def test_defaults_are_not_written_and_what_must_be_given_is_missed() -> None:
     table = {
-        "mass": Field(fields.NUMBER),
-        "com": Field(fields.NUMBERS, (0.0, 0.0, 0.0)),
-        "length": Field(fields.NUMBER, lambda owner: 2.0 * owner.mass),
-        "damping": Field(fields.NUMBER, None),
-        "shown": Field(fields.TEXT, "no", attribute="label"),
+        "mass": FileField(fields.NUMBER),
+        "com": FileField(fields.NUMBERS, (0.0, 0.0, 0.0)),
+        "length": FileField(fields.NUMBER, lambda owner: 2.0 * owner.mass),
+        "damping": FileField(fields.NUMBER, None),
+        "shown": FileField(fields.TEXT, "no", attribute="label"),
     }
     owner = SimpleNamespace(mass=1.5, com=np.zeros(3), length=3.0, damping=0.0, label="no")
     assert write_fields(table, owner) == {"mass": 1.5, "damping": 0.0}
     owner.com[2], owner.length, owner.label = 0.1, 4.0, "yes"
     written = write_fields(table, owner)
     assert written == {"mass": 1.5, "damping": 0.0, "com": [0.0, 0.0, 0.1], "length": 4.0, "shown": "yes"}
-    reading = Reading()
+    reading = FileReading()
     assert read_fields(table, written | {"other": 1}, "arm", reading) == written
     assert read_fields(table, {}, "arm", reading) == {}
     assert [(finding.where, finding.code) for finding in reading.findings] == [("arm.mass", "missing-key")]

@@ -16,7 +16,7 @@ import pytest
 import titop as tt
 from tests.blocks.scaled_blocks import Array, Lever
 from titop.blocks.checking.block_findings import law_findings
-from titop.blocks.contract import coordinates
+from titop.blocks.contract import own_coordinates as coordinates
 
 
 def test_steps_of_a_fixed_length_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.graph.files.reading import Reading, join
+from titop.graph.files.file_reading import FileReading, join
 from titop.graph.files.toml_text import format_value
 
 #: The default of a field that must be given.
 REQUIRED = object()
 
 
-class Kind(ABC):
+class ValueKind(ABC):
     """A kind of value.
 
     Both directions must agree: ``read(write(x))`` is x to the last bit.
     """
 
     @abstractmethod
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return what a constructor takes for a file's `value`; what is wrong with it is reported to `reading`."""
 
     @abstractmethod
@@ -33,12 +33,12 @@ class Kind(ABC):
 
 
 @dataclass(frozen=True)
-class Field:
+class FileField:
     """A field of a block.
 
     Attributes
     ----------
-    kind : Kind
+    kind : ValueKind
     default : object
         What a missing field means, as the attribute's value or a function of the block; not written. None leaves it to the
         constructor, and every value is written. Without a default the field must be given.
@@ -48,13 +48,13 @@ class Field:
         Whether the constructor normalises the value: one that already is normalised keeps its bits.
     """
 
-    kind: Kind
+    kind: ValueKind
     default: Any = REQUIRED
     attribute: str | None = ""
     normalised: bool = False
 
 
-def read_fields(fields: Mapping[str, Field], table: Mapping[str, Any], where: str, reading: Reading) -> dict[str, Any]:
+def read_fields(fields: Mapping[str, FileField], table: Mapping[str, Any], where: str, reading: FileReading) -> dict[str, Any]:
     """Return the values of a table's fields by name; other keys are the caller's business."""
     values = {}
     for name, field in fields.items():
@@ -65,7 +65,7 @@ def read_fields(fields: Mapping[str, Field], table: Mapping[str, Any], where: st
     return values
 
 
-def write_fields(fields: Mapping[str, Field], owner: Any) -> dict[str, Any]:
+def write_fields(fields: Mapping[str, FileField], owner: Any) -> dict[str, Any]:
     """Return the fields of an object that differ from their defaults."""
     entries = {}
     for name, field in fields.items():
@@ -86,12 +86,12 @@ def write_fields(fields: Mapping[str, Field], owner: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Number(Kind):
+class Number(ValueKind):
     """A number or an expression; infinity too, if it is allowed."""
 
     infinite: bool = False
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a float."""
         return reading.number(value, where, self.infinite)
 
@@ -100,10 +100,10 @@ class Number(Kind):
         return float(np.reshape(value, ()))
 
 
-class Numbers(Kind):
+class Numbers(ValueKind):
     """A number, a list of numbers or a matrix."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a float or nested lists; shapes are the block's business."""
         if not isinstance(value, list):
             return reading.number(value, where)
@@ -128,10 +128,10 @@ class Symmetric(Numbers):
         return super().write(array)
 
 
-class Text(Kind):
+class Text(ValueKind):
     """A text."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the text."""
         return reading.text(value, where)
 
@@ -140,10 +140,10 @@ class Text(Kind):
         return str(value)
 
 
-class Flag(Kind):
+class Flag(ValueKind):
     """Yes or no."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a bool."""
         if not isinstance(value, bool):
             reading.report("wrong-type", where, value, "true or false", "write it without quotes")
@@ -154,10 +154,10 @@ class Flag(Kind):
         return bool(value)
 
 
-class Texts(Kind):
+class Texts(ValueKind):
     """A list of texts."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a list."""
         if not isinstance(value, list):
             reading.report("wrong-type", where, value, "a list of texts", 'write ["first", "second"]')
@@ -169,10 +169,10 @@ class Texts(Kind):
         return [str(entry) for entry in value]
 
 
-class Port(Kind):
+class Port(ValueKind):
     """A port by its dotted name; a block's name stands for its reference frame."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a reference to the port."""
         return reading.port(value, where)
 
@@ -184,19 +184,19 @@ class Port(Kind):
 class BlockName(Text):
     """The name of a block or of one of its coordinates."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the name."""
         text = super().read(value, where, reading)
         return text if text is not None and reading.knows_block(text, where) else None
 
 
 @dataclass(frozen=True)
-class Listed(Kind):
+class Listed(ValueKind):
     """A list of values of one kind."""
 
-    kind: Kind
+    kind: ValueKind
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a list."""
         if not isinstance(value, list):
             reading.report("wrong-type", where, value, "a list", 'write ["first", "second"]')

@@ -13,7 +13,7 @@ import pytest
 import titop as tt
 from tests.graph.files.model_texts import ARM, BEAM, HEAD, PIN, ROOT, SPRING, accelerations, hand_built, mistake, numbers
 from titop.graph.files import block_types, toml_text
-from titop.graph.files.fields import REQUIRED
+from titop.graph.files.file_fields import REQUIRED
 from titop.graph.files.saving import to_text
 from titop.graph.load import load
 

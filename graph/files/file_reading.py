@@ -11,7 +11,7 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.graph.files.expressions import number
 
 
-class Reading:
+class FileReading:
     """The reading of one file.
 
     Attributes

@@ -1,25 +1,104 @@
-"""Fields of rods in model files, and of lines and loads: cross-sections, strains, ports along the rod, routings, densities."""
+"""Fields of rods, lines, loads, contacts and bodies in a fluid in model files: sections, strains, shapes, coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.bodies.rods.rod_ports import RodPort
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.graph.files.fields import NUMBER, NUMBERS, TEXTS, Field, Kind, read_fields
-from titop.graph.files.reading import Reading, join
-from titop.graph.files.records import POSE, moved
+from titop.blocks.bodies.water.fluid import Fluid
+from titop.blocks.bodies.water.line_water import POTENTIAL
+from titop.blocks.interactions.shape import Shape
+from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, TEXTS, FileField, ValueKind, read_fields
+from titop.graph.files.file_reading import FileReading, join
+from titop.graph.files.records import POSE, Record, made
 
 
-class SectionKind(Kind):
+class ShapeKind(ValueKind):
+    """A shape: a table of its kind and dimensions."""
+
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
+        """Return a `Shape`."""
+        table = dict(reading.table(value, where))
+        kind = reading.text(table.pop("kind", ""), join(where, "kind"))
+        dimensions = {
+            name: (FLAG if isinstance(entry, bool) else NUMBERS).read(entry, join(where, name), reading)
+            for name, entry in table.items()
+        }
+        return made(lambda: Shape.of_kind(str(kind), **dimensions), where, reading)
+
+    def write(self, value: Any) -> dict[str, Any]:
+        """Return a table."""
+        given = {name: entry for name, entry in value.dimensions.items() if entry is not None and entry is not False}
+        return {"kind": value.kind} | {
+            name: entry if isinstance(entry, bool) else NUMBERS.write(np.asarray(entry)) for name, entry in given.items()
+        }
+
+
+class TouchingKind(ValueKind):
+    """What touches: a rod or a deformable body by its name, or a shape."""
+
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
+        """Return the block or the shape."""
+        return (SHAPE if isinstance(value, dict) else ROD).read(value, where, reading)
+
+    def write(self, value: Any) -> Any:
+        """Return the name or the table."""
+        return (SHAPE if isinstance(value, Shape) else ROD).write(value)
+
+
+class PointsKind(ValueKind):
+    """A number of points, a list of abscissas, or rows of three numbers: lists stay lists, however short."""
+
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
+        """Return a number or nested lists."""
+        return NUMBERS.read(value, where, reading)
+
+    def write(self, value: Any) -> Any:
+        """Return a number or nested lists."""
+        return np.asarray(value, dtype=float).tolist()
+
+
+SHAPE, TOUCHING, POINTS = ShapeKind(), TouchingKind(), PointsKind()
+
+
+@dataclass(frozen=True)
+class CoefficientsKind(ValueKind):
+    """Coefficients: a number, a table of numbers by name, a matrix, or a word."""
+
+    field: str
+
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
+        """Return a number, lists, a dictionary or the word."""
+        if isinstance(value, dict):
+            return {name: NUMBER.read(entry, join(where, name), reading) for name, entry in value.items()}
+        return value if value == POTENTIAL else NUMBERS.read(value, where, reading)
+
+    def write(self, value: Any) -> Any:
+        """Return a table, lists or the word."""
+        if isinstance(value, dict):
+            return {name: NUMBER.write(entry) for name, entry in value.items()}
+        return value if isinstance(value, str) else NUMBERS.write(without_functions(self.field, value))
+
+
+#: What bodies and rods in a fluid have beside their other fields.
+WATER = {
+    "fluid": FileField(Record(Fluid, {"density": FileField(NUMBER), "current": FileField(NUMBERS, (0.0, 0.0, 0.0))}), None),
+    **{name: FileField(CoefficientsKind(name), None) for name in ("added_mass", "drag")},
+    "lift": FileField(NUMBERS, None),
+}
+
+
+class SectionKind(ValueKind):
     """A cross-section: a table of its shape and dimensions; a list of two numbers tapers."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a `Section`."""
         table = dict(reading.table(value, where))
         shape = reading.text(table.pop("shape", "own"), join(where, "shape"))
@@ -35,12 +114,12 @@ class SectionKind(Kind):
 
 
 @dataclass(frozen=True)
-class DimensionKind(Kind):
-    """A number, or two at the ends of a line."""
+class NumbersKind(ValueKind):
+    """Numbers, which a block may have as a function instead: that cannot be written."""
 
     field: str
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a number or a list."""
         return NUMBERS.read(value, where, reading)
 
@@ -49,10 +128,10 @@ class DimensionKind(Kind):
         return NUMBERS.write(without_functions(self.field, value))
 
 
-class RodsKind(Kind):
+class RodsKind(ValueKind):
     """Rods by name."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the blocks."""
         names = TEXTS.read(value, where, reading) or []
         known = [name for name in names if name is not None and reading.knows_block(name, where)]
@@ -63,10 +142,10 @@ class RodsKind(Kind):
         return [rod.name for rod in value]
 
 
-class RodKind(Kind):
+class RodKind(ValueKind):
     """A rod by its name."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the block."""
         name = reading.text(value, where)
         return reading.blocks.get(name) if name is not None and reading.knows_block(name, where) else None
@@ -76,15 +155,10 @@ class RodKind(Kind):
         return str(value.name)
 
 
-@dataclass(frozen=True)
-class DensityKind(DimensionKind):
-    """Three numbers, or rows of three."""
-
-
-class StrainsKind(Kind):
+class StrainsKind(ValueKind):
     """The free components of a strain: a table with an order or a basis for each, or the name of a theory."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a theory's name, or a dictionary."""
         if isinstance(value, str):
             return value
@@ -96,10 +170,10 @@ class StrainsKind(Kind):
         return {name: BASIS.write(basis) for name, basis in value.items()}
 
 
-class BasisKind(Kind):
+class BasisKind(ValueKind):
     """A basis: the order of Legendre polynomials, or a table of its kind and numbers."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a number or a `StrainBasis`."""
         if not isinstance(value, dict):
             return NUMBER.read(value, where, reading)
@@ -117,26 +191,14 @@ class BasisKind(Kind):
         return {"kind": value.kind, **value.numbers}
 
 
-class StrainKind(Kind):
-    """A reference strain, of six numbers."""
-
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
-        """Return a list."""
-        return NUMBERS.read(value, where, reading)
-
-    def write(self, value: Any) -> Any:
-        """Return a list."""
-        return NUMBERS.write(without_functions("reference_strain", value))
-
-
 #: The table of a port.
-_PORT = {"abscissa": Field(NUMBER), "pose": Field(POSE, Pose())}
+_PORT = {"abscissa": FileField(NUMBER), "pose": FileField(POSE, Pose())}
 
 
-class RodPortsKind(Kind):
+class RodPortsKind(ValueKind):
     """Ports along a rod: abscissas, or tables of one and the pose in the section's frame."""
 
-    def read(self, value: Any, where: str, reading: Reading) -> Any:
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return a dictionary."""
         found: dict[str, Any] = {}
         for name, entry in reading.table(value, where).items():
@@ -159,15 +221,6 @@ def _port_entry(port: RodPort) -> Any:
     return abscissa if pose == [0.0, 0.0, 0.0] else {"abscissa": abscissa, "pose": pose}
 
 
-def made(make: Callable[[], Any], where: str, reading: Reading) -> Any:
-    """Return what a constructor makes; what it refuses is reported at its place in the file, and None returned."""
-    try:
-        return make()
-    except ModelError as error:
-        reading.add([moved(finding, where) for finding in error.findings])
-        return None
-
-
 def without_functions(field: str, value: Any) -> Any:
     """Return what is no function.
 
@@ -185,5 +238,4 @@ def _unwritten(field: str, value: Any) -> Finding:
     return Finding("not-a-number", field, value, "numbers, which files can hold", "build this block in Python")
 
 
-SECTION, STRAINS, BASIS, STRAIN, ROD_PORTS = SectionKind(), StrainsKind(), BasisKind(), StrainKind(), RodPortsKind()
-RODS, ROD = RodsKind(), RodKind()
+SECTION, STRAINS, BASIS, ROD_PORTS, RODS, ROD = SectionKind(), StrainsKind(), BasisKind(), RodPortsKind(), RodsKind(), RodKind()

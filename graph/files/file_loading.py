@@ -1,24 +1,30 @@
-"""A system from the tables of a model file."""
+"""Reading model files, whole or not at all; nothing in them is executed."""
 
 from __future__ import annotations
 
+import codecs
 import itertools
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.local_files import open_file
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.wording import shown
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import put
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, BlockType, types_in
 from titop.graph.files.document import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD
 from titop.graph.files.expressions import evaluate_parameters
-from titop.graph.files.fields import Field, read_fields
-from titop.graph.files.reading import Reading
+from titop.graph.files.file_fields import FileField, read_fields
+from titop.graph.files.file_reading import FileReading
 from titop.graph.files.records import moved
+from titop.graph.files.toml_text import MAX_SIZE, parse_toml
 from titop.graph.network.network import Network
 
 AnyNetwork = TypeVar("AnyNetwork", bound=Network)
@@ -36,7 +42,7 @@ def system_of(document: Mapping[str, Any], kind: type[AnyNetwork]) -> AnyNetwork
         With everything that is wrong in the tables. Whether the blocks make a sound system is checked when it is resolved.
     """
     _check_version(document)
-    reading = Reading()
+    reading = FileReading()
     reading.refuse_unknown_keys(document, KEYS, "")
     table = reading.table(document.get("parameters", {}), "parameters")
     reading.parameters, findings = evaluate_parameters(table)
@@ -79,7 +85,7 @@ def _check_version(document: Mapping[str, Any]) -> None:
         raise ModelError(Finding("unknown-version", "version", version, str(VERSION), advice))
 
 
-def _empty_system(document: Mapping[str, Any], reading: Reading, kind: type[AnyNetwork]) -> AnyNetwork:
+def _empty_system(document: Mapping[str, Any], reading: FileReading, kind: type[AnyNetwork]) -> AnyNetwork:
     own, world = (_read_table(name, fields, document, reading) for name, fields in (("system", SYSTEM), ("world", WORLD)))
     system = kind(**own)
     if own.get("gravity") is None:
@@ -90,13 +96,15 @@ def _empty_system(document: Mapping[str, Any], reading: Reading, kind: type[AnyN
     return system
 
 
-def _read_table(name: str, fields: Mapping[str, Field], document: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+def _read_table(
+    name: str, fields: Mapping[str, FileField], document: Mapping[str, Any], reading: FileReading
+) -> dict[str, Any]:
     table = reading.table(document.get(name, {}), name)
     reading.refuse_unknown_keys(table, fields, name)
     return read_fields(fields, table, name, reading)
 
 
-def _read_bodies(section: Mapping[str, Any], system: Network, reading: Reading) -> None:
+def _read_bodies(section: Mapping[str, Any], system: Network, reading: FileReading) -> None:
     """Make the bodies; they join the graph at once, so that one that nothing connects is noticed."""
     modes = 0
     for name, table in section.items():
@@ -110,7 +118,7 @@ def _read_bodies(section: Mapping[str, Any], system: Network, reading: Reading) 
             raise ModelError([*reading.findings, Finding("too-large", f"bodies.{name}", modes, expected, "keep fewer modes")])
 
 
-def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: Reading) -> list[dict[str, Any]]:
+def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: FileReading) -> list[dict[str, Any]]:
     """Make the joints, closures or interactions; return for each the arguments of the method that adds it."""
     arguments = []
     for name, table in sections[section].items():
@@ -120,7 +128,7 @@ def _read_between(section: str, role: str, sections: Mapping[str, Any], reading:
     return arguments
 
 
-def _read_block(section: str, name: str, value: Any, reading: Reading) -> Block | None:
+def _read_block(section: str, name: str, value: Any, reading: FileReading) -> Block | None:
     """Make a block and keep it in `reading`; None, with findings, if its table is wrong."""
     where, before = f"{section}.{name}", len(reading.findings)
     table = reading.table(value, where)
@@ -148,7 +156,7 @@ def _read_block(section: str, name: str, value: Any, reading: Reading) -> Block 
     return block
 
 
-def _type_in(section: str, table: Mapping[str, Any], where: str, reading: Reading) -> BlockType | None:
+def _type_in(section: str, table: Mapping[str, Any], where: str, reading: FileReading) -> BlockType | None:
     types = types_in(section)
     name = table.get("type", DEFAULT_TYPES.get(section))
     if name is None:
@@ -161,7 +169,7 @@ def _type_in(section: str, table: Mapping[str, Any], where: str, reading: Readin
     return None
 
 
-def _keep_bits(block: Block, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
+def _keep_bits(block: Block, fields: Mapping[str, FileField], values: Mapping[str, Any]) -> None:
     """Undo the normalisation of what was normalised before, up to rounding."""
     for name, field in fields.items():
         given = real_array(values.get(name, ()))
@@ -171,3 +179,52 @@ def _keep_bits(block: Block, fields: Mapping[str, Field], values: Mapping[str, A
         made, given = getattr(block, attribute), np.atleast_1d(given)
         if given.shape == made.shape and np.abs(made - given).max(initial=0.0) <= 4 * EPS:
             put(block, attribute, given)
+
+
+#: What other readers are for, by how it begins.
+_OTHER_FILES = {
+    b"PK\x03\x04": (
+        "arrays (.npz)",
+        "read a trajectory by tt.load_trajectory(path, model), a family by tt.LPVModel.load(path)",
+    ),
+    b"<": ("XML", "read a robot by tt.from_urdf(path)"),
+}
+
+
+def load_as(kind: type[AnyNetwork], source: str | os.PathLike[str]) -> AnyNetwork:
+    """Read a file or a text as an instance of a `kind` of network; see `titop.load`."""
+    if not isinstance(source, str | os.PathLike):
+        raise ModelError(Finding("wrong-type", "load", source, "a path, or the text of a model file", "pass one of them"))
+    if isinstance(source, str) and "\n" in source:
+        return system_of(parse_toml(source.removeprefix("\ufeff")), kind)
+    try:
+        return system_of(parse_toml(_read(source)), kind)
+    except ModelError as error:
+        error.add_note(f"in {shown(os.fspath(source))}")
+        raise
+
+
+def _read(source: str | os.PathLike[str]) -> str:
+    path = Path(source)
+    try:
+        with open_file(path) as file:
+            data = file.read(4 * MAX_SIZE + 1)
+    except (OSError, ValueError) as error:
+        advice = "check the path" if path.suffix != ".toml" else _files_beside(path)
+        raise ModelError(Finding("no-file", str(source), error, "a readable model file", advice)) from None
+    for beginning, (found, advice) in _OTHER_FILES.items():
+        if data.removeprefix(codecs.BOM_UTF8).startswith(beginning):
+            raise ModelError(Finding("wrong-format", path.name, found, "a model file (TOML)", advice))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte {data[error.start]:#04x}"
+        raise ModelError(Finding("not-text", f"line {line}", found, "text in UTF-8", "save the file as UTF-8")) from None
+
+
+def _files_beside(path: Path) -> str:
+    try:
+        return did_you_mean(path.name, sorted(found.name for found in path.parent.glob("*.toml")))
+    except (OSError, ValueError):
+        return "check the path"

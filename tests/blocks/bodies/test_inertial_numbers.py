@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.refusals import refusal
 from titop.blocks.basics.complex_steps import complex_step
-from titop.blocks.bodies.inertial_parameters import (
+from titop.blocks.bodies.inertial_numbers import (
     NAMES,
     OWN_NAMES,
     inertial_derivatives,
