@@ -15,8 +15,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE, SAME
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters, read_dimension, with_end
-from titop.blocks.bodies.rods.quadrature import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, optional, put, scalar, switch
 from titop.blocks.interactions.interaction import Interaction

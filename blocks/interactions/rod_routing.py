@@ -13,8 +13,8 @@ from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_STEP
 from titop.blocks.bodies.rods.dimensions import Dimension, along
-from titop.blocks.bodies.rods.quadrature import breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.rod_quadrature import breaks_of, gauss_points
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 
 #: Offsets in steps of differences of sixth order, and their weights; the step in parts of a rod's length.

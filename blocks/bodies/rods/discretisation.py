@@ -18,9 +18,9 @@ import numpy as np
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.bodies.rods.quadrature import breaks_of, fine_points, rod_points
+from titop.blocks.bodies.rods.rod_quadrature import breaks_of, fine_points, rod_points
 from titop.blocks.bodies.rods.section import Section
-from titop.blocks.bodies.rods.shapes import SectionMoments
+from titop.blocks.bodies.rods.section_shapes import SectionMoments
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, reference_along
 from titop.blocks.bodies.water.immersion import Water, diagonals, water_numbers

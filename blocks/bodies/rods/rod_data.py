@@ -17,8 +17,8 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
-from titop.blocks.bodies.rods.quadrature import MAX_POINTS, breaks_of, check_points, fine_points
 from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
+from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS, breaks_of, check_points, fine_points
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along

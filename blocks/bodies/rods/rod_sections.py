@@ -10,7 +10,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.discretisation import RodNumbers, rigidities
 from titop.blocks.bodies.rods.recursion import section_poses
 from titop.blocks.bodies.rods.rod_data import RodData
-from titop.blocks.bodies.rods.shapes import largest_around, twisting_arm
+from titop.blocks.bodies.rods.section_shapes import largest_around, twisting_arm
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST, reference_along
 
 #: Of so many sets of places the discretisation, some tens of kB each, is kept by a rod.

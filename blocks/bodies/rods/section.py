@@ -13,7 +13,7 @@ from titop.blocks.basics.paths import parts_of, split_path
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.dimensions import Dimension, along, dimension_parameters, read_dimension, with_end
-from titop.blocks.bodies.rods.shapes import SHAPES, SectionMoments
+from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
 
 #: Numbers of a section that is given by area and moments, and their units.
 _OWN = {"area": "m^2", "iy": "m^4", "iz": "m^4", "torsion_constant": "m^4", "shear_factor_y": "1", "shear_factor_z": "1"}

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.rods.shapes import SectionMoments, circle, ellipse, largest_around, rectangle, rectangle_torsion, tube
+from titop.blocks.bodies.rods.section_shapes import (
+    SectionMoments,
+    circle,
+    ellipse,
+    largest_around,
+    rectangle,
+    rectangle_torsion,
+    tube,
+)
 
 ONE = np.array([1.0])
 
