@@ -76,8 +76,8 @@ def constrained(
     Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
     `rooms` are room for (k + m x nv) the Jacobian of the constraints, and below it that of the remaining ones by the leaders;
     (3 x k) the constraints' values, their second derivatives but for what is sought, and the squares of what `choose_rows`
-    leaves; the numbers of chosen rows; and what `constrained_accelerations` needs. `spare`, unless None, keeps the laws, of
-    which M becomes composite.
+    leaves; the numbers of chosen rows; and what `constrained_accelerations` needs, which keeps the factors there. `spare`,
+    unless None, keeps the laws, of which M becomes composite.
 
     Where motion is `imposed`, `a` is given; the mass matrix then goes into `mass`, the efforts needed in all into `efforts`. In
     forward dynamics these three are None.
@@ -132,7 +132,7 @@ def constrained(
         if imposed is not None:
             if opened(error):
                 return layout.INCONSISTENT
-        alone = matrix[0]
+        alone = lengths
         for j in range(n):
             alone[j] = columns[j, r]
         unfold_vector(loops, floats, alone)

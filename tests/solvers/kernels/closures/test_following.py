@@ -7,6 +7,7 @@ import numpy as np
 from tests.solvers.kernels.closures.gear_trains import train
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.closures import following
+from titop.solvers.kernels.interface import layout
 
 LEADERS, FOLLOWERS = [0, 1], [2, 3, 4]
 
@@ -47,7 +48,7 @@ def test_lengths_are_those_of_the_columns_of_the_motion() -> None:
 def test_rows_of_closures_are_folded_and_gears_with_followers_left_out() -> None:
     """Two constraints of a closure before the gears."""
     loops, floats, basis = train()
-    loops[0, following.ROWS] += 2
+    loops[0, layout.ROWS] += 2
     jacobian = np.random.default_rng(2).normal(size=(5, 5))
     folded = np.empty((2, 5))
     following.fold_rows(loops, floats, jacobian, folded)
