@@ -3,6 +3,7 @@
 Read in this order:
 
 - `basics`: messages, what users type, spatial algebra, derivatives; nothing there knows what a block is;
+- `laws`: laws that both engines run, as Python and as machine code;
 - `contract`: what every block says of itself, and how to write one of your own;
 - `bodies`: rigid and flexible bodies, soft rods;
 - `joints`: joints, with their friction and limits;

@@ -141,8 +141,8 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
     model = model.with_parameters(parameters) if parameters else model
     q0, v0 = model.configuration(dict(arguments.position)), model.velocity(dict(arguments.velocity))
     if model.is_constrained:
-        q0 = model.assemble(q0, _given(model, arguments.position))
-        v0 = model.assemble_velocity(q0, v0, _given(model, arguments.velocity))
+        q0 = model.assemble(q0, _assigned_coordinates(model, arguments.position))
+        v0 = model.assemble_velocity(q0, v0, _assigned_coordinates(model, arguments.velocity))
     if arguments.duration > _MOST_OUTPUTS * arguments.step:
         found, expected = f"{arguments.duration / arguments.step:.3g} output times", f"at most {_MOST_OUTPUTS:.0e}"
         raise ModelError(Finding("bad-times", "--step", found, expected, "take a longer step: integrators choose their own"))
@@ -186,7 +186,7 @@ def _compile(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _given(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
+def _assigned_coordinates(model: Model, assignments: Sequence[tuple[str, float]]) -> list[str]:
     """Return the coordinates that were given values, or their joints where entries of quaternions were."""
     return [name if name in model.coordinate_names else owner_of(name) for name, _ in assignments]
 

@@ -209,16 +209,8 @@ def monte_carlo(
 
 def _spread(sample: Callable[[int], Outcome | str], n: int, workers: int, progress: bool) -> list[Outcome | str]:
     """Return all samples, in one process or several; a process that dies is a failure of the sample that it was at."""
-    results = map(sample, range(n)) if workers == 1 else spread(range(n), _itself, (sample,), workers, _died)
+    results = map(sample, range(n)) if workers == 1 else spread(range(n), lambda: sample, (), workers, lambda k, how: how)
     return list(progress_bar(results, progress, total=n, unit="run"))
-
-
-def _itself(sample: Callable[[int], Outcome | str]) -> Callable[[int], Outcome | str]:
-    return sample
-
-
-def _died(k: int, how: str) -> str:
-    return how
 
 
 def _read_count(name: str, value: Any) -> int:

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from titop.blocks.basics.angles import (
+    SMALL,
+    coefficient_slopes,
+    coupling_coefficients,
+    half_cotangent,
+    half_cotangent_slope,
+    rotation_coefficients,
+)
+
 #: Real, or complex in complex-step derivatives.
 Array = NDArray[Any]
 
-#: Below this squared angle the closed forms cancel, and these series (in powers of it) are exact to rounding.
-_SMALL = 0.1
-_SINE = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)  # sin(t) / t
-_VERSINE = (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600)  # (1 - cos t) / t^2
-_CUBIC = (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800, -1 / 6227020800)  # (t - sin t) / t^3
-_VERSINE_SLOPE = (-1 / 24, 1 / 360, -1 / 13440, 1 / 907200, -1 / 95800320, 1 / 14529715200)  # d/ds of _VERSINE
-_CUBIC_SLOPE = (-1 / 120, 1 / 2520, -1 / 120960, 1 / 9979200, -1 / 1245404160, 1 / 217945728000)  # d/ds of _CUBIC
-_QUARTIC = (1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600)  # (t^2 + 2 cos t - 2) / (2 t^4)
-_QUINTIC = (1 / 120, -1 / 2520, 1 / 120960, -1 / 9979200, 1 / 1245404160)  # (2 t - 3 sin t + t cos t) / (2 t^5)
-_HALF_COTANGENT = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000)  # 1/t^2 - cot(t/2)/(2t)
+#: Of the arc tangent by its argument, in powers of the square of that.
 _ARCTANGENT = (1.0, -1 / 3, 1 / 5, -1 / 7, 1 / 9, -1 / 11, 1 / 13, -1 / 15, 1 / 17, -1 / 19, 1 / 21, -1 / 23, 1 / 25)
 
 _ZERO = np.zeros((3, 3))
@@ -58,14 +58,6 @@ def skew(a: ArrayLike) -> Array:
 def cross(a: Array, b: Array) -> Array:
     """Return the cross products of vectors (..., 3): those of ``np.cross``, in a fourth of its time for few."""
     return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
-
-
-def rotation_coefficients(s: float) -> tuple[float, float, float]:
-    """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
-    if np.real(s) < _SMALL:
-        return _series(_SINE, s), _series(_VERSINE, s), _series(_CUBIC, s)
-    t = np.sqrt(s)
-    return np.sin(t) / t, (1 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
 
 
 def rotation_exp(phi: ArrayLike) -> Array:
@@ -100,7 +92,7 @@ def quaternion_log(q: ArrayLike) -> Array:
     q = np.asarray(q)
     vector, w = (q[:3], q[3]) if np.real(q[3]) >= 0 else (-q[:3], -q[3])
     s = vector @ vector
-    if np.real(s) < _SMALL * np.real(w * w):
+    if np.real(s) < SMALL * np.real(w * w):
         return 2 / w * _series(_ARCTANGENT, s / (w * w)) * vector
     sine = np.sqrt(s)
     angle = 2 * np.arctan(sine / w) if np.real(sine) < np.real(w) else np.pi - 2 * np.arctan(w / sine)
@@ -182,37 +174,18 @@ def right_jacobian_rate(phi: ArrayLike, rate: ArrayLike) -> Array:
     phi, rate = np.asarray(phi), np.asarray(rate)
     s = phi @ phi
     _, b, c = rotation_coefficients(s)
-    if np.real(s) < _SMALL:
-        db, dc = _series(_VERSINE_SLOPE, s), _series(_CUBIC_SLOPE, s)
-    else:
-        db, dc = (0.5 * (1 - c * s) - b) / s, (b - 3 * c) / (2 * s)
+    db, dc = coefficient_slopes(s, b, c)
     change = 2 * (phi @ rate)
     k, turned = skew(phi), skew(phi) @ rate
     return -db * change * turned + dc * change * k @ turned + c * skew(rate) @ turned
-
-
-def half_cotangent(s: float) -> float:
-    """Return ``1/t^2 - cot(t/2)/(2 t)`` from ``s = t^2``."""
-    if np.real(s) < _SMALL:
-        return _series(_HALF_COTANGENT, s)
-    t = np.sqrt(s)
-    return 1 / s - np.cos(t / 2) / (2 * t * np.sin(t / 2))
 
 
 def log_jacobian_rate(phi: ArrayLike, phi_rate: ArrayLike) -> Array:
     """Return the rate of `log_jacobian` when the rotation vector `phi` changes at `phi_rate`."""
     phi, phi_rate = np.asarray(phi), np.asarray(phi_rate)
     k, k_rate, s = skew(phi), skew(phi_rate), phi @ phi
-    along = 2 * (phi @ phi_rate) * _half_cotangent_slope(s)
+    along = 2 * (phi @ phi_rate) * half_cotangent_slope(s)
     return 0.5 * k_rate + half_cotangent(s) * (k_rate @ k + k @ k_rate) + along * k @ k
-
-
-def _half_cotangent_slope(s: float) -> float:
-    """Return the derivative of `half_cotangent` by s."""
-    if np.real(s) < _SMALL:
-        return _series(tuple(k * c for k, c in enumerate(_HALF_COTANGENT))[1:], s)
-    t = np.sqrt(s)
-    return -1 / (s * s) + np.cos(t / 2) / (4 * s * t * np.sin(t / 2)) + 1 / (8 * s * np.sin(t / 2) ** 2)
 
 
 def pose_log(rotation_vector: ArrayLike, position: ArrayLike) -> Array:
@@ -245,13 +218,7 @@ def _right_jacobian_coupling(rho: Array, phi: Array) -> Array:
     among them, are written as one skew matrix and a symmetric one.
     """
     s, d = phi @ phi, phi @ rho
-    if np.real(s) < _SMALL:
-        c1, c2, c3 = _series(_CUBIC, s), _series(_QUARTIC, s), _series(_QUINTIC, s)
-    else:
-        t = np.sqrt(s)
-        c1 = (t - np.sin(t)) / (s * t)
-        c2 = (s + 2 * np.cos(t) - 2) / (2 * s * s)
-        c3 = (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
+    (_, _, c1), (c2, c3) = rotation_coefficients(s), coupling_coefficients(s)
     both = rho[:, None] * (c1 * phi)
     symmetric = both + both.T - phi[:, None] * (2 * c3 * d * phi) + 2 * d * (c3 * s - c1) * np.eye(3)
     return symmetric - skew((0.5 - c2 * s) * rho + (2 * c2 - c1) * d * phi)

@@ -13,15 +13,19 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import (
+    BeamShapes,
     bending_matrices,
     bending_shapes,
+    line_moments,
+    line_shortening,
     points_of,
     rod_matrices,
     rod_shapes,
     shear_bending_matrices,
     shear_bending_shapes,
+    tip_shortening,
 )
-from titop.blocks.bodies.beam_shortening import BeamShapes, line_moments, line_shortening, tip_shortening
+from titop.blocks.bodies.beam_scaling import MODE_SCALES, length_powers, scaling_beside
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer
@@ -32,8 +36,10 @@ from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
 from titop.blocks.bodies.water.line_water import water_around
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import CoordinateNames
+from titop.blocks.contract.coordinates import CoordinateNames, redefines
+from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
+from titop.blocks.contract.overrides import overrides
 
 T = TypeVar("T")
 
@@ -291,6 +297,22 @@ class Beam(ImmersedBeam, FlexibleBody):
         along = np.concatenate([[0.0], places, [self.length]])
         points = np.outer(along, [1.0, 0.0, 0.0]) + np.einsum("knp,n->pk", moved, q)
         return points + np.outer(along / self.length, self.pose(TIP, q)[1] - points[-1])
+
+    def picture(self, q: Array) -> Picture | None:
+        """Return the deformed line; none where a subclass has another pose of the tip."""
+        return None if redefines(self, "pose", Beam) else Picture.of_line(self.line_at(q))
+
+    def rescaled_coordinates(self) -> Mapping[str, Sequence[int]]:
+        """Return that the length scales all coordinates, what goes with the mass those of the modes."""
+        return {"length": range(self.nv)} | dict.fromkeys(MODE_SCALES, range(6, self.nv))
+
+    def scaling_beside(self, other: Beam) -> CoordinateScaling | None:
+        """Return scales (n, no unit) in which the law is a polynomial of section, density and length."""
+        return None if overrides(self) else scaling_beside(self, other)
+
+    def length_powers(self) -> tuple[Array, Array] | None:
+        """Return the powers (6 + n, no unit) of the length; there are none of beams that yield to shear, or in a fluid."""
+        return length_powers(self) if self.is_modal and self.shear_factors is None else None
 
     def _reduced(self) -> dict[str, Array]:
         """Return mass, stiffness, participation and what is of second order, from the kinds of deformation."""

@@ -22,12 +22,13 @@ from titop.blocks.bodies.modal_analysis import (
     ratio_damping,
     residual_mass,
 )
-from titop.blocks.bodies.modal_parameters import entry_of_mode, mode_parameters
+from titop.blocks.bodies.modal_fields import read_second_order
+from titop.blocks.bodies.modal_parameters import common_numbers, entry_of_mode, mode_parameters
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.bodies.second_order import SecondOrder
-from titop.blocks.bodies.second_order_fields import read_second_order
 from titop.blocks.bodies.second_order_inertia import rigid_inverse
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.description import CommonParameter, MassProperties, Picture
 from titop.blocks.contract.fields import (
     Field,
     Fixed,
@@ -41,6 +42,7 @@ from titop.blocks.contract.fields import (
     symmetric,
     vector,
 )
+from titop.blocks.contract.overrides import overrides
 
 
 def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
@@ -51,6 +53,7 @@ def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
 class ModalBody(Block):
     """The part of `FlexibleBody` that is data: its fields, its modes, its parameters; all but the law."""
 
+    file_tables = ("bodies",)
     mass = Field(scalar)
     com = Field(vector)
     inertia = Field(symmetric(3))
@@ -163,6 +166,36 @@ class ModalBody(Block):
     def residual_mass(self) -> Array:
         """The 6x6 residual mass ``D_P - L^T M_qq^-1 L`` (kg, kg m and kg m^2)."""
         return residual_mass(self.matrices.mass, self.participation, self.rigid_inertia)
+
+    # -- what others ask -------------------------------------------------------------------------------------------------
+
+    @property
+    def is_modal(self) -> bool:
+        """Whether the body is in no fluid, and nothing of the law is redefined."""
+        return self.fluid is None and not overrides(self)
+
+    def mass_properties(self) -> MassProperties:
+        """Return those of the undeformed body."""
+        return MassProperties(self.mass, self.com, self.inertia)
+
+    def picture(self, q: Array) -> Picture | None:
+        """Return a line from P to the centre of mass of a body without ports."""
+        if self.ports or not self.mass:
+            return None
+        return Picture.of_line(np.array([np.zeros(3), self.com + self.participation[:, :3].T @ q / self.mass]))
+
+    @property
+    def spin_limit(self) -> float | None:
+        """The lowest natural frequency (rad/s) of a body without geometric stiffness."""
+        return float(self.natural_frequencies[0]) if self.second_order is None else None
+
+    def common_parameters(self) -> dict[str, CommonParameter]:
+        """Return stiffness of modes, and the mass of all of the body."""
+        return common_numbers(self)
+
+    def rescaled_coordinates(self) -> Mapping[str, Sequence[int]]:
+        """Return that the mass of all of the body scales all amplitudes."""
+        return {"mass_scale": range(self.nv)}
 
     # -- parameters ------------------------------------------------------------------------------------------------------
 

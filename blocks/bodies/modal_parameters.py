@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.modal_analysis import DIRECTIONS
+from titop.blocks.contract.description import CommonParameter, Share
 
 #: Units of participation, and of a port's displacement, a unit of a mode of unit mass.
 _PARTICIPATION = ("sqrt(kg)",) * 3 + ("m sqrt(kg)",) * 3
 _SHAPE = ("1/sqrt(kg)",) * 3 + ("rad/(m sqrt(kg))",) * 3
 #: What of a body goes with the mass, as its inertia does, where all of it becomes heavier.
 _HEAVY = ("mass", "inertia.")
-
-
-class Share(NamedTuple):
-    """A parameter that follows from another number x: ``factor x ** exponent``."""
-
-    name: str
-    factor: float
-    exponent: float
-
-
-class Common(NamedTuple):
-    """A number from which several parameters follow: its value in a body as it is, its unit, and what follows."""
-
-    value: float
-    unit: str
-    shares: tuple[Share, ...]
 
 
 class Modes(Protocol):
@@ -76,7 +61,7 @@ def entry_of_mode(name: str) -> tuple[str | None, tuple[int, int]] | None:
     return None
 
 
-def common_numbers(body: Modes) -> dict[str, Common]:
+def common_numbers(body: Modes) -> dict[str, CommonParameter]:
     """Return the numbers from which several parameters follow, by name.
 
     ``mode1.stiffness``, the square of the frequency, with the mode's damping coefficient as it is. ``mass_scale``, one as the
@@ -88,10 +73,12 @@ def common_numbers(body: Modes) -> dict[str, Common]:
     result = {}
     for k, (w, zeta) in enumerate(zip(body.frequencies.tolist(), body.damping_ratios.tolist(), strict=True)):
         ratio = Share(f"mode{k + 1}.damping", zeta * w, -0.5)
-        result[f"mode{k + 1}.stiffness"] = Common(w * w, "rad^2/s^2", (Share(f"mode{k + 1}.frequency", 1.0, 0.5), ratio))
+        result[f"mode{k + 1}.stiffness"] = CommonParameter(
+            w * w, "rad^2/s^2", (Share(f"mode{k + 1}.frequency", 1.0, 0.5), ratio)
+        )
     if body.geometric_stiffness is None:
         shares = [Share(name, x, 1.0) for name, (x, _) in body.parameters().items() if name.startswith(_HEAVY)]
         for name, (x, _) in mode_parameters(body).items():
             shares.append(Share(name, x, 0.5 if ".participation." in name else -0.5))
-        result["mass_scale"] = Common(1.0, "1", tuple(share for share in shares if share.factor))
+        result["mass_scale"] = CommonParameter(1.0, "1", tuple(share for share in shares if share.factor))
     return result

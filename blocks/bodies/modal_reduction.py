@@ -24,14 +24,15 @@ from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.tolerances import BALANCED, COARSE
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.element_matrices import (
+    element_moments,
     entries_of,
     read_loads,
     read_matrices,
     read_nodes,
     refuse_shared_nodes,
     rigid_motion,
+    rotary_part,
 )
-from titop.blocks.bodies.element_moments import element_moments, rotary_part
 from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
 from titop.blocks.bodies.second_order import LOADS
 

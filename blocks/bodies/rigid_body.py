@@ -17,6 +17,8 @@ from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_body import ImmersedBody
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
 from titop.blocks.contract.overrides import overrides
 
@@ -108,11 +110,6 @@ class PortedBlock(Block):
         return changed
 
 
-def is_rigid(block: Block) -> bool:
-    """Tell whether a block is a rigid body of titop's or the world, or does as it, and in no fluid."""
-    return isinstance(block, RigidBody | World) and block.fluid is None and not overrides(block)
-
-
 def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
     """Return a pose's six numbers by name, with units."""
     position = {f"position.{axis}": (float(x), "m") for axis, x in zip("xyz", pose.position, strict=True)}
@@ -134,6 +131,11 @@ class World(PortedBlock):
 
     def __init__(self) -> None:
         super().__init__("world")
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether nothing of the law is redefined."""
+        return not overrides(self)
 
 
 class RigidBody(ImmersedBody, PortedBlock):
@@ -184,6 +186,7 @@ class RigidBody(ImmersedBody, PortedBlock):
     10.0
     """
 
+    file_tables = ("bodies",)
     mass = Field(scalar)
     com = Field(vector)
     inertia = Field(symmetric(3))
@@ -215,6 +218,17 @@ class RigidBody(ImmersedBody, PortedBlock):
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
         return gyroscopic_wrench(self.mass_matrix(q), twist)
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether the body is in no fluid, and nothing of the law is redefined."""
+        return self.fluid is None and not overrides(self)
+
+    def mass_properties(self) -> MassProperties:
+        """Return mass, centre of mass and inertia as they were given."""
+        if redefines(self, "mass_matrix", RigidBody):
+            return super().mass_properties()
+        return MassProperties(self.mass, self.com, self.inertia)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the body and what is suspicious."""

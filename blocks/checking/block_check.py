@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, SAME
 from titop.blocks.checking.block_findings import damping_findings, law_findings
 from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_complex_safe
+from titop.blocks.checking.description_findings import description_findings
 from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings, undefined_findings
 from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block
@@ -32,7 +33,8 @@ def check_block(block: Block, seed: int = 0) -> None:
     motion. By differences: the motion subspace and its rate are compared with the poses, the gyroscopic terms with the mass
     matrix, the passive efforts with elastic energy and damping, what acts on the block at rest with the energy that it says is
     stored there, the linearised law with the law, and a compiled law with all of them. Parameters must keep the values that
-    they are given, and complex ones give the derivatives that differences give.
+    they are given, and complex ones give the derivatives that differences give. Mass properties are compared with the mass
+    matrix; pictures must have the same points at all configurations.
 
     Of an interaction: whether its wrenches add up to nothing, what acts at rest follows from the stored energy, rates
     dissipate, inputs act linearly, and a compiled law says what ``act`` beside it does.
@@ -85,6 +87,7 @@ def _of_block(block: Block, seed: int) -> Iterator[Finding]:
         findings += weight_findings(block)
         findings += energy_disagreements(block, seed)
         findings += parameter_findings(block)
+        findings += description_findings(block, seed)
         for _ in range(3):
             findings += disagreements(block, seed, slopes=True)
             seed += 1

@@ -36,6 +36,8 @@ class Closure(Block):
         What it measures of rods through which it runs, as signals name it: ``"length"`` or ``"volume"``; nothing for others.
     """
 
+    rational_parameters: ClassVar[tuple[str, ...] | None] = ()
+    file_tables: ClassVar[tuple[str, ...]] = ("closures",)
     own_blocks: tuple[Block, ...] = ()
     own_field: ClassVar[str] = ""
     own_ports: tuple[PortRef | Block | str, ...] = ()

@@ -43,6 +43,8 @@ class Gear(Block):
     #: The constraint's name within the gear.
     constraint = "mesh"
     joint_fields: ClassVar[tuple[str, ...]] = ("driver", "driven")
+    rational_parameters = ("ratio",)
+    file_tables = ("gears",)
     parameter_units: ClassVar = {"ratio": "1, m/rad or rad/m", "offset": "rad or m"}
     driver = Field(block_name)
     driven = Field(block_name)

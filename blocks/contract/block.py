@@ -60,7 +60,12 @@ class Block(BlockLaw, Fielded):
     - ``pose_and_subspace``, or ``law`` for all at once: the same, if they have much in common;
     - ``law_slopes``, ``subspace_slopes``: time in derivatives, and digits where complex steps are not possible;
     - ``integrate``, ``difference``, ``bracket``, ``neutral``, ``configuration_names``: coordinates that are no plain numbers;
-    - ``parameter_units``, or ``parameters`` and ``with_parameters``: numbers that sensitivities, trims and families can vary.
+    - ``parameter_units``, or ``parameters`` and ``with_parameters``: numbers that sensitivities, trims and families can vary;
+    - ``picture``: what the block looks like, in place of a line to each port;
+    - ``mass_properties``: exact numbers, and time, in checks, texts and pictures, which else ask the mass matrix;
+    - ``common_parameters``, ``rational_parameters``, ``rescaled_coordinates``, ``scaling_beside``, ``length_powers``: how
+      linear fractional models know the block's parameters, which else are found by polynomials;
+    - ``load_parameters``, ``spin_limit``: what searches for equilibria raise in steps, and warn of.
 
     The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 

@@ -11,9 +11,9 @@ import numpy as np
 from titop.blocks.basics.complex_steps import REAL_STEP, by_differences, complex_step
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, twist_cross, twist_transport
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.blocks.contract.coordinates import OwnCoordinates, redefines
+from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.description import Described
 from titop.blocks.contract.law import Law, LawTerms
-from titop.blocks.contract.surroundings import Surrounded
 
 #: Functions that say at once what others do, and which others: what is written for speed knows those of its own class alone.
 _REPEATS: dict[str, tuple[str, ...]] = {
@@ -25,7 +25,7 @@ _REPEATS: dict[str, tuple[str, ...]] = {
 _REPEATS["law"] = tuple(dict.fromkeys(("pose_and_subspace", *(name for others in _REPEATS.values() for name in others))))
 
 
-class BlockLaw(OwnCoordinates, Surrounded):
+class BlockLaw(Described):
     """The part of `Block` that is its law.
 
     Notes
@@ -34,8 +34,6 @@ class BlockLaw(OwnCoordinates, Surrounded):
     twist (6) of the parent port, in its frame.
     """
 
-    name: str
-    ports: tuple[str, ...] = ()
     #: A law that titop compiles, in place of evaluating the functions below in Python; see `titop.Law`.
     compiled_law: ClassVar[Law | None] = None
 
@@ -44,7 +42,7 @@ class BlockLaw(OwnCoordinates, Surrounded):
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return rotation (3x3) and position (3, m) of child port `port` in the parent port's frame."""
         if self.compiled_law is None:
-            raise NotImplementedError(f"block {self.name!r} defines no pose for port {port!r}")
+            return super().pose(port, q)
         terms, k = self._terms_at(q), self.ports.index(port)
         return terms.rotation[k], terms.position[k]
 

@@ -30,6 +30,8 @@ class Actuator(Block):
         Range of each input, data for `Trajectory.violations`.
     """
 
+    rational_parameters: ClassVar[tuple[str, ...] | None] = ()
+    file_tables = ("actuators",)
     inputs: tuple[str, ...] = ("",)
     input_unit: str = "N"
     lower: float = -math.inf
@@ -62,6 +64,7 @@ class Motor(Actuator):
         Largest absolute input.
     """
 
+    rational_parameters = ("gear", "rotor_inertia")
     input_unit = "N m"
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     parameter_units: ClassVar = {"gear": "1", "rotor_inertia": "kg m^2"}

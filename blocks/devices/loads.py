@@ -40,6 +40,8 @@ class Load(Block):
         Whether the components are given in the inertial frame or in the port's.
     """
 
+    rational_parameters = tuple(f"{field}.{axis}" for field in ("force", "torque") for axis in "xyz")
+    file_tables = ("loads",)
     target = Field(read_target)
     force = Field(vector)
     torque = Field(vector)
@@ -62,6 +64,11 @@ class Load(Block):
         if self.frame == "port":
             return wrench
         return np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
+
+    @property
+    def load_parameters(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(self.parameters())
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return force and torque."""

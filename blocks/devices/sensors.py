@@ -20,6 +20,10 @@ class Sensor(Block):
         Names of the outputs within the block; one output alone goes by the block's name.
     """
 
+    rational_parameters = ()
+    file_tables = ("sensors",)
+    #: Whether what it reads depends on parameters of bodies.
+    reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
 
     @property
@@ -168,6 +172,7 @@ class WheelMomentum(_JointSensor):
     """
 
     of_joints_alone = True
+    reads_parameters = True
     inertia = Field(optional(non_negative("negative-inertia")))
 
     def __init__(self, name: str, joint: str | Block, inertia: float | None = None) -> None:

@@ -2,11 +2,10 @@
 
 - `interaction`: what they have in common, and how to write one of your own;
 - `block_states`: what states of the first order of blocks do on these blocks' coordinates;
-- `spring_damper`, `compliant_closure`: between two ports; `cable`: over several;
+- `springs`: springs and dampers between two ports; `cable`: over several;
 - `shape`: what contacts touch, `touching`: what touches it, and `contact`: what happens there;
-- `rod_routing`: lines through soft rods and their length; `rod_line`: what acts along them, `line_findings` what is suspicious
-  about them; `tendon`, `pressure_chamber`: these lines;
+- `line`: what tendons and chambers have in common, whatever bodies carry them;
+- `rod_routing`: lines through soft rods and their length; `rod_line`: what acts along them; `tendon`: tendons, and chambers;
 - `soft_line`: lines and cavities in deformable bodies; `soft_tendon`: tendons and chambers of these;
-- `elastic_tendon`: what tendons of both have in common;
-- `load_density`: how much there is of a load along a rod; `distributed_load`: what it does.
+- `distributed_load`: loads along rods.
 """

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.rods.rod import Rod
@@ -19,8 +19,9 @@ from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, put, 
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.interactions.touching import Push, RigidSpheres, RodSpheres, Seen, SoftPoints, Touching
-from titop.blocks.joints.impact import HERTZ, impact_energy, impact_push
+from titop.blocks.interactions.touching import Push, RigidSpheres, Touching, places_of, touching_of
+from titop.blocks.laws.impact import HERTZ
+from titop.blocks.laws.touch import bristle_rate, pressed_energy, touch
 
 
 class Touch(NamedTuple):
@@ -34,15 +35,12 @@ class Touch(NamedTuple):
         On the sphere, about its centre.
     slip : (3,) array, m/s
         Velocity of the sphere's surface along the other.
-    bending : (3,) array, m/s
-        How the bristle bends, if there are bristles; zero else.
     """
 
     gap: Any
     force: Array
     torque: Array
     slip: Array
-    bending: Array
 
 
 def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
@@ -232,40 +230,7 @@ class Contact(Interaction):
         self._findings = [*self._wrong_numbers(), *self._wrong_places()]
         if not self._findings:
             self.touched = Shape.plane(self.normal) if self.shape is None else self.shape
-            self.touching = self._spheres()
-
-    def _spheres(self) -> Touching:
-        if isinstance(self.on, Rod):
-            places = self._abscissas(self.on) / self.on.given_length
-            reach = self.on.section.reach(places, self.on.given_length).max(axis=0)
-            return RodSpheres(self.on, places, reach if self.radius is None else self.radius + 0.0 * places)
-        places = self._given_places
-        if isinstance(self.on, SoftBody):
-            return SoftPoints(self.on, places, self.radius + np.zeros(len(places)))
-        if not isinstance(self.on, Shape):
-            return RigidSpheres(places, self.radius + np.zeros(len(places)))
-        radius, half = self.on.dimensions["radius"], 0.5 * self.on.dimensions.get("length", 0.0)
-        if half and self.touched.is_convex:
-            return RigidSpheres(places, radius + np.zeros(len(places)), half, self.touched)
-        ends = np.outer([-half, half] if half else [0.0], _UP)
-        places = (places[:, None] + ends).reshape(-1, 3)
-        return RigidSpheres(places, radius + np.zeros(len(places)))
-
-    @property
-    def _given_places(self) -> Array:
-        """Places (k, 3, m) in the second port's frame, or of material points."""
-        if self.points is None:
-            outline = self.on.domain.outline if isinstance(self.on, SoftBody) else None
-            return np.zeros((1, 3)) if outline is None else outline.points
-        return self.points
-
-    def _abscissas(self, rod: Rod) -> Array:
-        """Return the abscissas (k, m) of the spheres along a rod."""
-        length = rod.given_length
-        if self.points is None or self.points.ndim == 0:
-            count = 1 if self.points is None else int(self.points)
-            return np.linspace(0.0, length, count) if count > 1 else np.array([length])
-        return self.points
+            self.touching = touching_of(self.on, self.points, self.radius, self.touched)
 
     @property
     def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
@@ -326,45 +291,19 @@ class Contact(Interaction):
 
     def touches(self, motion: TargetMotion) -> list[Touch]:
         """Return what the contact does at every sphere."""
-        seen = self.touching.seen(motion)
-        bristles = motion.x.reshape(-1, 3) if len(self.state_names) else [None] * len(seen)
-        return [self._touch(*each) for each in zip(seen, bristles, strict=True)]
+        told = [touch(*sphere) for sphere in self._spheres_at(motion)]
+        return [Touch(gap, *map(np.array, vectors)) for gap, *vectors in told]
 
-    def _touch(self, seen: Seen, bristle: Array | None) -> Touch:
-        distance, normal = self.touched.distance(seen.place)
-        n, gap = np.array(normal), distance - seen.radius
-        depth = -gap if np.real(gap) < 0 else 0.0 * gap
-        push = impact_push(depth, -(n @ seen.rate), self.stiffness, self.dissipation, self.exponent)
-        lever = -distance * n if self.touching.turns else 0.0 * n
-        slip = seen.rate + cross(seen.spin, lever)
-        slip = slip - (n @ slip) * n
-        bending, w = np.zeros(3), slip / np.sqrt(slip @ slip + self.slip_velocity**2)
-        if bristle is not None:
-            bending, w = self._bent(bristle, n, slip, bool(np.real(gap) < 0))
-        force = push * n - self.friction * push * w
-        turning = np.sqrt(seen.radius**2 * (seen.spin @ seen.spin) + self.slip_velocity**2)
-        torque = cross(lever, force) - self.rolling * push * seen.radius / turning * seen.spin
-        return Touch(gap, force, torque, slip, bending)
-
-    def _bent(self, bristle: Array, n: Array, slip: Array, touches: bool) -> tuple[Array, Array]:
-        """Return the rate (3) of a bristle, and its friction (3) in parts of Coulomb's."""
-        reach = self.friction / self.tangential_stiffness
-        away = (n @ bristle) * n
-        b = bristle - away
-        square = b @ b
-        part = (square / reach**2 - 1.0) / 3.0
-        part = 0.0 * part if np.real(part) < 0 else (0.0 * part + 1.0 if np.real(part) > 1 else part)
-        along = slip @ b
-        giving = part**2 * (3.0 - 2.0 * part) * (along if np.real(along) > 0 else 0.0 * along)
-        bending = slip - giving / (square if np.real(square) > 0 else square + 1.0) * b
-        w = b / reach + bending / self.slip_velocity
-        size = np.sqrt(np.sqrt(np.sqrt(1.0 + (w @ w) ** 4)))
-        straightening = self.slip_velocity / reach
-        return bending - straightening * away if touches else -straightening * bristle, w / size
+    def _spheres_at(self, motion: TargetMotion) -> Iterator[tuple[Any, ...]]:
+        """Yield of every sphere what laws are told of it: see `titop.blocks.laws.touch`."""
+        seen, numbers = self.touching.seen(motion), self._law[None]
+        bristles = motion.x.reshape(-1, 3) if len(self.state_names) else np.zeros((len(seen), 3))
+        for each, bristle in zip(seen, bristles, strict=True):
+            yield numbers, each.place, each.rate, each.spin, each.radius, bristle
 
     def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
         """Return the rates (k, m/s) of the bristles' components."""
-        return np.concatenate([touch.bending for touch in self.touches(motion)])
+        return np.concatenate([bristle_rate(*sphere) for sphere in self._spheres_at(motion)])
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (2, 6) on both ports, each in its frame, and the efforts (n) on the coordinates."""
@@ -372,8 +311,8 @@ class Contact(Interaction):
 
     def stored(self, motion: TargetMotion) -> Any:
         """Return the stored energy (J)."""
-        depths = -self.gaps(motion)
-        return sum(impact_energy(depth, self.stiffness, self.exponent) for depth in depths)
+        numbers = self._law[None]
+        return sum(pressed_energy(numbers, seen.place, seen.radius) for seen in self.touching.seen(motion))
 
     def gaps(self, motion: TargetMotion) -> Array:
         """Return the distances (k, m) of all spheres from the shape."""
@@ -390,9 +329,13 @@ class Contact(Interaction):
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.contact`."""
+        return np.concatenate([self._law, self.touching.numbers])
+
+    @property
+    def _law(self) -> Array:
+        """The numbers of the law at a sphere."""
         own = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
-        rest = float(self.touching.turns), self.tangential_stiffness
-        return np.concatenate([self.touched.numbers, own, rest, self.touching.numbers])
+        return np.array([*self.touched.numbers, *own, float(self.touching.turns), self.tangential_stiffness])
 
     # -- checks ------------------------------------------------------------------------------------------------------------
 
@@ -444,7 +387,7 @@ class Contact(Interaction):
             yield Finding("bad-points", where, points.tolist(), "places (k, 3)", "write one row for each point")
             return
         else:
-            count = len(self._given_places)
+            count = len(places_of(self.on, points))
         if np.ndim(self.radius) and len(self.radius) != count:
             expected = f"one for all, or one for each of {count}"
             yield Finding("wrong-count", f"{self.name}.radius", f"{len(self.radius)} radii", expected, "give as many as points")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import split_path
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.paths import parts_of, split_path
+from titop.blocks.basics.sampling import sampled
+from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
+from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS, gauss_points
@@ -20,9 +23,70 @@ from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, optional, put, scalar, switch
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions import load_density
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.interactions.load_density import Density, density_parameters, read_density, with_entry
+
+#: Three numbers (3,), rows (k, 3) at places of equal distance with lines between them, or a function of X (m).
+Density = Array | Callable[[float], Any]
+
+
+def read_density(reader: FieldReader, field: str, value: Any, unit: str) -> Density:
+    """Read a density.
+
+    Raises
+    ------
+    ModelError
+        If it is a function that does not take one argument.
+    """
+    if callable(value):
+        check_function(f"{reader.owner}.{field}", value, "X")
+        return value
+    given = real_array(value)
+    if given is None or given.ndim != 2:
+        return reader.array(field, value, (3,), f"give three numbers ({unit}), rows of three, or a function of X (m)")
+    if len(given) < 2 or given.shape[1] != 3:
+        expected, advice = "at least two rows of three numbers", f"write one for each of some equally distant places ({unit})"
+        reader.report("wrong-shape", field, f"shape {given.shape}", expected, advice)
+        return np.zeros(3)
+    return reader.array(field, given, given.shape)
+
+
+def density_kinks(density: Density) -> Array:
+    """Return the places, from 0 to 1, between which a density is smooth."""
+    return np.linspace(0.0, 1.0, 2 if callable(density) or density.ndim == 1 else len(density))
+
+
+def density_values(where: str, density: Density, places: Array, abscissas: Array) -> Array:
+    """Return a density (k, 3) at `places`, from 0 to 1, and `abscissas` (k, m).
+
+    Raises
+    ------
+    ModelError
+        If it is a function, and fails.
+    """
+    if callable(density):
+        return sampled(where, density, abscissas, 1.0, (3,))
+    if density.ndim == 1:
+        return np.tile(density, (len(places), 1))
+    at = places * (len(density) - 1)
+    before = np.minimum(at.astype(int), len(density) - 2)
+    part = (at - before)[:, None]
+    return (1.0 - part) * density[before] + part * density[before + 1]
+
+
+def density_parameters(field: str, density: Density, unit: str) -> dict[str, tuple[float, str]]:
+    """Return the numbers by name: ``force.x``, or ``force.0.x`` of the first of several rows; a function has none."""
+    if callable(density):
+        return {}
+    rows = {field: density} if density.ndim == 1 else {f"{field}.{k}": row for k, row in enumerate(density)}
+    return {f"{name}.{axis}": (float(x), unit) for name, row in rows.items() for axis, x in zip("xyz", row, strict=True)}
+
+
+def with_entry(density: Density, entry: str, value: Any) -> Array:
+    """Return a density with the number of a name such as ``x`` or ``0.x`` changed."""
+    assert not callable(density)
+    *row, axis = parts_of(entry)
+    return replaced(density, (*map(int, row), "xyz".index(axis)), value)
+
 
 #: Frames in which loads along a rod can be given.
 FRAMES = ("section", "world")
@@ -198,7 +262,7 @@ class DistributedLoad(Interaction):
         """Return the places (k) of so many Gauss points a stretch, in parts of the length, and the wrenches there."""
         length, densities = self.rod.given_length, (self.force, self.torque)
         first, last = self.start / length, min(self.end / length, 1.0)
-        inner = [first + (last - first) * kink for density in densities for kink in load_density.kinks(density).tolist()]
+        inner = [first + (last - first) * kink for density in densities for kink in density_kinks(density).tolist()]
         breaks = [first]
         for place in sorted([*inner, *(at for at in self.rod.breaks if first < at < last)]):
             if place - breaks[-1] > EXACT:
@@ -206,7 +270,7 @@ class DistributedLoad(Interaction):
         places, weights = gauss_points([*breaks[:-1], last], points)
         across, abscissas = (places - first) / (last - first), places * length
         given = zip(self._densities, densities, strict=True)
-        rows = [load_density.values(f"{self.name}.{field}", density, across, abscissas) for field, density in given]
+        rows = [density_values(f"{self.name}.{field}", density, across, abscissas) for field, density in given]
         return places, (weights * self.rod.length)[:, None] * np.hstack(rows)
 
     # -- what it does ----------------------------------------------------------------------------------------------------
@@ -241,6 +305,11 @@ class DistributedLoad(Interaction):
         return np.concatenate([head, np.column_stack([places, self.wrenches_at_stations]).ravel(), row])
 
     # -- checks and parameters -------------------------------------------------------------------------------------------
+
+    @property
+    def load_parameters(self) -> tuple[str, ...]:
+        """The scale, where no input drives the load."""
+        return () if self.driven else ("scale",)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the load and what is suspicious."""

@@ -109,6 +109,8 @@ class Interaction(Closure):
     """
 
     #: Least and largest number of ports and of coordinates.
+    rational_parameters = None
+    file_tables = ("closures", "interactions")
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
     #: Range of each input.

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.tolerances import NEGLIGIBLE, SAME
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters, read_dimension, with_end
 from titop.blocks.bodies.rods.quadrature import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, optional, put, scalar, switch
-from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.interactions.line_findings import routing_findings
+from titop.blocks.interactions.line import Line
 from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts
+
+#: How many places of the line are looked at on each rod.
+_PLACES = 33
 
 
 def _read_rods(line: Block, field: str, rods: Any) -> tuple[Rod, ...]:
@@ -37,7 +38,7 @@ def _read_dimension(line: Block, field: str, value: Any) -> Dimension:
     return read_dimension(line.reader, field, value)
 
 
-class RodLine(Interaction):
+class RodLine(Line):
     """Common part of what runs through rods along a line that is fixed in their sections.
 
     In the frame of the section at X the line is at ``d = (0, y(X), z(X))``, so that its length depends on the rods' strains
@@ -61,9 +62,7 @@ class RodLine(Interaction):
         The line's length, or volume, and its derivatives.
     """
 
-    port_counts = (0, 0)
     own_field = "rods"
-    measured = "length"
     #: Whether a line along the axis is suspicious.
     needs_lever: ClassVar[bool] = True
     #: Fields that may be numbers, tapers or functions of X, and their units.
@@ -147,41 +146,6 @@ class RodLine(Interaction):
         """Names of the rods' coordinates."""
         return tuple(f"{rod.name}.{entry}" for rod in self.rods for entry in rod.strain_coordinates)
 
-    @property
-    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All coordinates of the rods."""
-        count = len(self.own_coordinates)
-        return count, count
-
-    # -- the line --------------------------------------------------------------------------------------------------------
-
-    def measure(self, q: Array) -> Any:
-        """Return the length (m) of a tendon, or the volume (m^3) of a chamber.
-
-        Parameters
-        ----------
-        q : (..., n) array
-            Coordinates of the rods, one rod after the other.
-        """
-        return self.path.measure(q[..., : self.path.size])
-
-    def rate(self, q: Array, v: Array) -> Any:
-        """Return the rate of the measure (m/s or m^3/s) at coordinates and rates (..., n each)."""
-        size = self.path.size
-        return (self.path.gradient(q[..., :size]) * v[..., :size]).sum(-1)
-
-    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return no wrenches (0, 6), and the efforts (n) on the coordinates."""
-        return np.zeros((0, 6)), -self.tension(motion) * self._slopes(motion.q)
-
-    def tension(self, motion: TargetMotion) -> Any:
-        """Return the tension (N) of a tendon, or minus the pressure (Pa) of a chamber."""
-        raise NotImplementedError
-
-    def _slopes(self, q: Array) -> Array:
-        """Return the derivatives (n) of what the tension shortens by all coordinates."""
-        return self.path.gradient(q)
-
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_lines`."""
         return np.concatenate([[sign, *elastic, len(self.path.parts), len(arms)], arms, self.path.numbers])
@@ -194,7 +158,7 @@ class RodLine(Interaction):
             self._update()
         errors += self._findings
         if not errors and self.path.size:
-            warnings += routing_findings(self.name, self.rods, self._routing(self.points), self._path_with, self.needs_lever)
+            warnings += _routing_findings(self.name, self.rods, self._routing(self.points), self._path_with, self.needs_lever)
         return errors, warnings
 
     # -- parameters ------------------------------------------------------------------------------------------------------
@@ -208,16 +172,75 @@ class RodLine(Interaction):
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            field, end = split_path(name)
-            if field in self._dimension_units:
-                put(changed, field, with_end(getattr(changed, field), end, value))
-            else:
-                changed._change(field, end, value)
+        changed: Any = super().with_parameters(values)
         changed._update()
-        return changed
+        return changed  # type: ignore[no-any-return]
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number that is no dimension."""
-        put(self, field, value)
+        """Change a number, of a dimension that at one of its ends."""
+        if field in self._dimension_units:
+            put(self, field, with_end(getattr(self, field), entry, value))
+        else:
+            super()._change(field, entry, value)
+
+
+def _routing_findings(
+    name: str, rods: Sequence[Rod], routing: Routing, path_with: Callable[[int], Path], needs_lever: bool
+) -> Iterator[Finding]:
+    """Yield what is suspicious: lines outside the sections, lines that do nothing, too few points.
+
+    Parameters
+    ----------
+    name : str
+        Of the line.
+    rods : sequence of Rod
+    routing : Routing
+    path_with : callable
+        Returns the line with so many points.
+    needs_lever : bool
+        Whether it is to bend or twist, not only to shorten.
+    """
+    X, places, reach, parts = _looked_at(rods, routing)
+    size, distance = reach.max(), np.hypot(*places)
+    worst = int(parts.argmax())
+    if parts[worst] > 1.0 + SAME:
+        found = f"y = {places[0, worst]:.4g} m, z = {places[1, worst]:.4g} m at X = {X[worst]:.4g} m"
+        expected = f"a place in the section, which reaches {reach[0, worst]:.4g} m and {reach[1, worst]:.4g} m"
+        advice = "check y, z and their unit, or write relative=True for parts of the half widths"
+        yield Finding("outside-the-section", name, found, expected, advice)
+    rest = np.zeros(sum(rod.nv for rod in rods))
+    given, dense = path_with(routing.points).gradient(rest), path_with(MAX_POINTS).gradient(rest)
+    if needs_lever and distance.max() <= SAME * size:
+        advice = "move it off the axis by y or z: along the axis it can only shorten"
+        yield Finding("no-lever", name, "a line along the axis", "a distance from the axis", advice)
+    elif np.abs(dense).max() <= SAME * np.abs(path_with(routing.points).measure(rest)):
+        advice = "check y and z against the rod's free strains: bending_z wants y, bending_y wants z"
+        yield Finding("no-lever", name, "no effect on any coordinate at rest", "a line that moves the rod", advice)
+    elif np.abs(given - dense).max() > NEGLIGIBLE * np.abs(dense).max():
+        enough = next(
+            (
+                points
+                for points in range(routing.points + 1, MAX_POINTS)
+                if np.abs(path_with(points).gradient(rest) - dense).max() <= NEGLIGIBLE * np.abs(dense).max()
+            ),
+            MAX_POINTS,
+        )
+        expected = f"{enough} points or more, which this routing needs for errors below {NEGLIGIBLE:.1%}"
+        yield Finding("coarse-routing", f"{name}.points", routing.points, expected, f"write points={enough}")
+
+
+def _looked_at(rods: Sequence[Rod], routing: Routing) -> tuple[Array, Array, Array, Array]:
+    """Return abscissas (k, m), y and z there and the sections' half widths (2, k each; m), and how much of these they take."""
+    rows, first = [], 0.0
+    for rod in rods:
+        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (routing.start, routing.end))
+        if stop > start:
+            fractions = start + (stop - start) * np.linspace(SAME, 1.0 - SAME, _PLACES)
+            places = np.real(routing.places(rod, first, fractions))
+            reach = np.real(rod.section.reach(fractions, rod.given_length))
+            across = places / np.where(reach == 0.0, 1.0, reach)
+            parts = np.abs(across).max(0) if rod.section.shape == "rectangle" else np.hypot(*across)
+            rows.append(np.vstack([first + rod.given_length * fractions, places, reach, parts]))
+        first += rod.given_length
+    X, y, z, along_y, along_z, parts = np.hstack(rows)
+    return X, np.array([y, z]), np.array([along_y, along_z]), parts

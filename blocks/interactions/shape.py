@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COMPLEX_STEP, EXACT
 from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.laws.distances import BARREL, PLANE, ROUNDED, WALL, distance, nearest
+from titop.blocks.laws.vectors import Vector
 
-#: What tells shapes apart in the numbers of compiled laws: planes, boxes whose edges are rounded by a radius (spheres and
-#: capsules among them), round walls without ends, and round bodies with flat ends.
-PLANE, ROUNDED, WALL, BARREL = range(4)
 #: What each kind of shape has.
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "plane": ("normal",),
@@ -24,10 +21,6 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length"),
 }
 _Z = np.array([0.0, 0.0, 1.0])
-#: After so many halvings two places of a line are one.
-HALVINGS = 60
-#: Axes that are as parallel as this (rad) to a surface are nearest to it in their middle.
-LEVEL = EXACT
 
 
 class Shape:
@@ -196,29 +189,17 @@ class Shape:
         half = 0.5 * own["sides"] if self.kind == "box" else 0.5 * own.get("length", 0.0) * _Z
         return np.array([ROUNDED, *half, own.get("radius", 0.0)])
 
-    def distance(self, place: Any) -> tuple[Any, list[Any]]:
+    def distance(self, place: Any) -> tuple[Any, Vector]:
         """Return the distance (m) of a place from the surface, negative in the material, and the unit vector out of that.
 
         Parameters
         ----------
         place : array_like (3,), m
         """
-        kind, own, (x, y, z) = self.numbers[0], self.numbers[1:], place
-        if kind == PLANE:
-            return own[0] * x + own[1] * y + own[2] * z, list(own[:3])
-        if kind == ROUNDED:
-            apart, out = _from_box((x, y, z), own[:3])
-            return apart - own[3], out
-        across, (e, f) = _from_box((x, y), (0.0, 0.0))
-        if kind == WALL:
-            return own[1] * (across - own[0]), [own[1] * e, own[1] * f, 0.0 * z]
-        apart, (aside, along) = _from_box((across, z), own[:2])
-        return apart, [aside * e, aside * f, along]
+        return distance(self.numbers[None], place)
 
     def nearest(self, middle: Any, along: Any, half: float) -> Any:
         """Return the place on a line, from -half to half (m), that is nearest to this shape, which has to be convex.
-
-        Along a line the slope of the distance only rises. Bisection finds its zero, and the implicit function its derivatives.
 
         Parameters
         ----------
@@ -227,26 +208,8 @@ class Shape:
         half : float, m
             How far it goes to both sides.
         """
-
-        def slope(middle: Any, along: Any, s: Any) -> Any:
-            return sum(
-                n * u
-                for n, u in zip(self.distance([p + s * u for p, u in zip(middle, along, strict=True)])[1], along, strict=True)
-            )
-
-        (p, u), low, high = ([float(np.real(x)) for x in vector] for vector in (middle, along)), -half, half
-        for _ in range(HALVINGS):
-            s = 0.5 * (low + high)
-            low, high = (low, s) if slope(p, u, s) + LEVEL * s / half > 0 else (s, high)
-        s = 0.5 * (low + high)
-        if not slope(p, u, -half) < LEVEL or not slope(p, u, half) > -LEVEL:
-            return s
-        bend = slope(p, u, s + 1j * COMPLEX_STEP).imag / COMPLEX_STEP + LEVEL / half
-        place: Any = s
-        for _ in range(1 + max(getattr(x, "order", 0) for x in (*middle, *along))):
-            left = slope(middle, along, place) + LEVEL * place / half
-            place = place - (left - np.real(left)) / bend
-        return place
+        order = 1 + max(getattr(x, "order", 0) for x in (*middle, *along))
+        return nearest(self.numbers[None], middle, along, half, order)
 
     @property
     def is_convex(self) -> bool:
@@ -274,16 +237,3 @@ def _read(reader: FieldReader, name: str, value: Any) -> Any:
     if (np.asarray(read) <= 0).any():
         reader.report("bad-size", name, value, "lengths > 0", "check the sign and the unit")
     return read
-
-
-def _from_box(place: Sequence[Any], half: Any) -> tuple[Any, list[Any]]:
-    """Return the distance of a place from a box about the origin, as long to both sides of it as said, and the way out."""
-    sides = [-1.0 if np.real(x) < 0 else 1.0 for x in place]
-    beyond = [side * x - h for side, x, h in zip(sides, place, half, strict=True)]
-    out = [x if np.real(x) > 0 else 0.0 * x for x in beyond]
-    square = sum(x * x for x in out)
-    if np.real(square) > 0:
-        apart = np.sqrt(square)
-        return apart, [side * x / apart for side, x in zip(sides, out, strict=True)]
-    last = max(range(len(beyond)), key=lambda k: (np.real(beyond[k]), -k))
-    return beyond[last], [side * float(k == last) for k, side in enumerate(sides)]

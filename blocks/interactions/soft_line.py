@@ -10,15 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft.line_programs import LinePrograms, shared_line_programs
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Fixed, fields_of, put, refuse_change
-from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.contract.fields import Fixed, put
 from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.line import Line
 
 #: What runs a program of that name: on what all points share, and on the points; it returns the totals.
 Run = Callable[[LinePrograms, str, Array, Array], Array]
@@ -89,7 +88,7 @@ def _read_bodies(line: Block, field: str, bodies: Any) -> tuple[SoftBody, ...]:
     return tuple(body for body in given if isinstance(body, SoftBody))
 
 
-class SoftLine(Interaction):
+class SoftLine(Line):
     """Common part of what runs through deformable bodies and is carried along by their material.
 
     What it measures depends on the bodies' coordinates alone, and what it does on no motion of the bodies as a whole::
@@ -112,6 +111,7 @@ class SoftLine(Interaction):
         What is measured, and its derivatives.
     """
 
+    not_in_files = SoftBody.not_in_files
     port_counts = (0, 0)
     own_field = "bodies"
     #: What its measure is, as signals name it.
@@ -140,22 +140,6 @@ class SoftLine(Interaction):
             return []
         return parts
 
-    @property
-    def one_sided(self) -> bool:  # type: ignore[override]
-        """Whether a negative input is refused."""
-        return not self.both_ways
-
-    @property
-    def lower(self) -> float:  # type: ignore[override]
-        """The least input."""
-        return -self.upper if self.both_ways else 0.0
-
-    @lower.setter
-    def lower(self, lower: Any) -> None:
-        fields = fields_of(type(self))
-        advice = f"set {fields['both_ways'].argument} and {fields['upper'].argument}, from which it follows"
-        refuse_change(self, "lower", lower, advice)
-
     def among(self, blocks: Mapping[str, Block]) -> Interaction:
         """Return the line in the bodies of the same names among `blocks`."""
         bodies = tuple(blocks.get(body.name, body) for body in self.bodies)
@@ -176,38 +160,6 @@ class SoftLine(Interaction):
         """Names of the bodies' coordinates."""
         return tuple(f"{body.name}.{entry}" for body in self.bodies for entry in body.coordinates)
 
-    @property
-    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All coordinates of the bodies."""
-        count = sum(body.nv for body in self.bodies)
-        return count, count
-
-    def measure(self, q: Array) -> Any:
-        """Return the length (m) of a tendon, or the volume (m^3) of a chamber.
-
-        Parameters
-        ----------
-        q : (..., n) array
-            Coordinates of the bodies, one body after the other.
-        """
-        return self.path.measure(q)
-
-    def rate(self, q: Array, v: Array) -> Any:
-        """Return the rate of the measure (m/s or m^3/s) at coordinates and rates (..., n each)."""
-        return (self.path.gradient(q) * v).sum(-1)
-
-    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return no wrenches (0, 6), and the efforts (n) on the coordinates."""
-        return np.zeros((0, 6)), -self.tension(motion) * self._slopes(motion.q)
-
-    def tension(self, motion: TargetMotion) -> Any:
-        """Return the tension (N) of a tendon, or minus the pressure (Pa) of a chamber."""
-        raise NotImplementedError
-
-    def _slopes(self, q: Array) -> Array:
-        """Return the derivatives (n) of what the tension shortens by all coordinates."""
-        return self.path.gradient(q)
-
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_lines`."""
         rows = [np.array([sign, *elastic, len(self.bodies), len(arms)]), arms]
@@ -215,17 +167,6 @@ class SoftLine(Interaction):
             values = body.number_values
             rows += [np.array([len(points), body.nv, len(values), points.shape[1]]), values, points.ravel()]
         return np.concatenate(rows)
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            changed._change(*split_path(name), value)
-        return changed
-
-    def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number."""
-        put(self, field, value)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the line and what is suspicious."""

@@ -15,8 +15,7 @@ from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT
 from titop.blocks.contract.fields import Consumed, Field, bound, switch
-from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.elastic_tendon import ElasticTendon
+from titop.blocks.interactions.line import Chamber, ElasticTendon
 from titop.blocks.interactions.soft_line import SoftLine
 
 _MAX_POINTS = 64
@@ -86,12 +85,8 @@ class SoftTendon(ElasticTendon, SoftLine):
             self._measured_at = tuple(_curve_points(self.reader, given, count) for given in curves)
         self._follow()
 
-    def law_numbers(self) -> Array:
-        """Return elasticity, arms, and the bodies' points."""
-        return self._line_numbers(1.0, self._elasticity, self.arms)
 
-
-class SoftChamber(SoftLine):
+class SoftChamber(Chamber, SoftLine):
     """A cavity in one deformable body or several, under pressure. Input: ``pressure``, Pa, above that outside.
 
     `System.add_interaction` lets it act on its bodies.
@@ -116,10 +111,6 @@ class SoftChamber(SoftLine):
     ``det F = 1`` everywhere.
     """
 
-    inputs = ("pressure",)
-    input_units = ("Pa",)
-    measured = "volume"
-
     cavity = Consumed()
     upper = Field(bound, "max_pressure")
     max_pressure: float
@@ -141,14 +132,6 @@ class SoftChamber(SoftLine):
         elif not self.reader.findings:
             self._measured_at = tuple(part.surface for part in cavities)
         self._follow()
-
-    def tension(self, motion: TargetMotion) -> Any:
-        """Return minus the pressure (Pa)."""
-        return -motion.u[0]
-
-    def law_numbers(self) -> Array:
-        """Return the bodies' points, without elasticity and arms."""
-        return self._line_numbers(-1.0, (0.0, 0.0, 0.0), np.zeros(0))
 
 
 def _is_curve(value: Any) -> bool:

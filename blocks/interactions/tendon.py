@@ -1,13 +1,16 @@
-"""Tendons in soft rods."""
+"""Tendons and pressure chambers in soft rods."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
-from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.fields import Field, bound, refuse_change, switch
-from titop.blocks.interactions.elastic_tendon import ElasticTendon
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.bodies.rods.dimensions import Dimension, read_dimension
+from titop.blocks.contract.fields import Field, bound, switch
+from titop.blocks.interactions.line import Chamber, ElasticTendon
 from titop.blocks.interactions.rod_line import RodLine
 
 
@@ -78,7 +81,8 @@ class Tendon(ElasticTendon, RodLine):
 
     upper = Field(bound, "max_tension")
     max_tension: float
-    push = Field(switch)
+    both_ways = Field(switch, "push")
+    push: bool
 
     def __init__(
         self,
@@ -99,23 +103,84 @@ class Tendon(ElasticTendon, RodLine):
     ) -> None:
         super().__init__(name, rods, y, z, relative, start, end, points)
         self.stiffness, self.displacement, self.dissipation, self.arms = stiffness, displacement, dissipation, arms
-        self.upper, self.push = max_tension, push
+        self.upper, self.both_ways = max_tension, push
+        self._update()
+
+
+class PressureChamber(Chamber, RodLine):
+    """A slender chamber along a line in a soft rod, or in several in series, which pushes. Input: ``pressure``, Pa.
+
+    `System.add_interaction` lets it act on its rods.
+
+    Parameters
+    ----------
+    name : str
+        Unique name in the system; the input is ``name.pressure``, what can be read ``name.volume`` and ``name.rate``.
+    rods, y, z, relative, start, end, points
+        Where its line runs; as for `Tendon`.
+    area : float, pair of float or callable, m^2
+        Of its section: a number, two at its start and end, or a function of X (m).
+    max_pressure : float, Pa
+        The input is between zero and this.
+    suction : bool
+        Whether the input may be negative, down to minus `max_pressure`.
+
+    Notes
+    -----
+    Its volume is ``V = int A |dr/dX| dX`` along its line; a pressure p above that outside does ``p dV/dq`` on the coordinates.
+    With the same area everywhere it is a tendon of the tension ``-p A``. Its walls do not widen: what they would store belongs
+    to the rod.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> rod = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e6, density=1000.0, strains={"elongation": 0})
+    >>> s = tt.System("bellows", gravity=[0, 0, 0])
+    >>> s.connect("world", rod, tt.Weld("clamp"))
+    >>> chamber = tt.PressureChamber("chamber", rod, area=1e-4, y=0.002)
+    >>> s.add_interaction(chamber)
+    >>> m = s.resolve(engine="reference")
+    >>> longer = tt.trim(m, u={"chamber.pressure": 1e5}).q[0]  # p A L / (E A_rod)
+    >>> round(float(longer), 9), round(1e5 * 1e-4 / (1e6 * 3.14159265359e-4), 9)
+    (0.031830989, 0.031830989)
+    """
+
+    needs_lever = False
+    _dimension_units: ClassVar[dict[str, str]] = {"y": "m", "z": "m", "area": "m^2"}
+
+    area = Field(lambda chamber, field, value: read_dimension(chamber.reader, field, value, "m^2"))
+    upper = Field(bound, "max_pressure")
+    max_pressure: float
+    both_ways = Field(switch, "suction")
+    suction: bool
+
+    def __init__(
+        self,
+        name: str,
+        rods: Any,
+        area: Any,
+        y: Any = 0.0,
+        z: Any = 0.0,
+        relative: bool = False,
+        start: float = 0.0,
+        end: float | None = None,
+        max_pressure: float = math.inf,
+        suction: bool = False,
+        points: int = 8,
+    ) -> None:
+        super().__init__(name, rods, y, z, relative, start, end, points)
+        self.area, self.upper, self.both_ways = area, max_pressure, suction
         self._update()
 
     @property
-    def one_sided(self) -> bool:  # type: ignore[override]
-        """Whether a negative tension is refused."""
-        return not self.push
+    def _content(self) -> Dimension:
+        return self.area
 
-    @property
-    def lower(self) -> float:  # type: ignore[override]
-        """The least tension (N)."""
-        return -self.upper if self.push else 0.0
-
-    @lower.setter
-    def lower(self, lower: Any) -> None:
-        refuse_change(self, "lower", lower, "set push and max_tension, from which it follows")
-
-    def law_numbers(self) -> Array:
-        """Return elasticity, arms and path."""
-        return self._line_numbers(1.0, self._elasticity, self.arms)
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the chamber and what is suspicious."""
+        errors, warnings = super().check()
+        weights = np.concatenate([np.zeros(0), *(np.real(part.weights) for part in self.path.parts)])
+        if not errors and weights.size and not (weights.min() >= 0 and weights.any()):
+            found, advice = "a volume that is not positive", "check the sign and the unit"
+            errors.append(Finding("bad-area", f"{self.name}.area", found, "areas >= 0, not all of them 0", advice))
+        return errors, warnings

@@ -231,3 +231,52 @@ class SoftPoints(Carried):
         """Counts; the body's parameters and the points, in its own numbers' order; the radii."""
         values = self.block.number_values
         return np.concatenate([[len(self.points), len(values)], values, self.points.ravel(), self.radii])
+
+
+_AXIS = np.array([0.0, 0.0, 1.0])
+
+
+def touching_of(on: Rod | SoftBody | Shape | None, points: Any, radius: Any, shape: Shape) -> Touching:
+    """Return what touches a shape, from the fields of a `Contact` that can be used.
+
+    Parameters
+    ----------
+    on : Rod, SoftBody, Shape or None
+    points : int, array or None
+    radius : float, (k,) array or None
+    shape : Shape
+        What is touched.
+    """
+    if isinstance(on, Rod):
+        places = _abscissas(on, points) / on.given_length
+        reach = on.section.reach(places, on.given_length).max(axis=0)
+        return RodSpheres(on, places, reach if radius is None else radius + 0.0 * places)
+    places = places_of(on, points)
+    if isinstance(on, SoftBody):
+        return SoftPoints(on, places, radius + np.zeros(len(places)))
+    if on is None:
+        return RigidSpheres(places, radius + np.zeros(len(places)))
+    own, half = on.dimensions["radius"], 0.5 * on.dimensions.get("length", 0.0)
+    if half and shape.is_convex:
+        return RigidSpheres(places, own + np.zeros(len(places)), half, shape)
+    ends = np.outer([-half, half] if half else [0.0], _AXIS)
+    places = (places[:, None] + ends).reshape(-1, 3)
+    return RigidSpheres(places, own + np.zeros(len(places)))
+
+
+def places_of(on: SoftBody | Shape | Rod | None, points: Any) -> Array:
+    """Return places (k, 3; m) in the second port's frame, or of material points, where these `points` or none are given."""
+    if points is None:
+        outline = on.domain.outline if isinstance(on, SoftBody) else None
+        return np.zeros((1, 3)) if outline is None else outline.points
+    given: Array = points
+    return given
+
+
+def _abscissas(rod: Rod, points: Any) -> Array:
+    """Return the abscissas (k, m) of the spheres along a rod."""
+    if points is None or points.ndim == 0:
+        count = 1 if points is None else int(points)
+        return np.linspace(0.0, rod.given_length, count) if count > 1 else np.array([rod.given_length])
+    given: Array = points
+    return given

@@ -3,5 +3,4 @@
 - `joint`: what joints have in common; `parameters`: what their numbers are called;
 - `plain_joints`: rotations and translations along fixed axes; `quaternion_joints`: free attitudes;
 - `friction`: dry friction; `limits`: limits and stops; `coordinate_limits`: those of other blocks' coordinates;
-- `impact`: how stops, and contacts, push.
 """

@@ -51,6 +51,8 @@ class CoordinateLimits(Block):
     -1.0
     """
 
+    rational_parameters = ()
+    file_tables = ("limits",)
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     joint = Field(block_name)
 

@@ -92,12 +92,11 @@ class Joint(Block):
     """
 
     ports = (CHILD_PORT,)
+    file_tables = ("joints",)
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
     #: What motors add to the armature (n), written when a system is assembled.
     reflected_inertia: Array | None = None
-    #: Where a quaternion stands in the configuration.
-    quaternion: ClassVar[slice] = slice(0, 0)
 
     friction = Field(lambda joint, field, value: read_friction(joint.reader, value, joint.nv))
     stiffness = Field(per_coordinate)

@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.units import bracketed, effort_unit
 from titop.blocks.basics.user_input import LARGEST, FieldReader, out_of_range, real_array
-from titop.blocks.joints.impact import impact_energy, impact_push
+from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 
 #: Columns of the numbers of limits that are parameters: the bounds of the position, and how they stop.
 _BOUNDS, _STOP = (("lower", 0), ("upper", 1)), (("stiffness", 4), ("dissipation", 5))
@@ -82,12 +82,14 @@ def read_limits(reader: FieldReader, value: Any, count: int) -> Array:
 def stop_efforts(limits: Array, q: Array, v: Array) -> Array:
     """Return the efforts (n) of the stops of limits (n, 6) at the positions q (n) and velocities v (n)."""
     depth, side = _depth(limits, q)
-    return -side * impact_push(depth, side * v, limits[:, 4], limits[:, 5])
+    pushes = zip(depth, side * v, limits[:, 4], limits[:, 5], strict=True)
+    return -side * np.array([impact_push(*push, HERTZ) for push in pushes])
 
 
 def stop_energy(limits: Array, q: Array) -> Any:
     """Return the energy (J) that the stops store."""
-    return impact_energy(_depth(limits, q)[0], limits[:, 4]).sum()
+    depths, _ = _depth(limits, q)
+    return sum(impact_energy(depth, stiffness, HERTZ) for depth, stiffness in zip(depths, limits[:, 4], strict=True))
 
 
 def stop_gaps(limits: Array, q: Array) -> Array:

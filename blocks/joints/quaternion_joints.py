@@ -30,6 +30,9 @@ from titop.blocks.basics.spatial import (
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.joints.joint import ConstantSubspace, Link
 
+#: Names of the numbers of a quaternion in a configuration.
+QUATERNION_NAMES = ("qx", "qy", "qz", "qw")
+
 
 class Spherical(ConstantSubspace):
     """Any rotation about the joint's origin.
@@ -42,7 +45,7 @@ class Spherical(ConstantSubspace):
     units = ("rad", "rad", "rad")
     chain = (Link("spherical"),)
     quaternion = slice(0, 4)
-    configuration_names = ("qx", "qy", "qz", "qw")  # type: ignore[assignment]
+    configuration_names = QUATERNION_NAMES  # type: ignore[assignment]
     configuration_units = ("1", "1", "1", "1")  # type: ignore[assignment]
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
@@ -111,7 +114,7 @@ class Free(ConstantSubspace):
     units = ("m", "m", "m", "rad", "rad", "rad")
     chain = (Link("free"),)
     quaternion = slice(3, 7)
-    configuration_names = ("x", "y", "z", "qx", "qy", "qz", "qw")  # type: ignore[assignment]
+    configuration_names = ("x", "y", "z", *QUATERNION_NAMES)  # type: ignore[assignment]
     configuration_units = ("m", "m", "m", "1", "1", "1", "1")  # type: ignore[assignment]
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:

@@ -9,9 +9,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import pose_suspicions
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.description import MassProperties
 from titop.graph.network.network import Network
 
 #: Masses further apart leave no digit of the smaller one in their sum.
@@ -29,15 +27,15 @@ def doubtful_units(system: Network) -> Iterator[Finding]:
     """Yield rotations in degrees, masses that are far apart, inertias that no body of such a mass and size has."""
     for connection in system.connections:
         yield from pose_suspicions(f"{connection.joint.name}.placement", connection.placement)
-    blocks: list[Block] = [block for _, block in system.graph.nodes(data="block")]
-    bodies = [block for block in blocks if isinstance(block, RigidBody | FlexibleBody) and block.mass > 0]
-    yield from _far_masses({body.name: body.mass for body in bodies})
+    bodies = [connection.child.block for connection in system.connections]
+    masses = {body.name: of for body in bodies if (of := body.mass_properties()).mass > 0}
+    yield from _far_masses({name: float(of.mass) for name, of in masses.items()})
     places = [connection.placement.position for connection in system.connections]
-    places += [pose.position for block in blocks if isinstance(block, PortedBlock) for pose in block.port_poses.values()]
-    places += [body.com for body in bodies]
+    places += [body.neutral_pose(port)[1] for body in (system.world, *bodies) for port in body.ports]
+    places += [of.com for of in masses.values()]
     with np.errstate(over="ignore"):
         reach = float(np.linalg.norm(np.reshape(places, (-1, 3)), axis=1).max(initial=0.0))
-    yield from _impossible_inertias(bodies, reach)
+    yield from _impossible_inertias(masses, reach)
 
 
 def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
@@ -49,19 +47,19 @@ def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
             yield Finding("far-masses", f"{least}.mass", value, expected, advice)
 
 
-def _impossible_inertias(bodies: list[RigidBody | FlexibleBody], reach: float) -> Iterator[Finding]:
+def _impossible_inertias(bodies: dict[str, MassProperties], reach: float) -> Iterator[Finding]:
     """Compare radii of gyration with the largest distance in the system, and with the densest and the thinnest matter.
 
     A wheel's own ports tell nothing of its size, and an unbalance is no length: what is too large has to be too thin as well.
     """
-    masses = np.array([body.mass for body in bodies])
-    largest = np.array([max(map(abs, body.inertia.ravel().tolist())) for body in bodies])
+    masses = np.array([body.mass for body in bodies.values()])
+    largest = np.array([max(map(abs, body.inertia.ravel().tolist())) for body in bodies.values()])
     with np.errstate(all="ignore"):  # infinite for numbers out of range
         radii = np.sqrt(largest / masses)
         thin = (masses < _THIN * radii**3) & (largest > NEGLIGIBLE * masses.max(initial=0.0) * reach**2)
         least = 0.4 * masses * (3.0 * masses / (4.0 * np.pi * _DENSEST)) ** (2.0 / 3.0)
-    for k, body in enumerate(bodies):
-        where = f"{body.name}.inertia"
+    for k, name in enumerate(bodies):
+        where = f"{name}.inertia"
         if reach > 0 and radii[k] > _GYRATION * reach and thin[k]:
             value = f"a radius of gyration of {radii[k]:.3g} m, where everything is within {reach:.3g} m"
             advice = "divide by 1e6 if these are kg mm^2 (g mm^2: by 1e9)"

@@ -74,12 +74,12 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
         for rigid, finding in motionless_loops(system):
             (errors if rigid else warnings).append(finding)
     if not errors:
-        warnings += doubtful_units(system)
         warnings += lines_across_joints(system)
         errors += contradicting_gears(system)
         for wrong, finding in itertools.chain(massless_leaves(system), own_block_findings(system)):
             (errors if wrong else warnings).append(finding)
     if not errors:
+        warnings += doubtful_units(system)
         warnings += ambiguous_ports(system)
     return errors, warnings
 

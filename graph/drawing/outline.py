@@ -12,11 +12,13 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.checking.block_findings import law_findings
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.graph.checking.system_check import check_system
@@ -167,12 +169,23 @@ def outline(system: Network) -> Outline:
 
 
 def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
-    mass = getattr(block, "mass", None)
+    mass = known_mass(block) if kind == "body" else None
     details = [] if kind == "world" else [printable(type(block).__name__)]
     details += [describe_closure(block)] if isinstance(block, Closure) and describe_closure(block) else []
-    details += [f"{mass:.4g} kg"] if isinstance(mass, int | float) else []
+    details += [] if mass is None else [f"{mass:.4g} kg"]
     details += [printable(", ".join(block.coordinates))] if block.nv else []
     return Box(kind, printable(block.name), tuple(details), block.nv, faults, mass=float(mass or 0.0))
+
+
+def known_mass(body: Block) -> float | None:
+    """Return the mass (kg) of a body, faulty or not; None where it cannot be told, and of what deforms without mass."""
+    if not is_titops_own(body) and any(law_findings(body)):
+        return None
+    try:
+        mass = float(body.mass_properties().mass)
+    except ModelError:  # of fields that cannot be used, which checks tell
+        return None
+    return mass if mass or not body.nv else None
 
 
 def describe_closure(closure: Closure) -> str:

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from titop.blocks.basics.wording import escaped
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import RigidBody
-from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
-from titop.graph.drawing.outline import describe_closure
+from titop.graph.drawing.outline import describe_closure, known_mass
 from titop.graph.network.connections import Connection
 from titop.graph.network.network import Network
 
@@ -75,5 +71,6 @@ def _describe(block: Block) -> str:
 
 def _describe_child(connection: Connection) -> str:
     block = connection.child.block
-    mass = f" {block.mass:g} kg" if isinstance(block, RigidBody | FlexibleBody | Rod | SoftBody) else ""
-    return f"{connection.child} ({_describe(block).partition(': ')[2]}{mass})"
+    mass = known_mass(block)
+    shown = "" if mass is None else f" {mass:g} kg"
+    return f"{connection.child} ({_describe(block).partition(': ')[2]}{shown})"

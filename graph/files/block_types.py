@@ -2,14 +2,19 @@
 
 A class of your own takes one call, in the module that defines it::
 
+    register_block(Segment, "segment")
+
+after which its constructor is called with ``name`` and what else it takes, and its attributes of the same names are saved:
+numbers and arrays, texts, switches. Other kinds of values are named, as are defaults that are not written::
+
     register_block(Segment, "segment", {"length": NUMBER, "damping": Field(NUMBER, default=0.0)})
 
-after which its constructor is called with ``name`` and these fields, and its attributes of the same names are saved.
 `titop.graph.files.fields` and `titop.graph.files.records` have the kinds of values.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,20 +28,16 @@ from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.strains import STRAIGHT
-from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, sensors
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.cable import Cable
-from titop.blocks.interactions.compliant_closure import CompliantClosure
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
-from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.interactions.pressure_chamber import PressureChamber
-from titop.blocks.interactions.spring_damper import SpringDamper
-from titop.blocks.interactions.tendon import Tendon
+from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
+from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.limits import Limits
@@ -111,7 +112,7 @@ class BlockType:
 _TYPES: dict[tuple[tuple[str, ...], str], BlockType] = {}
 
 
-def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field | Kind]) -> None:
+def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field | Kind] | None = None) -> None:
     """Let model files hold the blocks of a class.
 
     Parameters
@@ -122,8 +123,9 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
     type_name : str
         Value of ``type`` in files; unique among the blocks of a table. Registering a class of the same name and module again
         replaces it.
-    fields : mapping of str to Field or Kind
-        In the order in which they are written; a kind alone stands for a field that must be given.
+    fields : mapping of str to Field or Kind, optional
+        In the order in which they are written; a kind alone stands for a field that must be given. Those of the constructor by
+        default, which are texts or switches where their defaults are, else numbers; ``target`` is a port, ``joint`` a joint.
 
     Raises
     ------
@@ -131,8 +133,9 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
         If the class is no subclass of `Block`, a field no `Field` or `Kind`, the type name that of another class, or a field
         one of those with which the table of a joint, closure or interaction names its targets.
     """
-    _check_registration(cls, type_name, fields)
-    sections = _sections(cls)
+    _check_registration(cls, type_name, {} if fields is None else fields)
+    fields = _arguments(cls) if fields is None else fields
+    sections = cls.file_tables
     known = next((types[type_name] for types in map(types_in, sections) if type_name in types), None)
     if known and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
         taken = f"{type_name!r} is {known.cls.__qualname__}"
@@ -143,6 +146,17 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, Field 
         raise ModelError(Finding("reserved-field", cls.__qualname__, sorted(reserved), expected, "rename the field"))
     full = {name: field if isinstance(field, Field) else Field(field) for name, field in fields.items()}
     _TYPES[sections, type_name] = BlockType(cls, type_name, full, sections)
+
+
+def _arguments(cls: type[Block]) -> dict[str, Field | Kind]:
+    """Return the fields that the constructor of a class takes after the name."""
+    fields: dict[str, Field | Kind] = {}
+    for name, argument in list(inspect.signature(cls).parameters.items())[1:]:
+        if argument.kind in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
+            default = argument.default
+            kind = {"target": PORT, "joint": BLOCK_NAME}.get(name) or {bool: FLAG, str: TEXT}.get(type(default), NUMBERS)
+            fields[name] = kind if default is argument.empty else Field(kind, None)
+    return fields
 
 
 def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
@@ -159,20 +173,6 @@ def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
         if not (isinstance(field, str) and isinstance(kind, Field | Kind)):
             expected = "a Field or a Kind, such as titop.graph.files.fields.NUMBER"
             raise ModelError(Finding("wrong-type", f"{name}.{field}", kind, expected, advice))
-
-
-def _sections(cls: type[Block]) -> tuple[str, ...]:
-    if issubclass(cls, Interaction):
-        return "closures", "interactions"
-    bases: dict[type, str] = {Joint: "joints", RigidBody: "bodies", FlexibleBody: "bodies", Closure: "closures", Load: "loads"}
-    bases |= {
-        Rod: "bodies",
-        CoordinateLimits: "limits",
-        Gear: "gears",
-        actuators.Actuator: "actuators",
-        sensors.Sensor: "sensors",
-    }
-    return next(((section,) for base, section in bases.items() if issubclass(cls, base)), ("bodies", "joints"))
 
 
 def type_of(block: Block) -> BlockType | None:
@@ -400,12 +400,10 @@ register_block(
 )
 for _cls in (actuators.Force, actuators.Torque):
     register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": Field(NUMBERS, None), "frame": _FRAME})
-for _sensor in (sensors.Accelerometer, sensors.Gyro):
-    register_block(_sensor, _sensor.__name__.lower(), {"target": PORT})
+for _sensor in (sensors.Accelerometer, sensors.Gyro, sensors.Encoder, sensors.Tachometer):
+    register_block(_sensor, _sensor.__name__.lower())
 register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": Field(TEXT, "XYZ")})
-register_block(sensors.StrainGauge, "strain-gauge", {"target": PORT})
-register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME})
-register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME})
-register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME})
+register_block(sensors.StrainGauge, "strain-gauge")
+register_block(sensors.ReactionSensor, "reaction")
 register_block(sensors.TendonSensor, "tendon", {"tendon": BLOCK_NAME})
-register_block(sensors.WheelMomentum, "wheel-momentum", {"joint": BLOCK_NAME, "inertia": Field(NUMBER, None)})
+register_block(sensors.WheelMomentum, "wheel-momentum")

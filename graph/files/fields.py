@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.graph.files.reading import Reading, join
 from titop.graph.files.toml_text import format_value
 
@@ -70,7 +71,11 @@ def write_fields(fields: Mapping[str, Field], owner: Any) -> dict[str, Any]:
     for name, field in fields.items():
         if field.attribute is None:
             continue
-        value = getattr(owner, field.attribute or name)
+        attribute = field.attribute or name
+        if not hasattr(owner, attribute):
+            advice = "keep what the constructor takes under its name, or let register_block name the fields to save"
+            raise ModelError(Finding("not-kept", name, "no attribute of this name", f"the attribute {attribute}", advice))
+        value = getattr(owner, attribute)
         default = field.default(owner) if callable(field.default) else field.default
         if value is None or value is default:
             continue

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.interactions.soft_line import SoftLine
 from titop.graph.checking.system_check import checked
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
 from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
@@ -77,9 +75,8 @@ def _check_types(system: Network) -> None:
 def _unwritten(name: str, block: Block) -> Finding:
     """Return why a file cannot hold a block."""
     found = type(block).__name__
-    if isinstance(block, SoftBody | SoftLine):
-        advice = "its kinematics are Python functions, and so are its curves: keep the system in a script that builds it"
-        return Finding("not-in-files", name, found, "blocks that are numbers and names", advice)
+    if block.not_in_files:
+        return Finding("not-in-files", name, found, "blocks that are numbers and names", block.not_in_files)
     advice = "call titop.register_block for it, once, where it is defined"
     return Finding("unregistered-class", name, found, "a class that files know", advice)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
+from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.connections import Connection
 
@@ -62,9 +62,16 @@ def nodes_of(
         is_plain = isinstance(joint, Joint) and is_elementary(joint)
         has_armature = is_plain and (joint.name in driven or bool(along(joint.total_armature > 0)))  # type: ignore[attr-defined]
         nodes.append(Node(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
-        is_heavy = not is_rigid(body) or (isinstance(body, RigidBody) and bool(body.mass or body.inertia.any()))
-        nodes.append(Node(body.name, joint.name, bool(body.nv), is_heavy))
+        nodes.append(Node(body.name, joint.name, bool(body.nv), _is_heavy(body)))
     return nodes
+
+
+def _is_heavy(body: Block) -> bool:
+    """Tell whether a body has inertia; what is no rigid body has."""
+    if not body.is_rigid:
+        return True
+    mass, _, inertia = body.mass_properties()
+    return bool(mass or inertia.any())
 
 
 def no_inertia(name: str) -> Finding:

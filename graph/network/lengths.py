@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.description import MassProperties
 from titop.blocks.devices.actuators import PortActuator
-from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
 
 #: Distances that are no lengths of a body, in parts of its radius of gyration: what trimming masses leaves, and rounding.
@@ -30,13 +29,14 @@ def extent_of(assembly: Assembly) -> float:
     place as well.
     """
     joined = list(_joined_places(assembly))
-    bodies = [block for block in assembly.blocks.values() if block is not assembly.world]
+    bodies = [connection.child.block for connection in assembly.connections]
+    rigid = [body.mass_properties() for body in bodies if not body.nv]
     own = [place for block, place in joined if block is not assembly.world]
-    own += [place for block in bodies if block.nv and not isinstance(block, Joint) for place in _port_places(block)]
-    own += [block.com for block in bodies if isinstance(block, RigidBody)]
-    unused = [place for block in bodies if hasattr(block, "port_poses") for place in _port_places(block)]
+    own += [place for body in bodies if body.nv for place in _port_places(body)]
+    own += [each.com for each in rigid]
+    unused = [place for body in bodies for place in _port_places(body)]
     fixed = [place for block, place in joined if block is assembly.world]
-    least = _SMALL * _largest_gyration([block for block in bodies if isinstance(block, RigidBody)])
+    least = _SMALL * _largest_gyration(rigid)
     touching = (getattr(loop.closure, "touching", None) for loop in assembly.loops)
     surfaces = [np.array([length, 0.0, 0.0]) for each in touching if each is not None for length in each.extents]
     for places in (own, unused, surfaces, [place - fixed[0] for place in fixed]):
@@ -54,14 +54,11 @@ def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
     held += [(load.target, here) for load in assembly.loads]
     held += [(actuator.target, here) for actuator in assembly.actuators if isinstance(actuator, PortActuator)]
     for ref, placement in held:
-        if ref.name in ref.block.ports:
-            rotation, position = _port_pose(ref.block, ref.name)
-            yield ref.block, position + rotation @ placement
-        else:
-            yield ref.block, placement
+        rotation, position = ref.block.neutral_pose(ref.name)
+        yield ref.block, position + rotation @ placement
 
 
-def _largest_gyration(bodies: list[RigidBody]) -> float:
+def _largest_gyration(bodies: list[MassProperties]) -> float:
     """Return the largest radius of gyration (m) about the centre of mass, of all axes together.
 
     Numbers may take complex steps; point masses that a file describes may have moments of minus some rounding.
@@ -74,13 +71,5 @@ def _largest_gyration(bodies: list[RigidBody]) -> float:
     return float((np.sqrt(moments[turned] / 2) / np.sqrt(masses[turned])).max(initial=0.0))
 
 
-def _port_pose(block: Block, port: str) -> tuple[Array, Array]:
-    """Return rotation and position of a port in its block's frame."""
-    if hasattr(block, "port_poses"):
-        pose = block.port_poses[port]
-        return pose.rotation, pose.position
-    return block.pose(port, block.neutral())
-
-
 def _port_places(block: Block) -> Iterator[Array]:
-    return (_port_pose(block, port)[1] for port in block.ports)
+    return (block.neutral_pose(port)[1] for port in block.ports)

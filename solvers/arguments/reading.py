@@ -97,7 +97,8 @@ def made_ready(*given: Any) -> tuple[Any, ...]:
     """
     ready, changed = [], False
     for value in given:
-        if value is None or _is_plain(value):
+        kind = type(value)
+        if value is None or (kind is not list and kind is not tuple and _is_plain(value)):
             ready.append(value)
         elif (array := new_floats(value)) is not None:
             ready.append(array)
@@ -302,6 +303,11 @@ def overflow(assembly: Assembly | None = None) -> Finding:
     if users := tuple(block.name for block in blocks if not is_titops_own(block)):
         advice += f", or functions of {shorten(users)} return no finite numbers there"
     return Finding("not-finite", "result", "NaN or infinity", "finite results", advice)
+
+
+def is_without_dynamics(error: ModelError) -> bool:
+    """Tell whether an error is of a state, not of the model: no inertia or no certain rank of closures there, or overflow."""
+    return error.code in ("massless-joint", "singular-closure") or (error.code, error.where) == ("not-finite", "result")
 
 
 def shorten(names: tuple[str, ...]) -> str:

@@ -97,6 +97,8 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
         For unusable arguments and unequal numbers of rows.
     """
     arrays = read_states(model, states, stacked=True)
+    if wrenches is None and u is None:
+        return Stack(tuple(arrays), None, None)
     wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
     own = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
     if driven := not isinstance(u, Mapping) and axes_of(u) == 2:

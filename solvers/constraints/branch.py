@@ -17,7 +17,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, OPEN, RANK
 from titop.solvers.constraints.assembling import assembled, closed_configuration, random_guess
 from titop.solvers.constraints.mechanism import ClosedMechanism
-from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, allowed_part, independence, independent_rows
+from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, independence, independent_rows
 
 #: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
 #: beside the millionth at which constraints count as dependent, near beside its links.
@@ -33,17 +33,17 @@ _OPEN = 0.1 * OPEN
 _KNOWN = RANK
 
 
-def comparable_jacobian(model: ClosedMechanism, q: Array) -> Array:
+def comparable_jacobian(mechanism: ClosedMechanism, q: Array) -> Array:
     """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
-    return model.scale.comparable(model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian)
+    return mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian)
 
 
-def independent_count(model: ClosedMechanism, q: Array) -> int:
+def independent_count(mechanism: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at a configuration, which is taken as it is."""
-    return len(independent_rows(comparable_jacobian(model, q), gears=model.gear_count))
+    return len(independent_rows(comparable_jacobian(mechanism, q), gears=mechanism.gear_count))
 
 
-def closed_near(model: ClosedMechanism, q: Array) -> Array:
+def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
     """Return a configuration itself if it is closed, else the closed one next to it.
 
     Raises
@@ -51,20 +51,21 @@ def closed_near(model: ClosedMechanism, q: Array) -> Array:
     ConvergenceError
         If there is none.
     """
-    q, nothing = np.real(q), np.zeros(model.nv)
-    return (
-        closed_configuration(model, q, nothing.astype(bool))
-        if is_open(model, model.engine.dynamics.constraints(q, nothing).error)
-        else q
-    )
+    q = np.real(q)
+    return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
 
 
-def is_open(model: ClosedMechanism, error: Array) -> bool:
+def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
+    """Return whether the constraints are open at a configuration by more than rounding and an integrator leave."""
+    return is_open(mechanism, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).error)
+
+
+def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
     """Return whether the constraints' values (k) are more than rounding and an integrator leave."""
-    return bool(np.abs(np.real(model.scale.weights * error)).max(initial=0.0) > _OPEN)
+    return bool(np.abs(np.real(mechanism.scale.weights * error)).max(initial=0.0) > _OPEN)
 
 
-def rank_near(model: ClosedMechanism, q: Array) -> int:
+def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at the closed configuration at, or next to, a given one; singular or not.
 
     Raises
@@ -72,10 +73,10 @@ def rank_near(model: ClosedMechanism, q: Array) -> int:
     ConvergenceError
         If the loops cannot be closed from there.
     """
-    return independent_count(model, closed_near(model, q))
+    return independent_count(mechanism, closed_near(mechanism, q))
 
 
-def rank_on_branch(model: ClosedMechanism, q: Array) -> int:
+def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
     """Return how many constraints are independent at a configuration and along the mechanism's motion through it.
 
     An open configuration stands for the closed one next to it.
@@ -87,32 +88,32 @@ def rank_on_branch(model: ClosedMechanism, q: Array) -> int:
     ConvergenceError
         If the loops cannot be closed from there.
     """
-    q = closed_near(model, q)
-    comparable = comparable_jacobian(model, q)
-    rank = len(independent_rows(comparable, gears=model.gear_count))
+    q = closed_near(mechanism, q)
+    comparable = comparable_jacobian(mechanism, q)
+    rank = len(independent_rows(comparable, gears=mechanism.gear_count))
     if rank == len(comparable):
         return rank
-    aside = moved_aside(model, q, comparable, rank)
-    if aside is not None and independent_count(model, aside) > rank:
-        raise singular(model, q, rank, aside)
+    aside = moved_aside(mechanism, q, comparable, rank)
+    if aside is not None and independent_count(mechanism, aside) > rank:
+        raise singular(mechanism, q, rank, aside)
     return rank
 
 
-def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
+def regular_configuration(mechanism: ClosedMechanism, start: Array) -> Array:
     """Return a closed configuration at which most constraints are independent while some motion is left.
 
     It is one of those a small step from a closed one, and next to random ones: the first may be singular, or on a branch of
     lower rank. The closed one itself if the constraints leave no motion.
     """
-    comparable = comparable_jacobian(model, start)
-    rank, most = len(independent_rows(comparable, gears=model.gear_count)), min(len(comparable), model.nv - 1)
-    rng, found, nothing = np.random.default_rng(0), [], np.zeros(model.nv, dtype=bool)
-    for q in (moved_aside(model, start, comparable, rank), *(None,) * _TRIES):
+    comparable = comparable_jacobian(mechanism, start)
+    rank, most = len(independent_rows(comparable, gears=mechanism.gear_count)), min(len(comparable), mechanism.nv - 1)
+    rng, found, nothing = np.random.default_rng(0), [], np.zeros(mechanism.nv, dtype=bool)
+    for q in (moved_aside(mechanism, start, comparable, rank), *(None,) * _TRIES):
         try:
-            closed = closed_near(model, q) if q is not None else assembled(model, random_guess(model, rng), nothing)
+            closed = closed_near(mechanism, q) if q is not None else assembled(mechanism, random_guess(mechanism, rng), nothing)
         except ConvergenceError:
             continue
-        count = independent_count(model, closed)
+        count = independent_count(mechanism, closed)
         if count == most:
             return closed
         if count < most:
@@ -120,56 +121,56 @@ def regular_configuration(model: ClosedMechanism, start: Array) -> Array:
     return max(found, key=lambda each: each[0])[1] if found else start
 
 
-def _sizes_by_effect(model: ClosedMechanism, comparable: Array) -> Array:
+def _sizes_by_effect(mechanism: ClosedMechanism, comparable: Array) -> Array:
     """Return what counts as one of each coordinate (nv): of other ones than angles and lengths what moves constraints by one.
 
     Zero where these do not move the constraints.
     """
     effect = np.linalg.norm(comparable, axis=0)
-    moving = np.divide(1.0, effect, out=np.zeros(model.nv), where=effect > 0)
-    return model.scale.coordinates * np.where(model.scale.others, moving, 1.0)
+    moving = np.divide(1.0, effect, out=np.zeros(mechanism.nv), where=effect > 0)
+    return mechanism.scale.coordinates * np.where(mechanism.scale.others, moving, 1.0)
 
 
-def moved_aside(model: ClosedMechanism, q: Array, comparable: Array, rank: int, seed: int = 0) -> Array | None:
+def moved_aside(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
     """
-    size = _sizes_by_effect(model, comparable)
-    direction = np.random.default_rng(seed).normal(size=model.nv)
-    motion = size * allowed_part(comparable * (size / model.scale.coordinates), direction, rank, model.gear_count)
+    size = _sizes_by_effect(mechanism, comparable)
+    direction, sized = np.random.default_rng(0).normal(size=mechanism.nv), comparable * (size / mechanism.scale.coordinates)
+    motion = size * Partition.of(sized, rank, mechanism.gear_count).along(direction)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
-    trial = model.moved(q, _ASIDE / largest * motion)
+    trial = mechanism.moved(q, _ASIDE / largest * motion)
     try:
-        return closed_configuration(model, trial, np.zeros(model.nv, dtype=bool))
+        return closed_configuration(mechanism, trial, np.zeros(mechanism.nv, dtype=bool))
     except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act
         return trial
 
 
-def singular(model: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
+def singular(mechanism: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
     """Return the error for a configuration at which fewer constraints are independent than around it."""
     return ModelError(
         Finding(
             "singular-closure",
-            ", ".join(_loops_that_lose_rank(model, q, aside, np.ones(model.nv, dtype=bool))),
-            f"{rank} independent constraints at {_state(model, q)}",
-            f"more, such as {independent_count(model, aside)} around it",
+            ", ".join(_loops_that_lose_rank(mechanism, q, aside, np.ones(mechanism.nv, dtype=bool))),
+            f"{rank} independent constraints at {_state(mechanism, q)}",
+            f"more, such as {independent_count(mechanism, aside)} around it",
             "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
         )
     )
 
 
-def free_rank(model: ClosedMechanism, q: Array, imposed: Array, rank: int, least: float = DEPENDENT) -> int:
+def free_rank(mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, least: float = DEPENDENT) -> int:
     """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move.
 
     `least` is as for `independent_rows`.
     """
-    return len(independent_rows(comparable_jacobian(model, q)[:, ~imposed], rank, model.gear_count, least))
+    return len(independent_rows(comparable_jacobian(mechanism, q)[:, ~imposed], rank, mechanism.gear_count, least))
 
 
-def refuse_dead_centre(model: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int) -> None:
+def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int) -> None:
     """Refuse a configuration at which imposed coordinates leave fewer constraints to the others than around it.
 
     `rank` constraints act there, `free` of them when the imposed coordinates do not move. How the others follow has no
@@ -182,23 +183,31 @@ def refuse_dead_centre(model: ClosedMechanism, q: Array, imposed: Array, rank: i
     """
     if free == min(rank, np.count_nonzero(~imposed)):
         return
-    q = closed_near(model, q)
-    aside = moved_aside(model, q, comparable_jacobian(model, q), rank)
-    if aside is None or (around := free_rank(model, aside, imposed, rank)) <= free:
+    centre = _dead_centre(mechanism, q, imposed, rank, free)
+    if centre is None:
         return
-    driven = ", ".join(name for name, on in zip(model.coordinate_names, imposed, strict=True) if on)
-    raise ModelError(
-        Finding(
-            "singular-closure",
-            ", ".join(_loops_that_lose_rank(model, q, aside, ~imposed)),
-            f"{free} independent constraints on what is not prescribed ({driven} are) at {_state(model, q)}",
-            f"more, such as {around} around it",
-            "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others",
-        )
-    )
+    around, where, driven, state = centre
+    found = f"{free} independent constraints on what is not prescribed ({driven} are) at {state}"
+    advice = "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others"
+    raise ModelError(Finding("singular-closure", where, found, f"more, such as {around} around it", advice))
 
 
-def least_beside_dead_centre(model: ClosedMechanism, q: Array, jacobian: Array, imposed: Array, rank: int) -> float:
+def _dead_centre(
+    mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int
+) -> tuple[int, str, str, str] | None:
+    """Return how many more than `free` constraints are independent aside, imposed coordinates held; None if no more are.
+
+    Also, for messages, the closures that lose rank, the imposed coordinates, and the configuration.
+    """
+    q = closed_near(mechanism, q)
+    aside = moved_aside(mechanism, q, comparable_jacobian(mechanism, q), rank)
+    if aside is None or (around := free_rank(mechanism, aside, imposed, rank)) <= free:
+        return None
+    driven = ", ".join(name for name, on in zip(mechanism.coordinate_names, imposed, strict=True) if on)
+    return around, ", ".join(_loops_that_lose_rank(mechanism, q, aside, ~imposed)), driven, _state(mechanism, q)
+
+
+def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Array, imposed: Array, rank: int) -> float:
     """Return what independent constraints keep on what is not `imposed`: their square, over the largest, at least.
 
     Beside a dead centre of what is imposed that is less than usual: constraints of which little is left say how others move
@@ -210,39 +219,33 @@ def least_beside_dead_centre(model: ClosedMechanism, q: Array, jacobian: Array, 
     ModelError
         So near to a dead centre that rounding leaves no six digits.
     """
-    comparable, gears = model.scale.comparable(jacobian)[:, ~imposed], model.gear_count
+    comparable, gears = mechanism.scale.comparable(jacobian)[:, ~imposed], mechanism.gear_count
     free = len(independent_rows(comparable, rank, gears))
     if free >= min(rank, comparable.shape[1]) or not independence(comparable, free + 1, gears, ROUNDED):
         return DEPENDENT
-    q = closed_near(model, q)
-    aside = moved_aside(model, q, comparable_jacobian(model, q), rank)
-    if aside is None or (around := free_rank(model, aside, imposed, rank)) <= free:
+    centre = _dead_centre(mechanism, q, imposed, rank, free)
+    if centre is None:
         return DEPENDENT
+    around, where, driven, state = centre
     left = independence(comparable, around, gears, ROUNDED)
     if left > _KNOWN:
         return _KNOWN**2
-    driven = ", ".join(name for name, on in zip(model.coordinate_names, imposed, strict=True) if on)
-    found = f"{left:.1g} of a constraint left on all but {driven} at {_state(model, q)}"
+    found = f"{left:.1g} of a constraint left on all but {driven} at {state}"
     advice = "next to a dead centre rounding decides; move away from this configuration, or prescribe or actuate others"
-    where = ", ".join(_loops_that_lose_rank(model, q, aside, ~imposed))
     raise ModelError(Finding("singular-closure", where, found, f"{_KNOWN:g} or more", advice))
 
 
-def _state(model: ClosedMechanism, q: Array) -> str:
+def _state(mechanism: ClosedMechanism, q: Array) -> str:
     """Return the first numbers of a configuration by name, for messages."""
-    return ", ".join(f"{name} {value:.6g}" for name, value in zip(model.configuration_names[:12], np.real(q), strict=False))
+    return ", ".join(f"{name} {value:.6g}" for name, value in zip(mechanism.configuration_names[:12], np.real(q), strict=False))
 
 
-def _loops_that_lose_rank(model: ClosedMechanism, q: Array, aside: Array, free: Array) -> list[str]:
+def _loops_that_lose_rank(mechanism: ClosedMechanism, q: Array, aside: Array, free: Array) -> list[str]:
     """Return the closures that have more independent constraints, by themselves, aside; all of them if none has.
 
     Coordinates that are not `free` do not move.
     """
-    here, there = (comparable_jacobian(model, each)[:, free] for each in (q, aside))
-    names, row = [], 0
-    for loop in model.rigid_loops:
-        own = slice(row, row + len(loop.closure.constraint_names))
-        if len(independent_rows(here[own])) < len(independent_rows(there[own])):
-            names.append(loop.closure.name)
-        row = own.stop
-    return names or list(dict.fromkeys(owner_of(name) for name in model.constraint_names))
+    here, there = (comparable_jacobian(mechanism, each)[:, free] for each in (q, aside))
+    loops = mechanism.closure_rows.items()
+    names = [name for name, rows in loops if len(independent_rows(here[rows])) < len(independent_rows(there[rows]))]
+    return names or list(dict.fromkeys(owner_of(name) for name in mechanism.constraint_names))

@@ -19,10 +19,11 @@ from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXAC
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
+from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
-from titop.solvers.constraints.multipliers import DEPENDENT, dependent_columns, independent_rows, share_efforts
+from titop.solvers.constraints.mechanism import Constraints
+from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, solve
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
@@ -30,8 +31,83 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 _CAUSED = 10 * CONSISTENT
 
 
+# -- which constraints act -------------------------------------------------------------------------------------------------
+
+
+def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and how many of them act; refuse singular configurations."""
+    rows = mechanism.engine.dynamics.constraints(q, v)
+    return rows, mechanism.acting_rank(q, rows.jacobian)
+
+
+def counted(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and how many of them are independent there, singular or not."""
+    rows = mechanism.engine.dynamics.constraints(q, v)
+    if is_open(mechanism, rows.error):
+        return rows, rank_near(mechanism, q)
+    return rows, len(independent_rows(mechanism.scale.comparable(rows.jacobian), gears=mechanism.gear_count))
+
+
+def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array) -> int:
+    """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
+    return free_rank(mechanism, q, imposed, acting(mechanism, q, np.zeros(mechanism.nv))[1])
+
+
+def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Array) -> None:
+    """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
+
+    Raises
+    ------
+    ModelError
+        Naming how many too many there are, and at a singular configuration.
+    """
+    freedom = [np.count_nonzero(~still) - rank_of_free(mechanism, q, still) for still in (held, held | driven)]
+    too_many = np.count_nonzero(driven & ~held) - (freedom[0] - freedom[1])
+    if not too_many:
+        return
+    names = [name for name, on in zip(mechanism.coordinate_names, driven & ~held, strict=True) if on]
+    found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
+    advice = "drive fewer, as m.independent_coordinates does, or take m.hybrid_dynamics_derivatives"
+    raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
+
+
+def partition_at(
+    mechanism: ClosedLoops, jacobian: Array, rank: int | None, held: Array | None = None, least: float = DEPENDENT
+) -> Partition:
+    """Return the partition by at most `rank` constraints of a Jacobian (k x nv), coordinates that are `held` not moving.
+
+    `least` is as for `independent_rows`.
+    """
+    scale = mechanism.scale
+    return Partition.of(jacobian, rank, mechanism.gear_count, least, held, scale.weights, scale.coordinates)
+
+
+def shares_at(
+    mechanism: ClosedLoops,
+    jacobian: Array,
+    unknown: Array,
+    rank: int | None,
+    by_passive: bool = False,
+    least: float = DEPENDENT,
+) -> Shares:
+    """Return how at most `rank` constraints of a Jacobian (k x nv) share efforts that are `unknown` (nv) on some coordinates.
+
+    Constraints and dependent coordinates are chosen `by_passive` ones, those without unknown efforts, where enough constraints
+    are independent on these: as the accelerations of hybrid dynamics choose them. `least` is as for `independent_rows`.
+    """
+    partition = partition_at(mechanism, jacobian, rank)
+    if by_passive:
+        of_passive = partition_at(mechanism, jacobian, rank, unknown, least)
+        if len(of_passive.rows) == len(partition.rows):
+            partition = Partition(jacobian, of_passive.rows, of_passive.dependent)
+    return Shares(partition, unknown, mechanism.scale.coordinates, least)
+
+
+# -- forward and hybrid dynamics -------------------------------------------------------------------------------------------
+
+
 def accelerations(
-    model: ClosedMechanism,
+    mechanism: ClosedLoops,
     q: Array,
     v: Array,
     a: Array,
@@ -40,42 +116,48 @@ def accelerations(
     pushes: list[Push],
     rows: Constraints,
     rank: int,
-    weights: Array | None = None,
     least: float = DEPENDENT,
 ) -> Array:
     """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most.
 
-    `weights` (k) bring the rows to one unit, those of all constraints by default; `least` is as for `independent_rows`.
-    Dependent motions follow from the others, along which nothing is left unbalanced: only what these move together needs
-    inertia.
+    `least` is as for `independent_rows`.
 
     Raises
     ------
     ModelError
         For motions without inertia, and accelerations that are not finite.
     """
-    weights = model.scale.weights if weights is None else weights
-    weighted, gears = weights[:, None] * rows.jacobian, min(model.gear_count, len(weights))
-    comparable = (weighted * model.scale.coordinates)[:, ~imposed]
-    chosen = independent_rows(comparable, rank, gears, least)
-    dependent = np.flatnonzero(~imposed)[dependent_columns(comparable, chosen, gears, least)]
-    others = np.setdiff1d(np.flatnonzero(~imposed), dependent)
-    sides = np.column_stack([weighted[chosen], (weights * rows.bias)[chosen]])
-    solved = np.linalg.solve(weighted[np.ix_(chosen, dependent)], sides)  # for dependent motions: rows of like size and angle
-    free = np.zeros((len(v), len(others)), dtype=solved.dtype)
-    free[others], free[dependent] = np.eye(len(others)), -solved[:, others]
-    start = np.where(imposed, a, 0.0).astype(np.result_type(solved, a))
-    start[dependent] = -(solved[:, -1] + solved[:, :-1] @ start)
-    missing = tau - model.engine.dynamics.tree_inverse(q, v, start, pushes)
-    inertia = free.T @ model.engine.dynamics.mass_matrix(q) @ free
-    _refuse_massless(model, inertia, others)
-    result: Array = start + free @ np.linalg.solve(inertia, free.T @ missing)
+    partition = partition_at(mechanism, rows.jacobian, rank, imposed, least)
+    return _accelerations(mechanism, q, v, np.where(imposed, a, 0.0), tau, pushes, rows, partition)
+
+
+def _accelerations(
+    mechanism: ClosedLoops,
+    q: Array,
+    v: Array,
+    start: Array,
+    tau: Array,
+    pushes: list[Push],
+    rows: Constraints,
+    partition: Partition,
+) -> Array:
+    """Return all accelerations, imposed ones given by `start`.
+
+    Dependent motions follow from the others, along which nothing is left unbalanced: only what these move together needs
+    inertia.
+    """
+    free = partition.motions
+    start = start + partition.follow(-(rows.bias + rows.jacobian @ start))
+    missing = tau - mechanism.engine.dynamics.tree_inverse(q, v, start, pushes)
+    inertia = free.T @ mechanism.engine.dynamics.mass_matrix(q) @ free
+    _refuse_massless(mechanism, inertia, partition.independent)
+    result: Array = start + free @ solve(inertia, free.T @ missing)
     if not np.isfinite(result).all():
         raise ModelError(overflow())
     return result
 
 
-def _refuse_massless(model: ClosedMechanism, inertia: Array, others: Array) -> None:
+def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> None:
     """Refuse motions without inertia.
 
     Raises
@@ -86,62 +168,22 @@ def _refuse_massless(model: ClosedMechanism, inertia: Array, others: Array) -> N
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
         if not left[k, k] > CANCELLED * sizes[k]:
-            name = model.coordinate_names[others[k]]
-            joint = next(joint for joint, own in model.assembly.v_slices.items() if own.start <= others[k] < own.stop)
+            name, slices = mechanism.coordinate_names[others[k]], mechanism.assembly.v_slices
+            joint = next(joint for joint, place in slices.items() if place.start <= others[k] < place.stop)
             raise ModelError(massless_joint(joint, f"no inertia along {name} at this configuration"))
         left -= np.outer(left[:, k], left[k]) / left[k, k]
 
 
-def open_accelerations(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def open_accelerations(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
-    first, imposed = len(model.constraint_names) - model.gear_count, np.zeros(model.nv, dtype=bool)
-    rows = Constraints(*(part[first:] for part in model.engine.dynamics.constraints(q, v)))
-    weights = model.scale.weights[first:]
-    return accelerations(model, q, v, np.zeros(model.nv), tau, imposed, pushes, rows, len(weights), weights)
+    first, nothing = len(mechanism.constraint_names) - mechanism.gear_count, np.zeros(mechanism.nv)
+    rows = Constraints(*(part[first:] for part in mechanism.engine.dynamics.constraints(q, v)))
+    weights, sizes = mechanism.scale.weights[first:], mechanism.scale.coordinates
+    partition = Partition.of(rows.jacobian, gears=len(weights), weights=weights, sizes=sizes)
+    return _accelerations(mechanism, q, v, nothing, tau, pushes, rows, partition)
 
 
-def acting(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
-    """Return the constraints at a state, and how many of them act; refuse singular configurations."""
-    rows = model.engine.dynamics.constraints(q, v)
-    return rows, model.acting_rank(q, rows.jacobian)
-
-
-def counted(model: ClosedMechanism, q: Array, v: Array) -> tuple[Constraints, int]:
-    """Return the constraints at a state, and how many of them are independent there, singular or not."""
-    rows = model.engine.dynamics.constraints(q, v)
-    if is_open(model, rows.error):
-        return rows, rank_near(model, q)
-    return rows, len(independent_rows(model.scale.comparable(rows.jacobian), gears=model.gear_count))
-
-
-def rank_of_free(model: ClosedMechanism, q: Array, imposed: Array) -> int:
-    """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
-    return free_rank(model, q, imposed, acting(model, q, np.zeros(model.nv))[1])
-
-
-def refuse_overdriven(model: ClosedMechanism, q: Array, driven: Array, held: Array) -> None:
-    """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
-
-    Raises
-    ------
-    ModelError
-        Naming how many too many there are, and at a singular configuration.
-    """
-    too_many = int((driven & ~held).sum()) - (_freedom(model, q, held) - _freedom(model, q, held | driven))
-    if not too_many:
-        return
-    names = [name for name, on in zip(model.coordinate_names, driven & ~held, strict=True) if on]
-    found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
-    advice = "drive fewer, as m.independent_coordinates does, or take m.hybrid_dynamics_derivatives"
-    raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
-
-
-def _freedom(model: ClosedMechanism, q: Array, imposed: Array) -> int:
-    """Return how many motions are left where some coordinates do not move."""
-    return int((~imposed).sum()) - rank_of_free(model, q, imposed)
-
-
-def forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+def forward(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause.
 
     Raises
@@ -149,21 +191,15 @@ def forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list
     ModelError
         At a singular configuration, and for velocities that open the loops where constraints are redundant.
     """
-    rows, rank = acting(model, q, v)
-    nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    a = accelerations(model, q, v, nothing, tau, imposed, pushes, rows, rank)
-    refuse_opening(model, rows, q, v, a, tau, pushes, rank)
+    rows, rank = acting(mechanism, q, v)
+    nothing = np.zeros(mechanism.nv)
+    a = accelerations(mechanism, q, v, nothing, tau, nothing.astype(bool), pushes, rows, rank)
+    refuse_opening(mechanism, rows, q, v, a, tau, pushes, rank)
     return a
 
 
-def held_forward(model: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push], rank: int) -> Array:
-    """Return the accelerations that the efforts cause where `rank` constraints act."""
-    nothing, imposed = np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
-    return accelerations(model, q, v, nothing, tau, imposed, pushes, model.engine.dynamics.constraints(q, v), rank)
-
-
 def hybrid(
-    model: ClosedMechanism,
+    mechanism: ClosedLoops,
     q: Array,
     v: Array,
     tau: Array,
@@ -173,7 +209,7 @@ def hybrid(
     held_rank: int | None = None,
     least: float = DEPENDENT,
 ) -> tuple[Array, Array]:
-    """Return all accelerations and efforts.
+    """Return all accelerations and efforts, the least ones where motions are imposed.
 
     With a `held_rank`, that of the constraints on the coordinates that are not imposed, states need not be quite closed, as in
     a simulation; `least` goes with it, as for `independent_rows`.
@@ -184,42 +220,27 @@ def hybrid(
         If imposed accelerations contradict the closures, and at a singular configuration.
     """
     if held_rank is not None:
-        rows, rank = model.engine.dynamics.constraints(q, v), held_rank
+        rows, rank = mechanism.engine.dynamics.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed
-        rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
-        least = least_beside_dead_centre(model, q, rows.jacobian, imposed, rank)
-    a = accelerations(model, q, v, a, tau, imposed, pushes, rows, rank, least=least)
+        rows, rank = counted(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
+        least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
+    a = accelerations(mechanism, q, v, a, tau, imposed, pushes, rows, rank, least)
     if held_rank is None and imposed.any():
         advice = "prescribe fewer coordinates, or accelerations from m.assemble_acceleration"
-        refuse_inconsistent(model, rows, q, v, a, pushes, advice)
+        refuse_inconsistent(mechanism, rows, q, v, a, pushes, advice)
     elif held_rank is None:
-        refuse_opening(model, rows, q, v, a, tau, pushes, rank)
-    return a, imposing_efforts(model, q, v, a, tau, imposed, pushes, rows, rank if held_rank is None else None, least)
+        refuse_opening(mechanism, rows, q, v, a, tau, pushes, rank)
+    if not imposed.any():
+        return a, tau
+    shares = shares_at(mechanism, rows.jacobian, imposed, rank if held_rank is None else None, True, least)
+    needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
+    return a, np.where(imposed, shares.split(needed)[0], tau)
 
 
-def imposing_efforts(
-    model: ClosedMechanism,
-    q: Array,
-    v: Array,
-    a: Array,
-    tau: Array,
-    imposed: Array,
-    pushes: list[Push],
-    rows: Constraints,
-    most: int | None = None,
-    least: float = DEPENDENT,
-) -> Array:
-    """Return all efforts that cause the accelerations: those of `tau` where these are not imposed, the least ones elsewhere.
-
-    At `most` so many constraints act, if that is given; `least` is as for `independent_rows`.
-    """
-    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - np.where(imposed, 0.0, tau)
-    weights = model.scale.weights, model.scale.coordinates
-    own, _, _ = share_efforts(rows.jacobian, *weights, needed, imposed, most, model.gear_count, True, least)
-    return np.where(imposed, own, tau)
+# -- inverse dynamics and multipliers --------------------------------------------------------------------------------------
 
 
-def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
+def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
     """Return the efforts on the actuated coordinates, beside the motors', that cause the accelerations.
 
     Raises
@@ -227,12 +248,15 @@ def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[P
     ModelError
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
-    rows, rank = counted(model, q, v)
-    least = least_beside_dead_centre(model, q, rows.jacobian, actuated, rank)
-    tau, unbalanced = balanced(model, q, v, a, pushes, motors, actuated, rows, rank, least)
-    refuse_inconsistent(model, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
-    if unbalanced > BALANCED and not _is_rounding(unbalanced, model, q, v, a, pushes, motors):
-        names = [name for name, on in zip(model.coordinate_names, actuated, strict=True) if on]
+    rows, rank = counted(mechanism, q, v)
+    least = least_beside_dead_centre(mechanism, q, rows.jacobian, actuated, rank)
+    shares = shares_at(mechanism, rows.jacobian, actuated, rank, least=least)
+    needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
+    tau = np.where(actuated, shares.split(needed)[0], 0.0)
+    refuse_inconsistent(mechanism, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
+    unbalanced, largest = shares.unbalanced(needed, tau), np.abs(mechanism.scale.coordinates * needed).max(initial=0.0)
+    if unbalanced > BALANCED and unbalanced * largest > EXACT * balancing_terms(mechanism, q, v, a, pushes, motors):
+        names = [name for name, on in zip(mechanism.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
         advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
         found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
@@ -240,51 +264,20 @@ def inverse(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[P
     return tau
 
 
-def balanced(
-    model: ClosedMechanism,
-    q: Array,
-    v: Array,
-    a: Array,
-    pushes: list[Push],
-    motors: Any,
-    actuated: Array,
-    rows: Constraints,
-    rank: int,
-    least: float = DEPENDENT,
-) -> tuple[Array, float]:
-    """Return the efforts of least norm on the actuated coordinates, and what they leave unbalanced.
-
-    `least` is as for `independent_rows`.
-    """
-    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
-    weights = model.scale.weights, model.scale.coordinates
-    tau, _, unbalanced = share_efforts(rows.jacobian, *weights, needed, actuated, rank, model.gear_count, least=least)
-    return tau, unbalanced
-
-
-def _is_rounding(part: float, model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> bool:
-    """Tell whether a `part` of the largest effort needed is what rounding leaves of terms that balance each other."""
-    needed = model.scale.coordinates * (model.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
-    left = part * np.abs(np.real(needed)).max(initial=0.0)
-    return bool(left <= EXACT * balancing_terms(model, q, v, a, pushes, motors))
-
-
-def balancing_terms(model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
+def balancing_terms(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
     """Return the largest sum of efforts that balance each other, each times what counts as one of its coordinate.
 
     What springs at rest hold has no terms: to these come the efforts a radian or the system's size away.
     """
-    sizes, nothing = model.scale.coordinates, np.zeros(model.nv)
-    terms = effort_terms(model, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + nothing))
-    terms += np.abs(np.real(model.engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(model, v))
-    terms += np.abs(np.real(model.engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
+    sizes, engine = mechanism.scale.coordinates, mechanism.engine
+    terms = effort_terms(mechanism, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + np.zeros(mechanism.nv)))
+    terms += np.abs(np.real(engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(mechanism, v))
+    terms += np.abs(np.real(engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
     return float((sizes * terms).max(initial=0.0))
 
 
-def multipliers(
-    model: ClosedMechanism, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None
-) -> tuple[Array, Constraints]:
-    """Return the multipliers (k) with which efforts cause the accelerations, and the constraints.
+def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
+    """Return the multipliers (k) of least norm with which efforts cause the accelerations.
 
     Without `applied` efforts, those of least norm are taken.
 
@@ -293,28 +286,30 @@ def multipliers(
     ModelWarning
         If the applied efforts do not cause the accelerations.
     """
-    rows, rank = counted(model, q, v)
-    needed = model.engine.dynamics.tree_inverse(q, v, a, pushes)
-    unknown, sizes = np.full(model.nv, applied is None), model.scale.coordinates
-    size = np.abs(sizes * needed).max(initial=0.0)
+    rows, rank = counted(mechanism, q, v)
+    needed, scale = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), mechanism.scale
+    size = np.abs(scale.coordinates * needed).max(initial=0.0)
     if applied is not None:
-        needed, size = needed - applied, size + np.abs(sizes * applied).max(initial=0.0)
-    _, carried, part = share_efforts(rows.jacobian, model.scale.weights, sizes, needed, unknown, rank, model.gear_count)
-    left = part * np.abs(sizes * needed).max(initial=0.0)
+        needed, size = needed - applied, size + np.abs(scale.coordinates * applied).max(initial=0.0)
+    shares = shares_at(mechanism, rows.jacobian, np.full(mechanism.nv, applied is None), rank)
+    tau = shares.split(needed)[0] if applied is None else np.zeros(mechanism.nv)
+    left = shares.unbalanced(needed, tau) * np.abs(scale.coordinates * needed).max(initial=0.0)
     if left > _CAUSED * size:
         advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
-        long = f"the system's {model.scale.length:.3g} m"
-        found = f"efforts that leave {left:.3g} N m, or N over {long}, of what the accelerations need"
+        found = (
+            f"efforts that leave {left:.3g} N m, or N over the system's {scale.length:.3g} m, of what the accelerations need"
+        )
         warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
-    return carried, rows
+    dependent = shares.partition.dependent
+    columns, carried = (rows.jacobian * scale.coordinates)[:, dependent].T, (scale.coordinates * (needed - tau))[dependent]
+    return Partition.of(columns, sizes=scale.weights).least(carried)
 
 
-def closure_pushes(model: ClosedMechanism, q: Array, carried: Array) -> list[PortPush]:
+def closure_pushes(mechanism: ClosedLoops, q: Array, carried: Array) -> list[PortPush]:
     """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
-    pushes, row = [], 0
-    for loop in model.rigid_loops:
-        own = carried[row : row + len(loop.closure.constraint_names)]
-        at_1, at_2 = loop.closure.jacobians(*relative_pose(model, loop, q))
-        pushes += [PortPush(str(loop.first), False, at_1.T @ own), PortPush(str(loop.second), False, at_2.T @ own)]
-        row += len(own)
+    pushes = []
+    for loop in mechanism.rigid_loops:
+        multipliers, jacobians = carried[mechanism.closure_rows[loop.closure.name]], loop.closure.jacobians
+        for ref, rates in zip(loop.ports, jacobians(*relative_pose(mechanism, loop, q)), strict=True):
+            pushes.append(PortPush(str(ref), False, rates.T @ multipliers))
     return pushes

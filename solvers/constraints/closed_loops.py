@@ -1,9 +1,8 @@
-"""The rigid closures and gears of a model: constraints, and states that satisfy them."""
+"""The rigid closures and gears of a mechanism: constraints, and states that satisfy them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.constraints.rigid_closure import KINDS, RigidClosure
-from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.assembling import some_closed_configuration
@@ -25,74 +22,56 @@ from titop.solvers.constraints.branch import (
     rank_on_branch,
     regular_configuration,
 )
-from titop.solvers.constraints.gear_constraint import GearConstraint
-from titop.solvers.constraints.mechanism import ClosedMechanism, Engine
+from titop.solvers.constraints.interaction_loads import relative_pose
+from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
-from titop.solvers.mechanism.coordinates import Configurations
-from titop.solvers.mechanism.scale import Scale
-from titop.solvers.mechanism.shared import geometric, structural
+from titop.solvers.mechanism.shared import geometric
 
 #: Kinds that are no cure: of nothing less, and of axes that nothing says.
 _NOT_TRIED = ("weld", "universal")
 
 
-def redundancy_findings(model: ClosedMechanism, q: Array) -> Iterator[Finding]:
+def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Finding]:
     """Yield the closures of which constraints follow from others at a closed configuration (nq), but by design."""
-    comparable, meant = comparable_jacobian(model, q), np.zeros(len(model.constraint_names), dtype=bool)
-    rows = _rows_of(model)
-    for loop in model.rigid_loops:
+    comparable, meant = comparable_jacobian(mechanism, q), np.zeros(len(mechanism.constraint_names), dtype=bool)
+    rows = mechanism.closure_rows
+    for loop in mechanism.rigid_loops:
         meant[rows[loop.closure.name]] = loop.closure.redundant
     judged = np.flatnonzero(~meant)
-    redundant = [model.constraint_names[judged[row]] for row in redundant_rows(comparable[judged])]
-    loops = {loop.closure.name: loop for loop in model.rigid_loops}
+    redundant = [mechanism.constraint_names[judged[row]] for row in redundant_rows(comparable[judged])]
+    loops = {loop.closure.name: loop for loop in mechanism.rigid_loops}
     for closure in dict.fromkeys(owner_of(name) for name in redundant):
         own = [entry_of(name) for name in redundant if owner_of(name) == closure]
         expected, advice = "constraints that do not follow from the others", "reactions are then the least ones; "
         if closure in loops:
-            advice += f"{_cure(model, q, loops[closure], rows[closure], comparable)}; redundant=True if it is meant"
+            advice += f"{_cure(mechanism, q, loops[closure], rows[closure], comparable)}; redundant=True if it is meant"
         else:
             advice += "constrain less for determinate reactions"
         yield Finding("redundant-closure", closure, ", ".join(own), expected, advice)
 
 
-def _rows_of(model: ClosedMechanism) -> dict[str, slice]:
-    """Return where each closure's constraints stand among all."""
-    rows, row = {}, 0
-    for loop in model.rigid_loops:
-        rows[loop.closure.name] = slice(row, row + len(loop.closure.constraint_names))
-        row = rows[loop.closure.name].stop
-    return rows
-
-
-def _cure(model: ClosedMechanism, q: Array, loop: Loop, rows: slice, comparable: Array) -> str:
+def _cure(mechanism: ClosedMechanism, q: Array, loop: Loop, rows: slice, comparable: Array) -> str:
     """Return what makes a closure's constraints independent: a kind, with the closure's own axis or another."""
     others = np.delete(comparable, np.r_[rows], axis=0)
     rank = len(independent_rows(comparable))
     needed = rank - len(independent_rows(others))
     if needed == 0:
         return "the closure follows from the others: leave it out"
-    relative, motion = _relative_motion(model, q, loop)
+    relative = relative_pose(mechanism, loop, q)
+    motion = [mechanism.engine.observations.jacobian(str(ref), q) for ref in loop.ports]
     for given in _candidates(loop.closure, relative, motion, needed):
         closure = RigidClosure("candidate", **given)
-        weights = np.where(closure.is_angular, 1.0, 1.0 / model.scale.length)[:, None]
+        weights = np.where(closure.is_angular, 1.0, 1.0 / mechanism.scale.length)[:, None]
         first, second = closure.jacobians(*relative)
-        own = weights * (first @ motion[0] + second @ motion[1]) * model.scale.coordinates
+        own = weights * (first @ motion[0] + second @ motion[1]) * mechanism.scale.coordinates
         if len(independent_rows(np.vstack([others, own]))) == rank == len(independent_rows(np.vstack([comparable, own]))):
             said = ", ".join(f"{name}={value!r}" for name, value in given.items())
             return f"RigidClosure({loop.closure.name!r}, {said}) leaves out what follows"
     return "constrain less for determinate reactions"
 
 
-def _relative_motion(model: ClosedMechanism, q: Array, loop: Loop) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Return the pose of a loop's second port in its first, and the Jacobians (6 x nv) of both, each in its own frame."""
-    nothing = np.zeros(model.nv)
-    motions = [model.engine.observations.port_motion(str(ref), q, nothing, nothing) for ref in loop.ports]
-    one, two = (model.engine.observations.jacobian(str(ref), q) for ref in loop.ports)
-    return relative_pose(motions[0][:2], motions[1][:2]), (one, two)
-
-
 def _candidates(
-    closure: RigidClosure, relative: tuple[Array, Array], motion: tuple[Array, Array], count: int
+    closure: RigidClosure, relative: tuple[Array, Array], motion: Sequence[Array], count: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the arguments of closures of so many constraints: about the normal of a plane, and the closure's axis."""
     turning = relative[0] @ motion[1][3:] - motion[0][3:]
@@ -116,85 +95,15 @@ def _said(axis: Array) -> list[float]:
     return [float(x) + 0.0 for x in np.round(np.real(axis), 12)]
 
 
-class ClosedLoops(Configurations):
-    """The rigid closures and gears of a model. Interactions are forces, and nothing to solve for.
+class ClosedLoops(ClosedMechanism):
+    """How many constraints of a mechanism act, and which are redundant.
 
     Arguments of the methods: `q` a configuration (nq) that was read; `names` names of coordinates, or of joints and blocks for
     all of theirs.
     """
 
-    #: What makes the engine of a model with other parameters.
-    _make_engine: Callable[[Any], Engine]
-
-    #: The `regular_configuration` of the model whose parameters were changed, if these were.
+    #: The `regular_configuration` of the mechanism whose parameters were changed, if these were.
     regular_before: Array | None = None
-
-    @cached_property
-    def engine(self) -> Engine:
-        """What computes; with other parameters, made when something is to be computed."""
-        return self._make_engine(self)
-
-    @structural
-    def rigid_loops(self) -> tuple[Loop, ...]:
-        """The loops with rigid closures."""
-        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
-
-    @cached_property
-    def interactions(self) -> tuple[Loop, ...]:
-        """The interactions and what they act on, with the parameters' current values."""
-        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
-
-    @structural
-    def gear_constraints(self) -> tuple[GearConstraint, ...]:
-        """The gears as constraints."""
-        return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
-
-    @structural
-    def gear_count(self) -> int:
-        """How many of the constraints, the last ones, are gears."""
-        return len(self._assembly.gears)
-
-    @structural
-    def is_tree(self) -> bool:
-        """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
-        return not self._assembly.loops and not self._assembly.gears
-
-    @structural
-    def is_constrained(self) -> bool:
-        """Whether there are rigid closures or gears."""
-        return bool(self.rigid_loops or self.gear_constraints)
-
-    @structural
-    def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
-        closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
-        return (*closures, *(constraint.name for constraint in self.gear_constraints))
-
-    @structural
-    def constraint_units(self) -> tuple[str, ...]:
-        """Units of the constraints' errors: of a gear, its driven coordinate's."""
-        of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
-        return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
-
-    @structural
-    def angular_constraints(self) -> Array:
-        """Whether the errors of the constraints are angles, or other numbers, rather than lengths (k)."""
-        return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
-
-    @structural
-    def scale(self) -> Scale:
-        """What counts as one of lengths, coordinates and constraints."""
-        return Scale(self._assembly, self.constraint_units, self.gear_constraints)
-
-    @structural
-    def angular_coordinates(self) -> Array:
-        """Whether coordinates are angles (nv)."""
-        return np.array(self._assembly.coordinate_units) == "rad"
-
-    @structural
-    def length_coordinates(self) -> Array:
-        """Whether coordinates are lengths (nv)."""
-        return np.array(self._assembly.coordinate_units) == "m"
 
     def acting_rank(self, q: Array, jacobian: Array) -> int:
         """Return how many constraints act at `q`, whose `jacobian` (k x nv) is known; the generic rank is not examined."""
@@ -212,9 +121,9 @@ class ClosedLoops(Configurations):
 
     @geometric
     def regular_configuration(self) -> Array | None:
-        """A closed configuration (nq) of the model's own, which depends on no state met before; see `branch`.
+        """A closed configuration (nq) of the mechanism's own, which depends on no state met before; see `branch`.
 
-        Of a model with other parameters the one next to that of the first. None if the loops cannot be closed.
+        Of a mechanism with other parameters the one next to that of the first. None if the loops cannot be closed.
         """
         if self.regular_before is not None:
             try:

@@ -58,7 +58,7 @@ class Following:
             leading[i], moves[i] = (leading[j], share * moves[j]) if j != GROUND else (i, 0.0)
         return leading, moves
 
-    def _outwards(self) -> list[tuple[int, int, complex]]:
+    def _outwards(self) -> list[tuple[int, int, float]]:
         triples = zip(self.followers.tolist(), self.leaders.tolist(), self.shares.tolist(), strict=True)
         return list(triples)[::-1]
 
@@ -66,7 +66,7 @@ class Following:
     def lengths(self) -> Array:
         """Lengths of G's columns (n), 1 of followers': what a coordinate that leads moves altogether."""
         leading, moves = self.basis
-        squares = np.bincount(leading, np.abs(moves) ** 2, minlength=len(moves))
+        squares = np.bincount(leading, moves**2, minlength=len(moves))
         squares[self.followers] = 1.0
         return np.sqrt(squares)
 
@@ -78,23 +78,6 @@ class Following:
         result = np.zeros(matrix.shape, dtype=np.result_type(matrix, moves))
         np.add.at(result.T, leading, (matrix * moves).T)
         return result / self.lengths
-
-    def unfolded(self, x: Array) -> Array:
-        """Return all coordinates (n) from those that lead, measured by their lengths."""
-        if not len(self.gears):
-            return x
-        leading, moves = self.basis
-        return ((x.T / self.lengths)[..., leading] * moves).T
-
-    def least_meshing(self, right: Array) -> Array:
-        """Return the x (n) of least norm with which those gears that take a coordinate out have the values `right` (g)."""
-        x = np.zeros((self.rows.shape[1], *right.shape[1:]), dtype=np.result_type(self.rows, right, float))
-        if not len(self.gears):
-            return x
-        values = right[self.gears].T / self.rows[self.gears, self.followers]
-        for (i, j, share), value in zip(self._outwards(), values.T[::-1], strict=True):
-            x[i] = value if j == GROUND else value + share * x[j]
-        return x - self.unfolded(self.folded(x.T).T)
 
 
 def following(rows: Array) -> Following:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,57 +17,50 @@ from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 
-class DrivenMechanism(ClosedMechanism, Protocol):
-    """A mechanism that has inputs, and states of the first order behind these."""
-
-    @property
-    def inputs(self) -> Inputs: ...
-
-
-def target_motion(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
+def target_motion(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
     """Return the motion of a loop's ports and coordinates, and its inputs with its states behind them, none by default."""
-    motions = [model.engine.observations.port_motion(str(ref), q, v, np.zeros(model.nv)) for ref in loop.ports]
+    motions = [mechanism.engine.observations.port_motion(str(ref), q, v, np.zeros(mechanism.nv)) for ref in loop.ports]
     poses = [(motion.rotation, motion.position) for motion in motions]
-    places = [model.assembly.place(name) for name in loop.coordinates]
+    places = [mechanism.assembly.place(name) for name in loop.coordinates]
     own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs, states = loop.closure.inputs_and_states(u)
-    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, model.scale.reach, states)
+    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, mechanism.scale.reach, states)
 
 
-def stated_motions(model: DrivenMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+def stated_motions(mechanism: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
     """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
-    given, driving = of_one_state(model.inputs.whole(u)), dict(model.inputs.driving)
-    for loop in model.interactions:
+    given, driving = of_one_state(mechanism.inputs.whole(u)), dict(mechanism.inputs.driving)
+    for loop in mechanism.interactions:
         if loop.closure.state_names:
-            yield loop, target_motion(model, loop, q, v, given[driving[loop.closure.name]])
+            yield loop, target_motion(mechanism, loop, q, v, given[driving[loop.closure.name]])
 
 
-def target_derivatives(model: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:
+def target_derivatives(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:
     """Return the derivatives by coordinates and rates (rows, 2 nv) of what moves a loop's targets.
 
     Rows: small twists of all ports but the first, seen from there; twists; coordinates; their rates, as `load_derivatives` has
     columns.
     """
-    nv, still = model.nv, np.zeros((6, model.nv))
+    nv, still = mechanism.nv, np.zeros((6, mechanism.nv))
     ports = [str(ref) for ref in loop.ports]
     moved, turned = [], []
-    for S, by_q, _, _ in model.engine.derivatives.motion(ports, q, v, np.zeros(nv)):
+    for S, by_q, _, _ in mechanism.engine.derivatives.motion(ports, q, v, np.zeros(nv)):
         moved.append(S)
         turned.append(np.hstack([by_q, S]))
     places = zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)
     apart = [np.hstack([S - twist_transport(R, r) @ moved[0], still]) for S, R, r in places]
-    own = np.eye(2 * nv)[[model.assembly.place(name)[1] + k for k in (0, nv) for name in loop.coordinates]]
+    own = np.eye(2 * nv)[[mechanism.assembly.place(name)[1] + k for k in (0, nv) for name in loop.coordinates]]
     return np.vstack([*apart, *turned, own])
 
 
-def efforts_by_states(model: ClosedMechanism, loop: Loop, q: Array, motion: TargetMotion) -> Array:
+def efforts_by_states(mechanism: ClosedMechanism, loop: Loop, q: Array, motion: TargetMotion) -> Array:
     """Return the derivatives (nv, k) of what an interaction does along all coordinates by its states."""
     by_x, p = loads_by_states(loop.closure, motion), len(loop.ports)
-    total = np.zeros((model.nv, by_x.shape[1]))
+    total = np.zeros((mechanism.nv, by_x.shape[1]))
     for k, ref in enumerate(loop.ports):
-        total += model.engine.observations.jacobian(str(ref), q).T @ by_x[6 * k : 6 * k + 6]
+        total += mechanism.engine.observations.jacobian(str(ref), q).T @ by_x[6 * k : 6 * k + 6]
     for name, row in zip(loop.coordinates, by_x[6 * p :], strict=True):
-        total[model.assembly.place(name)[1]] += row
+        total[mechanism.assembly.place(name)[1]] += row
     return total
 
 
@@ -88,63 +81,63 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
     return rates
 
 
-def contacts_of(model: ClosedMechanism) -> dict[str, Loop]:
+def contacts_of(mechanism: ClosedMechanism) -> dict[str, Loop]:
     """Return the contacts by name."""
-    return {loop.closure.name: loop for loop in model.interactions if loop.closure.has_points}
+    return {loop.closure.name: loop for loop in mechanism.interactions if loop.closure.has_points}
 
 
-def touch_rows(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+def touch_rows(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array) -> Array:
     """Return what a contact says of everything that touches, as `ObservationsCore.touches` has it."""
     contact: Any = loop.closure
-    touches = contact.touches(target_motion(model, loop, q, v, u))
+    touches = contact.touches(target_motion(mechanism, loop, q, v, u))
     return np.array([[touch.gap, *touch.force, *touch.slip] for touch in touches], float)
 
 
-def relative_pose(model: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
+def relative_pose(mechanism: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
     """Return rotation (3x3) and position (3, m) of a loop's second port in its first."""
-    motion = target_motion(model, loop, q, np.zeros(model.nv))
+    motion = target_motion(mechanism, loop, q, np.zeros(mechanism.nv))
     return motion.R[1], motion.r[1]
 
 
-def interaction_pushes(model: ClosedMechanism, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
+def interaction_pushes(mechanism: ClosedMechanism, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
     """Return what all interactions do to their ports, with `inputs` by their names."""
     pushes = []
-    for loop in model.interactions:
-        wrenches, _ = loop.closure.act(target_motion(model, loop, q, v, inputs.get(loop.closure.name)))
+    for loop in mechanism.interactions:
+        wrenches, _ = loop.closure.act(target_motion(mechanism, loop, q, v, inputs.get(loop.closure.name)))
         pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(loop.ports, wrenches, strict=True)]
     return pushes
 
 
-def interaction_efforts(model: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
+def interaction_efforts(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
     """Return what an interaction does along all coordinates (nv)."""
-    wrenches, efforts = loop.closure.act(target_motion(model, loop, q, v, u))
-    total = np.zeros(model.nv, np.result_type(wrenches, efforts, float))
+    wrenches, efforts = loop.closure.act(target_motion(mechanism, loop, q, v, u))
+    total = np.zeros(mechanism.nv, np.result_type(wrenches, efforts, float))
     for ref, wrench in zip(loop.ports, wrenches, strict=True):
-        total = total + model.engine.observations.jacobian(str(ref), q).T @ wrench
+        total = total + mechanism.engine.observations.jacobian(str(ref), q).T @ wrench
     for name, effort in zip(loop.coordinates, efforts, strict=True):
-        total[model.assembly.place(name)[1]] += effort
+        total[mechanism.assembly.place(name)[1]] += effort
     return total
 
 
-def input_efforts(model: ClosedMechanism, q: Array, pushes: Iterable[Push]) -> Any:
+def input_efforts(mechanism: ClosedMechanism, q: Array, pushes: Iterable[Push]) -> Any:
     """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
-    given, resting = acting_inputs(pushes), np.zeros(model.nv)
+    given, resting = acting_inputs(pushes), np.zeros(mechanism.nv)
     total: Any = 0.0
-    for loop in model.interactions:
+    for loop in mechanism.interactions:
         if loop.closure.name in given:
-            driven = interaction_efforts(model, loop, q, resting, given[loop.closure.name])
-            total = total + driven - interaction_efforts(model, loop, q, resting)
+            driven = interaction_efforts(mechanism, loop, q, resting, given[loop.closure.name])
+            total = total + driven - interaction_efforts(mechanism, loop, q, resting)
     return total
 
 
-def write_input_columns(model: ClosedMechanism, inputs: Inputs, q: Array, matrix: Array) -> None:
+def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, matrix: Array) -> None:
     """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu).
 
     Inputs act linearly: they are taken as large as what acts without them, where a unit may be lost beside it.
     """
-    loops, resting = {loop.closure.name: loop for loop in model.interactions}, np.zeros(model.nv)
+    loops, resting = {loop.closure.name: loop for loop in mechanism.interactions}, np.zeros(mechanism.nv)
     for name, columns in inputs.acting:
-        without = interaction_efforts(model, loops[name], q, resting)
+        without = interaction_efforts(mechanism, loops[name], q, resting)
         count, size = columns.stop - columns.start, max(1.0, 2.0 ** np.frexp(np.abs(without).max(initial=0.0))[1])
         for k, unit in enumerate(np.eye(count, count + len(loops[name].closure.state_names)), start=columns.start):
-            matrix[:, k] = (interaction_efforts(model, loops[name], q, resting, size * unit) - without) / size
+            matrix[:, k] = (interaction_efforts(mechanism, loops[name], q, resting, size * unit) - without) / size

@@ -1,23 +1,31 @@
-"""What constraints know of a model: any engine's will do."""
+"""What engines do, and the mechanism that constraints know: coordinates, closures and gears with any engine.
+
+The two engines share no code of the tree, so that each is the other's check; what their functions do is said here once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Loop
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.conditioning import Pivots
+from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
-from titop.solvers.mechanism.inputs import Inputs, Place, Push
+from titop.solvers.mechanism.inputs import Inputs, Push, WrenchPlace
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.mechanism.scale import Scale
+from titop.solvers.mechanism.shared import structural
 
 
 class Constraints(NamedTuple):
@@ -118,7 +126,7 @@ class DynamicsCore(Protocol):
     def pivots(self, q: Array) -> Pivots:
         """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> Any:
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> Any:
         """Return the `PreparedDynamics` for integrators, wrenches at `places`, the motion imposed where `imposed` is true."""
 
 
@@ -294,12 +302,12 @@ class ObservationsCore(Protocol):
 
 
 class Engine(Protocol):
-    """How a model is resolved.
+    """How a system is resolved.
 
     Attributes
     ----------
     calls
-        Kernels by the names of the model's functions, as `titop.solvers.model.calls` asks for them; None where there is none.
+        Kernels by the names of a model's functions, as `titop.solvers.model.calls` asks for them; None where there is none.
     """
 
     @property
@@ -325,75 +333,89 @@ class Engine(Protocol):
     def raise_pending(self) -> None: ...
 
 
-class ClosedMechanism(Protocol):
-    """Coordinates, and what constrains them; see `titop.solvers.constraints.closed_loops`."""
+class ClosedMechanism(Configurations):
+    """The coordinates of a system, its rigid closures and gears, and the engine that computes; see `closed_loops` for the rest.
 
-    nv: int
-    coordinate_names: tuple[str, ...]
-    configuration_names: tuple[str, ...]
+    Interactions are forces, and nothing to solve for.
+    """
 
-    @property
-    def engine(self) -> Engine: ...
-    @property
-    def assembly(self) -> Assembly: ...
-    @property
-    def rigid_loops(self) -> tuple[Loop, ...]: ...
-    @property
-    def interactions(self) -> tuple[Loop, ...]: ...
-    @property
-    def gear_constraints(self) -> tuple[GearConstraint, ...]: ...
-    @property
-    def gear_count(self) -> int: ...
-    @property
-    def is_constrained(self) -> bool: ...
-    @property
-    def constraint_names(self) -> tuple[str, ...]: ...
-    @property
-    def constraint_units(self) -> tuple[str, ...]: ...
-    @property
-    def own_coordinates(self) -> frozenset[str]: ...
-    @property
-    def deformations(self) -> Array: ...
-    @property
-    def angular_constraints(self) -> Array: ...
-    @property
-    def scale(self) -> Scale: ...
-    @property
-    def angular_coordinates(self) -> Array: ...
-    @property
-    def length_coordinates(self) -> Array: ...
-    def neutral(self) -> Array: ...
-    def random_configuration(self, rng: np.random.Generator) -> Array: ...
-    def moved(self, q: Array, dq: Array) -> Array: ...
-    def apart(self, q0: Array, q1: Array) -> Array: ...
-    def rates(self, q: Array, v: Array) -> Array: ...
-    @property
-    def generic_rank(self) -> int: ...
-    @property
-    def regular_configuration(self) -> Array | None: ...
-    def acting_rank(self, q: Array, jacobian: Array) -> int: ...
+    #: What makes the engine of a mechanism with other parameters.
+    _make_engine: Callable[[Any], Engine]
 
+    @cached_property
+    def engine(self) -> Engine:
+        """What computes; with other parameters, made when something is to be computed."""
+        return self._make_engine(self)
 
-class NamedMechanism(ClosedMechanism, Protocol):
-    """A mechanism whose ports and bodies are known by name: what engines know of a model."""
+    @structural
+    def rigid_loops(self) -> tuple[Loop, ...]:
+        """The loops with rigid closures."""
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
 
-    nq: int
+    @cached_property
+    def interactions(self) -> tuple[Loop, ...]:
+        """The interactions and what they act on, with the parameters' current values."""
+        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
 
-    @property
-    def ports(self) -> dict[str, tuple[str, str | None]]: ...
-    @property
-    def inputs(self) -> Inputs: ...
-    @property
-    def input_names(self) -> tuple[str, ...]: ...
-    @property
-    def inertial_bodies(self) -> tuple[str, ...]: ...
-    @property
-    def plain_coordinates(self) -> Any: ...
-    def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]: ...
-    def motor_efforts(self, u: Any) -> Any: ...
-    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array: ...
-    def _read_v(self, name: str, v: Any, stacked: bool = False) -> Array: ...
-    def read_port(self, port: str) -> str: ...
-    def bracket(self, v: Array) -> Array: ...
-    def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
-    def jacobian(self, port: str, q: Any) -> Array: ...
+    @structural
+    def gear_constraints(self) -> tuple[GearConstraint, ...]:
+        """The gears as constraints."""
+        return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
+
+    @structural
+    def gear_count(self) -> int:
+        """How many of the constraints, the last ones, are gears."""
+        return len(self._assembly.gears)
+
+    @structural
+    def is_tree(self) -> bool:
+        """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
+        return not self._assembly.loops and not self._assembly.gears
+
+    @structural
+    def is_constrained(self) -> bool:
+        """Whether there are rigid closures or gears."""
+        return bool(self.rigid_loops or self.gear_constraints)
+
+    @structural
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
+        closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
+        return (*closures, *(constraint.name for constraint in self.gear_constraints))
+
+    @structural
+    def closure_rows(self) -> dict[str, slice]:
+        """Where the constraints of each rigid closure stand among all, by its name."""
+        ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
+        return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
+
+    @structural
+    def constraint_units(self) -> tuple[str, ...]:
+        """Units of the constraints' errors: of a gear, its driven coordinate's."""
+        of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
+        return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
+
+    @structural
+    def angular_constraints(self) -> Array:
+        """Whether the errors of the constraints are angles, or other numbers, rather than lengths (k)."""
+        return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
+
+    @structural
+    def inputs(self) -> Inputs:
+        """The inputs of actuators and blocks, and the states of the first order behind these: names, units, ranges."""
+        return Inputs(self.assembly)
+
+    @structural
+    def scale(self) -> Scale:
+        """What counts as one of lengths, coordinates and constraints."""
+        return Scale(self._assembly, self.constraint_units, self.gear_constraints)
+
+    @structural
+    def angular_coordinates(self) -> Array:
+        """Whether coordinates are angles (nv)."""
+        return np.array(self._assembly.coordinate_units) == "rad"
+
+    @structural
+    def length_coordinates(self) -> Array:
+        """Whether coordinates are lengths (nv)."""
+        return np.array(self._assembly.coordinate_units) == "m"

@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.reading import is_ready
 from titop.solvers.control.controllers import Controller, ScheduledController, discretise
 from titop.solvers.signals.signal_tables import SignalTable, check_names
 
@@ -70,10 +71,12 @@ class ContinuousLaw:
 
 def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> SampledLaw:
     """Return the law of a controller whose signals have these names in titop's spelling."""
-    start = controller.initial_state
+    start, sizes = controller.initial_state, (len(controller.initial_state), len(outputs))
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
         returned = controller.update(t, x, y, r)
+        if isinstance(returned, tuple) and len(returned) == 2 and all(map(is_ready, returned, sizes)):
+            return returned[0].copy(), returned[1].copy()
         parts = [real_array(np.atleast_1d(part)) for part in returned] if isinstance(returned, tuple) else []
         shapes = [None if part is None or not np.isfinite(part).all() else part.shape for part in parts]
         if shapes == [x.shape, (len(outputs),)]:

@@ -98,9 +98,9 @@ def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
-    own = K.sample_time if isinstance(K, Controller | ScheduledController) else None
-    if own and step is not None and not np.isclose(read_duration("sample_time", step), own, rtol=SAME, atol=0):
-        expected = f"the controller's {own:g} s"
+    period = K.sample_time if isinstance(K, Controller | ScheduledController) else None
+    if period and step is not None and not np.isclose(read_duration("sample_time", step), period, rtol=SAME, atol=0):
+        expected = f"the controller's {period:g} s"
         raise ModelError(Finding("other-sample-time", "sample_time", step, expected, "leave sample_time out"))
     if isinstance(K, Controller):
         inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)

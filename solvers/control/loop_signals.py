@@ -122,7 +122,7 @@ class References:
         chosen = np.zeros(len(self.names), dtype=bool)
         for entry, _ in self._functions:
             chosen[entry] = True
-        return tuple(name for name, own in zip(self.names, chosen, strict=True) if own)
+        return tuple(name for name, is_chosen in zip(self.names, chosen, strict=True) if is_chosen)
 
     @property
     def tables(self) -> list[Interpolated]:

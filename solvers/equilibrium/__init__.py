@@ -6,8 +6,8 @@ One call, from top to bottom:
   it, and what is known of both;
 - `search`: one search from a guess, and whether what it finds is an equilibrium;
 - `equations`: what has to vanish, accelerations or efforts, and its derivatives by the `unknowns`, which are numbers without
-  units: over `sizes`, what counts as one; `displacements`: along what coordinates change, `first_order_states`: how states of
-  the first order follow them, and rest;
+  units: over `sizes`, what counts as one; `displacements`: along what coordinates change, and how states of the first order
+  follow them;
 - `newton`: roots of equations, within bounds;
 - `stiffness`: which unknowns an equilibrium determines, and whether it stands;
 - `settling`: where the search leads astray: loads raised in steps, and systems that creep to rest;

@@ -90,12 +90,12 @@ class Curve:
         self._equations: Equations = self._judged if self._judged.moving else EffortEquations(self._unknowns)
         count, loads, multipliers = len(self._unknowns.entries), len(names), self._equations.multipliers
         #: From y to the unknowns and multipliers of the equations.
-        self._spread = np.zeros((count + multipliers, 1 + count - loads + multipliers))
-        self._spread[:loads, 0] = changes / self._unknowns.scales[:loads]
-        self._spread[loads:, 1:] = np.eye(count - loads + multipliers)
+        self._expand = np.zeros((count + multipliers, 1 + count - loads + multipliers))
+        self._expand[:loads, 0] = changes / self._unknowns.scales[:loads]
+        self._expand[loads:, 1:] = np.eye(count - loads + multipliers)
         #: What counts as length.
-        self._measured = np.repeat([1.0, 0.0], [1 + count - loads, multipliers])
-        self._turns = np.zeros(len(self._measured))
+        self._weights = np.repeat([1.0, 0.0], [1 + count - loads, multipliers])
+        self._turns = np.zeros(len(self._weights))
         self._turns[1 : 1 + count - loads] = [self._turn(k) for k in range(loads, count)]
 
     def _turn(self, k: int) -> float:
@@ -113,7 +113,7 @@ class Curve:
         ConvergenceError
             If it is no equilibrium.
         """
-        growing, start = np.eye(len(self._measured))[0], np.zeros(len(self._measured))
+        growing, start = np.eye(len(self._weights))[0], np.zeros(len(self._weights))
         begin = self._equations.begin(np.zeros(len(self._unknowns.entries)))
         start[len(start) - self._equations.multipliers :] = begin[len(self._unknowns.entries) :]
         station = self.across(start, growing, growing)
@@ -121,10 +121,10 @@ class Curve:
         return station
 
     def _residual(self, y: Array) -> Array:
-        return self._equations.residual(self._spread @ y)
+        return self._equations.residual(self._expand @ y)
 
     def _derivatives(self, y: Array) -> Array:
-        by_y: Array = self._equations.derivatives(self._spread @ y) @ self._spread
+        by_y: Array = self._equations.derivatives(self._expand @ y) @ self._expand
         return by_y
 
     def _station(self, y: Array, towards: Array) -> Station:
@@ -135,13 +135,13 @@ class Curve:
         ConvergenceError
             If it is none.
         """
-        candidate = Candidate(self._judged, (self._spread @ y)[: len(self._unknowns.entries)], self._tolerance)
+        candidate = Candidate(self._judged, (self._expand @ y)[: len(self._unknowns.entries)], self._tolerance)
         candidate.refuse()
-        by_y = candidate.by_x @ self._spread if self._equations is self._judged else self._derivatives(y)
+        by_y = candidate.by_x @ self._expand if self._equations is self._judged else self._derivatives(y)
         sizes = np.abs(by_y).max(axis=1, keepdims=True)
-        bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._measured * towards])
+        bordered = np.vstack([by_y / np.where(sizes > 0, sizes, 1.0), self._weights * towards])
         tangent = shortest_solution(bordered, np.eye(len(bordered))[-1])
-        return Station(y, tangent / np.linalg.norm(self._measured * tangent), candidate.point)
+        return Station(y, tangent / np.linalg.norm(self._weights * tangent), candidate.point)
 
     def across(self, start: Array, normal: Array, towards: Array) -> Station:
         """Return the equilibrium next to `start` in the plane through it.
@@ -159,7 +159,7 @@ class Curve:
         if not np.isfinite(self._residual(start)).all():
             raise ConvergenceError("a block refuses its parameters, or cannot be evaluated")
         weight = float(np.abs(self._derivatives(start)).max(initial=0.0)) or 1.0  # beside stiff equations the plane's counts
-        plane, course, anywhere = weight * self._measured * normal, Course(strict=True), np.full(len(start), np.inf)
+        plane, course, anywhere = weight * self._weights * normal, Course(strict=True), np.full(len(start), np.inf)
         y = newton(
             lambda y: np.append(self._residual(y), plane @ (y - start)),
             lambda y: np.vstack([self._derivatives(y), plane]),
@@ -177,11 +177,11 @@ class Curve:
 
     def product(self, first: Array, second: Array) -> float:
         """Return the product of two vectors, multipliers left out."""
-        return float((self._measured * first) @ second)
+        return float((self._weights * first) @ second)
 
     def distance(self, near: Station, far: Station) -> float:
         """Return the length of the straight line between two stations."""
-        return float(np.linalg.norm(self._measured * (far.y - near.y)))
+        return float(np.linalg.norm(self._weights * (far.y - near.y)))
 
     def nearest_turn(self, station: Station, towards: Station) -> Station:
         """Return a station with its angles turned by whole turns, as close to another one as that brings them."""
@@ -303,12 +303,12 @@ def _state(station: Station) -> tuple[object, ...]:
     return tuple(state(station) for state in KINDS.values())
 
 
-def _falling(point: OperatingPoint) -> int:
+def _falling_directions(point: OperatingPoint) -> int:
     """Return in how many directions a point at rest has a negative stiffness; of one that moves, how many modes grow alone."""
-    return len(point.growing) - _oscillating(point) if point.v.any() else negative_stiffnesses(stiffness_at(point))
+    return len(point.growing) - _growing_oscillations(point) if point.v.any() else negative_stiffnesses(stiffness_at(point))
 
 
-def _oscillating(point: OperatingPoint) -> int:
+def _growing_oscillations(point: OperatingPoint) -> int:
     """Return how many eigenvalues of oscillations grow."""
     return int((np.abs(point.growing.imag) > NEAR_AXIS * np.abs(point.eigenvalues).max(initial=0.0)).sum())
 
@@ -316,8 +316,8 @@ def _oscillating(point: OperatingPoint) -> int:
 #: What changes at an event of each kind; of several at once the first one counts.
 KINDS: dict[str, Callable[[Station], object]] = {
     "limit": lambda station: bool(station.tangent[0] < -EXACT),  # the load factor falls
-    "bifurcation": lambda station: _falling(station.point),
-    "flutter": lambda station: _oscillating(station.point),
+    "bifurcation": lambda station: _falling_directions(station.point),
+    "flutter": lambda station: _growing_oscillations(station.point),
 }
 
 

@@ -1,55 +1,148 @@
-"""Displacements from a configuration by which positions and rotations of free joints do not change each other.
+"""Small changes of a point: displacements of its configuration, and states of the first order that follow them.
 
-``model.integrate`` moves a free joint along a screw: turned by a part of its displacement, it goes astray from the line of the
-others. Here it goes along the axes that it has in the configuration, or in another one, then turns about its own origin.
+Positions and rotations of free joints do not change each other here: ``model.integrate`` moves a free joint along a screw,
+whose axis turns with it. Here it moves along fixed axes, those that it has in the configuration or in another one, then turns
+about its own origin.
+
+At every configuration that a search tries, the states x of the first order are those with ``dx/dt = 0``, by Newton steps of
+least norm. These start where x has followed the coordinates from the guess, ``dx = (d rate/d v) dq``: an integrator of inputs
+keeps its value, and a bristle that sticks bends by what it slips. Derivatives of efforts are along states that follow so.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array, quaternion_matrix
-from titop.blocks.joints.quaternion_joints import Free
+from titop.blocks.basics.tolerances import CANCELLED, RANK
+from titop.solvers.constraints.mechanism import StateDerivatives
+from titop.solvers.equilibrium.newton import equilibrate
+from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.model.model import Model
 
+_ITERATIONS = 50
+#: Where, in parts of a displacement, the states' derivatives are taken: Gauss's two points.
+_BETWEEN = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 
-def along_axes(model: Model, q: Array, axes: Array) -> Array | None:
-    """Return the displacement (nv, nv) at q (nq) for each one along the axes that free joints have in another configuration.
 
-    None where they have the same ones.
+def axes_transform(model: Model, q: Array, axes: Array) -> Array | None:
+    """Return the matrix (nv, nv) from displacements along the axes in a configuration `axes` (nq) to those along the axes at q.
+
+    It turns the positions of free joints. None where all free joints have the same axes in both.
     """
-    turned = None
+    transform = None
     for name, place in model.mechanism.assembly.v_slices.items():
-        if isinstance(model.mechanism.assembly.blocks[name], Free):
+        if model.mechanism.assembly.blocks[name].quaternion.start:
             end = model.mechanism.assembly.q_slices[name].stop
             here, there = q[end - 4 : end], axes[end - 4 : end]
             if (here != there).any():
-                turned, along = np.eye(model.nv) if turned is None else turned, slice(place.start, place.start + 3)
-                turned[along, along] = quaternion_matrix(here).T @ quaternion_matrix(there)
-    return turned
+                transform, along = np.eye(model.nv) if transform is None else transform, slice(place.start, place.start + 3)
+                transform[along, along] = quaternion_matrix(here).T @ quaternion_matrix(there)
+    return transform
 
 
 def displace(model: Model, q: Array, dq: Array) -> Array:
-    """Return the configuration (nq) a displacement (nv, rad or m, of free joints along the axes at q) away from q (nq)."""
-    turned = _rotations(model, dq)
-    if not turned.any():
+    """Return the configuration (nq) after a displacement (nv, rad or m) from q (nq), of free joints along the axes at q."""
+    rotation = _rotation_part(model, dq)
+    if not rotation.any():
         return model.integrate(q, dq)
-    return model.integrate(model.integrate(q, dq - turned), turned)
+    return model.integrate(model.integrate(q, dq - rotation), rotation)
 
 
-def displacement_motions(model: Model, dq: Array) -> Array:
+def displacement_jacobian(model: Model, dq: Array) -> Array:
     """Return the derivative (nv, nv) of tangent displacements at ``displace(model, q, dq)`` by dq."""
-    turned = _rotations(model, dq)
-    turning = np.linalg.inv(model.mechanism.difference_jacobian(turned))
-    motions: Array = turning @ model.mechanism.difference_jacobian(-turned)  # seen from axes that have turned
+    rotation = _rotation_part(model, dq)
+    by_rotation = np.linalg.inv(model.mechanism.difference_jacobian(rotation))
+    jacobian: Array = by_rotation @ model.mechanism.difference_jacobian(-rotation)  # seen from axes that have turned
     for start in model.mechanism.rotations:
-        motions[:, start : start + 3] = turning[:, start : start + 3]
-    return motions
+        jacobian[:, start : start + 3] = by_rotation[:, start : start + 3]
+    return jacobian
 
 
-def _rotations(model: Model, dq: Array) -> Array:
-    """Return the parts of a displacement (nv) that turn free and spherical joints."""
-    turned = np.zeros(len(dq))
+def _rotation_part(model: Model, dq: Array) -> Array:
+    """Return a displacement (nv) with the rotations of free and spherical joints alone."""
+    rotation = np.zeros(len(dq))
     for start in model.mechanism.rotations:
-        turned[start : start + 3] = dq[start : start + 3]
-    return turned
+        rotation[start : start + 3] = dq[start : start + 3]
+    return rotation
+
+
+class FollowingEfforts(NamedTuple):
+    """Derivatives of efforts (nv, nv; nv, nv; nv, nu) by coordinates, rates and inputs, while first-order states follow."""
+
+    by_q: Array
+    by_v: Array
+    by_u: Array
+
+
+def following_efforts(point: LoadedState) -> FollowingEfforts:
+    """Return what efforts change by while the states follow."""
+    at = point.q, point.v, point.x, point.u
+    rates, efforts = point.model.state_rates_derivatives(*at), point.model.state_efforts(*at)
+    along = efforts @ _steady_inverse(rates.by_x)
+    carried = efforts + along @ rates.by_x
+    return FollowingEfforts(along @ rates.by_q + carried @ rates.by_v, along @ rates.by_v, along @ rates.by_u)
+
+
+def following_states(point: LoadedState, dq: Array) -> Array:
+    """Return the states (nx) after a slow displacement (nv) from a point, as `displace` takes it."""
+    model, x = point.model, point.x
+    if not model.nx or not dq.any():
+        return x
+    for part in _BETWEEN:
+        by_v = model.state_rates_derivatives(displace(model, point.q, part * dq), point.v, point.x, point.u).by_v
+        x = x + 0.5 * by_v @ (displacement_jacobian(model, part * dq) @ dq)
+    return x
+
+
+def steady_states(point: LoadedState) -> Array:
+    """Return the states (nx) at rest, as far as their rates depend on them; the others as they are."""
+    x = point.x
+    if not point.model.nx:
+        return x
+    for _ in range(_ITERATIONS):
+        at = point.q, point.v, x, point.u
+        step = _steady_inverse(point.model.state_rates_derivatives(*at).by_x) @ point.model.state_rates(*at)
+        if not np.isfinite(step).all():
+            break
+        x = x + step
+        if (np.abs(step) <= CANCELLED * np.abs(x)).all():
+            break
+    return x
+
+
+def _steady_inverse(by_x: Array) -> Array:
+    """Return minus the inverse (nx, nx) of derivatives of rates by states, of least norm where rates do not depend on these."""
+    rows, columns, scaled = equilibrate(by_x)
+    inverse: Array = -columns[:, None] * np.linalg.pinv(scaled, rcond=RANK) * rows
+    return inverse
+
+
+def without_integrators(matrix: Array, count: int, rates: StateDerivatives) -> Array:
+    """Return a linear model at rest without the states that integrate rates of coordinates alone: displacements once more.
+
+    What integrates inputs is a state of its own.
+
+    Parameters
+    ----------
+    matrix : (2 count + nx, 2 count + nx) array
+        Of displacements, rates, and states of the first order.
+    count : int
+    rates : StateDerivatives
+        Of the states' rates.
+    """
+    by_q, by_v, by_x = np.split(matrix[2 * count :], [count, 2 * count], axis=1)
+    rows, _, scaled = equilibrate(np.hstack([by_q, by_x, rates.by_u]))
+    left, sizes, _ = np.linalg.svd(scaled)
+    known = decided_rank(sizes, RANK * sizes.max(initial=0.0))
+    sums = left[:, known:].T * rows  # sums of states that integrate
+    others = np.linalg.svd(sums)[2][len(sums) :]
+    onto = np.eye(2 * count + len(others), len(matrix))
+    onto[2 * count :, 2 * count :] = others
+    back = onto.T.copy()
+    back[2 * count :, :count] = np.linalg.pinv(sums) @ (sums @ by_v)
+    reduced: Array = onto @ matrix @ back
+    return reduced

@@ -68,7 +68,7 @@ class Equations:
         point, by_y = self._point(y), np.zeros((len(self.sizes), len(y)))
         for k in self._by_differences():
             by_y[:, k] = self.sizes * by_difference(self.residual, y, k, self.bounds)
-        self._put_exact(point, y, by_y)
+        self._fill_exact(point, y, by_y)
         result: Array = by_y / self.sizes[:, None]
         return result
 
@@ -76,7 +76,7 @@ class Equations:
         """Return the residuals (k) in their units."""
         raise NotImplementedError
 
-    def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
+    def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
         """Put the derivatives that are known exactly into their places."""
         raise NotImplementedError
 
@@ -88,7 +88,7 @@ class Equations:
         return self.unknowns.select(Kind.PARAMETER)[0]
 
 
-def _driven(point: OperatingPoint) -> Array:
+def _input_matrix(point: OperatingPoint) -> Array:
     """Return the derivatives (nv, nu) of efforts by inputs."""
     driven = point.model.actuation_matrix(point.q)
     return driven if point.following is None else driven + point.following.by_u
@@ -129,19 +129,19 @@ class AccelerationEquations(Equations):
             values += [rows.error, rows.jacobian @ point.v]
         return np.concatenate(values)
 
-    def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
+    def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
         unknowns, model, accelerations = self.unknowns, point.model, by_y[: point.model.nv]
         by_q, by_v, by_tau = point.forward_derivatives
         for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
-            unknowns.put(kind, matrix, y, accelerations)
+            unknowns.fill_columns(kind, matrix, y, accelerations)
         if unknowns.select(Kind.INPUT)[0]:
-            unknowns.put(Kind.INPUT, by_tau @ _driven(point), y, accelerations)
+            unknowns.fill_columns(Kind.INPUT, by_tau @ _input_matrix(point), y, accelerations)
         if model.is_constrained:
             closed = model.mechanism.engine.dynamics.constraints(point.q, point.v).jacobian
             opening = by_y[len(by_y) - 2 * len(closed) :]
             turning = model.mechanism.engine.derivatives.closure_rate(point.q, point.v)
-            unknowns.put(Kind.POSITION, np.vstack([closed, turning]), y, opening)
-            unknowns.put(Kind.RATE, np.vstack([0.0 * closed, closed]), y, opening)
+            unknowns.fill_columns(Kind.POSITION, np.vstack([closed, turning]), y, opening)
+            unknowns.fill_columns(Kind.RATE, np.vstack([0.0 * closed, closed]), y, opening)
 
     def _by_differences(self) -> list[int]:
         return [*range(len(self.unknowns.entries))] if self.moving else super()._by_differences()
@@ -193,18 +193,18 @@ class EffortEquations(Equations):
         needed = needed - model.mechanism.motor_efforts(point.driving)
         return np.concatenate([point.tau - needed + rows.jacobian.T @ self._multipliers(y), rows.error])
 
-    def _put_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
+    def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
         unknowns, model, count = self.unknowns, point.model, len(self.unknowns.entries)
         efforts, openings = by_y[: model.nv], by_y[model.nv :]
         if unknowns.select(Kind.POSITION)[0] or self.multipliers:
             by_q, jacobian = self._by_coordinates(point, self._multipliers(y))
-            unknowns.put(Kind.POSITION, -by_q, y[:count], efforts)
-            unknowns.put(Kind.POSITION, jacobian, y[:count], openings)
+            unknowns.fill_columns(Kind.POSITION, -by_q, y[:count], efforts)
+            unknowns.fill_columns(Kind.POSITION, jacobian, y[:count], openings)
             efforts[:, count:] = jacobian.T * self._forces
         if unknowns.select(Kind.EFFORT)[0]:
-            unknowns.put(Kind.EFFORT, np.eye(model.nv), y[:count], efforts)
+            unknowns.fill_columns(Kind.EFFORT, np.eye(model.nv), y[:count], efforts)
         if unknowns.select(Kind.INPUT)[0]:
-            unknowns.put(Kind.INPUT, _driven(point), y[:count], efforts)
+            unknowns.fill_columns(Kind.INPUT, _input_matrix(point), y[:count], efforts)
 
     def _by_coordinates(self, point: OperatingPoint, multipliers: Array) -> tuple[Array, Array]:
         """Return the derivatives of the efforts needed (nv, nv), and of the openings (k, nv)."""

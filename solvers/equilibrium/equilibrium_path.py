@@ -176,7 +176,7 @@ def equilibrium_path(
     tolerance, steps, longest = read_tolerance(tolerance), read_count("steps", steps), _read_length(longest)
     if unknowns is None:
         unknowns = [name for name in model.coordinate_names if name not in names]
-    begin = _loaded(guess, names, first)
+    begin = _point_at(guess, names, first)
     sought = TrimUnknowns(
         begin, with_dependents(begin, TrimUnknowns(begin, unknowns).entries, TrimUnknowns(begin, names).entries)
     )
@@ -256,11 +256,11 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
         ends.append(numbers)
     first, last = np.array(ends).T
     for values in (first, last):
-        refuse_pushing(guess.model.mechanism, _loaded(guess, names, values).u)
+        refuse_pushing(guess.model.mechanism, _point_at(guess, names, values).u)
     return names, first, last
 
 
-def _loaded(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
+def _point_at(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
     """Return a point with other values of what changes."""
     for name in names:
         value_of(guess, name)

@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log
 from titop.blocks.basics.tolerances import EXACT, RANK
 from titop.blocks.basics.user_input import FieldReader
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.displacements import displace, displacement_motions
+from titop.solvers.equilibrium.displacements import displace, displacement_jacobian
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.grammar import read_entries
 
@@ -87,10 +87,10 @@ def fit_shape(
     if not 0 < arm < np.inf:
         raise ModelError(Finding("bad-radian", "radian", radian, "a length > 0", "give metres that count as a radian"))
     sought = list(range(model.nv)) if coordinates is None else read_entries(model, "coordinates", coordinates)
-    return _fitted(model, poses, sought, model.integrate(model.neutral() if q is None else q, np.zeros(model.nv)), arm)
+    return _fit(model, poses, sought, model.integrate(model.neutral() if q is None else q, np.zeros(model.nv)), arm)
 
 
-def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
+def _fit(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int], start: Array, arm: float) -> FittedShape:
     from scipy.optimize import least_squares
 
     sizes = model.mechanism.scale.coordinates[sought]
@@ -102,12 +102,12 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
 
     def residual(x: Array) -> Array:
         errors = _errors(model, poses, displace(model, start, displacement(x)))
-        return np.concatenate([_weighted(error, arm) for _, error in errors])
+        return np.concatenate([_in_radians(error, arm) for _, error in errors])
 
     def derivatives(x: Array) -> Array:
         dq = displacement(x)
         by_tangent = _derivatives(model, poses, displace(model, start, dq), arm)
-        return (by_tangent @ displacement_motions(model, dq))[:, sought] * sizes
+        return (by_tangent @ displacement_jacobian(model, dq))[:, sought] * sizes
 
     x = np.zeros(len(sought))
     if len(sought) and poses:
@@ -122,7 +122,7 @@ def _fitted(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[i
     return FittedShape(q, dict(_errors(model, poses, q)), rank)
 
 
-def _weighted(error: Array, arm: float) -> Array:
+def _in_radians(error: Array, arm: float) -> Array:
     """Return an error in radians, of which one is as wrong as the length `arm`: no unit decides when the search ends."""
     return np.concatenate([error[:3] / arm, error[3:]])
 

@@ -14,19 +14,19 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, STEADY
-from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import redefines
+from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.constraints.interaction_loads import input_efforts, target_motion
-from titop.solvers.equilibrium.first_order_states import changing_state
 from titop.solvers.equilibrium.sizes import (
     ROUNDED_TURNS,
     LoadedState,
     motion_efforts,
+    rotational_rates,
     sizes_of,
-    turning,
 )
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
+from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import Reduction, reduction
@@ -53,8 +53,8 @@ def _over_reach(v: Array, reach: Array) -> Array:
 def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
     """Return accelerations, and their rates along the motion, in parts of what is allowed at an equilibrium (2, nv).
 
-    That is a part of what gravity, springs, efforts, wrenches and motion would each give alone, and what errors of coordinates
-    and rates excuse in stiff systems: those of rates over what coordinates reach in their own oscillations.
+    Allowed is a part of what gravity, springs, efforts, wrenches and motion would each give alone. In stiff systems it is what
+    errors of coordinates and rates give: parts of the coordinates' reaches, and of these times their own frequencies.
 
     Parameters
     ----------
@@ -72,17 +72,17 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     oscillating = BALANCED * reach * np.sqrt(np.abs(np.diag(by_state)))
     drifting = np.abs(by_state[:, : len(reach)]) @ oscillating
     if (values > [allowed, rate * allowed + drifting]).any():
-        allowed += STEADY * accelerations_alone(point, reach, by_effort)
-    return parts_of(values, np.array([allowed, rate * allowed + drifting]))
+        allowed += STEADY * term_accelerations(point, reach, by_effort)
+    return ratios(values, np.array([allowed, rate * allowed + drifting]))
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def parts_of(values: Array, allowed: Array) -> Array:
+def ratios(values: Array, allowed: Array) -> Array:
     """Return values in parts of what is allowed; nothing is no part of anything."""
     return np.divide(values, allowed, out=np.zeros(values.shape), where=values != 0.0)
 
 
-def accelerations_alone(point: LoadedState, reach: Array, by_effort: Array) -> Array:
+def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Array:
     """Return the sum of the accelerations (nv) that each term would give alone, their signs left out.
 
     Parameters
@@ -94,7 +94,7 @@ def accelerations_alone(point: LoadedState, reach: Array, by_effort: Array) -> A
         Derivatives of the accelerations by efforts.
     """
     model, q, v = point.model, point.q, point.v
-    rates = _over_reach(v, reach).max(initial=0.0) * _over_reach(turning(model, v), reach).max(initial=0.0)
+    rates = _over_reach(v, reach).max(initial=0.0) * _over_reach(rotational_rates(model, v), reach).max(initial=0.0)
     weight = model.gravity_effects(q)
     efforts = [
         point.tau,
@@ -115,9 +115,29 @@ def accelerations_alone(point: LoadedState, reach: Array, by_effort: Array) -> A
     return accelerations
 
 
+def unsteady_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:
+    """Return the name of a state that goes on changing, and its rate in words; None if none does.
+
+    Rates may be a tolerance of what each state, input and coordinate of a system's size contributes.
+    """
+    model = point.model
+    if not model.nx:
+        return None
+    at = point.q, point.v, point.x, point.u
+    rates, by = model.state_rates(*at), model.state_rates_derivatives(*at)
+    rates_of_size = sizes.coordinates * np.maximum(sizes.rate, sizes.fastest)
+    each = np.abs(by.by_q) @ sizes.coordinates + np.abs(by.by_v) @ rates_of_size + np.abs(by.by_x) @ np.abs(point.x)
+    each += np.abs(by.by_u) @ np.abs(np.zeros(model.nu) if point.u is None else point.u)
+    changing = np.abs(rates) > tolerance * each
+    if not changing.any():
+        return None
+    k = int(np.argmax(changing))
+    return model.state_names[k], f"{rates[k]:.3g} {model.mechanism.inputs.state_units[k]}/s"
+
+
 def changing_findings(point: LoadedState) -> Iterator[Finding]:
     """Yield a finding for a point whose states of the first order change."""
-    if point.model.nx and (changing := changing_state(point, sizes_of(point), STEADY)):
+    if point.model.nx and (changing := unsteady_state(point, sizes_of(point), STEADY)):
         advice = "find an equilibrium with tt.trim; this model holds for short times only"
         yield Finding("no-equilibrium", f"point: {changing[0]}", f"changing by {changing[1]}", "a state that rests", advice)
 
@@ -128,9 +148,8 @@ def changing_findings(point: LoadedState) -> Iterator[Finding]:
 def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
     """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
     for block in model.mechanism.assembly.blocks_with_coordinates:
-        if not isinstance(block, FlexibleBody) or block.second_order is not None:
+        if (lowest := block.spin_limit) is None:
             continue
-        lowest = float(block.natural_frequencies[0])
         spin = float(np.linalg.norm(model.twist(block.name, q, v)[..., 3:], axis=-1).max())
         if spin**2 > COARSE * lowest**2:  # this part of the lowest frequency changes, one way or the other
             value = f"a spin of {spin:.3g} rad/s beside a lowest frequency of {lowest:.3g} rad/s"
@@ -177,11 +196,15 @@ def steadiness_findings(point: LoadedState, where: str = "point", held: Array | 
     reduced = reduction(model, point.q, point.v, held)
     states = reduced.states[: len(reduced.states) // 2]
     reach = reaches(model, point.q)[states]
-    about = _LinearModel(_scaled(reduced, _holding(A, B, held), reach), states, reach, held)
+    about = _LinearModel(_over_reaches(reduced, _hold_accelerations(A, B, held), reach), states, reach, held)
     rates = _slowest_and_fastest(point, about)
     try:
         change = max((_change(point, about, rate, rates[-1]) for rate in rates), default=0.0)
-    except (ModelError, ConvergenceError):  # of states that nobody asked for
+    except ConvergenceError:  # loops do not close at a later state
+        return
+    except ModelError as error:
+        if not is_without_dynamics(error):
+            raise
         return
     if change > _SAME:
         value = f"a linear model that changes by {change:.2g} of itself, or more, while a coordinate moves noticeably"
@@ -203,14 +226,14 @@ class _LinearModel(NamedTuple):
     held: Array
 
 
-def _scaled(reduced: Reduction, A: Array, reach: Array) -> Array:
+def _over_reaches(reduced: Reduction, A: Array, reach: Array) -> Array:
     """Return the derivatives of accelerations by the states that are `reduced` to, coordinates in parts of their reach."""
     n, kept = len(reach), np.flatnonzero(reach > 0.0)
     matrix: Array = reduced.rows(reduced.columns(A))[n + kept][:, [*kept, *(n + kept)]]
     return matrix / reach[kept, None] * np.tile(reach[kept], 2)
 
 
-def _holding(A: Array, B: Array, held: Array) -> Array:
+def _hold_accelerations(A: Array, B: Array, held: Array) -> Array:
     """Return A (2nv, 2nv) with efforts, by B (2nv, nv), that leave the accelerations of held coordinates as they are."""
     rows = len(held) + np.flatnonzero(held)
     return A - B[:, held] @ np.linalg.solve(B[rows][:, held], A[rows]) if len(rows) else A
@@ -232,9 +255,9 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
     _, A, B = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
-    A = _holding(A, B, about.held)
+    A = _hold_accelerations(A, B, about.held)
     names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
-    later = _scaled(reduction(model, q, v, about.held, names), A, about.reach)
+    later = _over_reaches(reduction(model, q, v, about.held, names), A, about.reach)
     per_rate = np.repeat([1.0, rate], len(about.by_state))
     before, after = about.by_state * per_rate, later * per_rate
     rows = np.abs(before).max(axis=1, initial=0.0)

@@ -15,7 +15,7 @@ from titop.blocks.basics.tolerances import RANK
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.assembling import refuse_open
-from titop.solvers.equilibrium.first_order_states import FollowingEfforts, following, without_followers
+from titop.solvers.equilibrium.displacements import FollowingEfforts, following_efforts, without_integrators
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model, read_model
@@ -97,14 +97,14 @@ class OperatingPoint:
     def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array) -> OperatingPoint:
         """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return self._like(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
+        return self._copy_of(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
         """Return the point, and all that is known of it, with the `findings` of a search: `unknowns`, `rank` and so on."""
-        return self._like(self.__dict__ | findings)
+        return self._copy_of(self.__dict__ | findings)
 
     @staticmethod
-    def _like(members: Mapping[str, Any]) -> OperatingPoint:
+    def _copy_of(members: Mapping[str, Any]) -> OperatingPoint:
         """Return a point with these members, unchecked."""
         point = object.__new__(OperatingPoint)
         point.__dict__.update(members)
@@ -159,12 +159,12 @@ class OperatingPoint:
     def following(self) -> FollowingEfforts | None:
         """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
 
-        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.first_order_states`. None
+        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.displacements`. None
         without states.
         """
         if not self.model.nx:
             return None
-        return following(self)
+        return following_efforts(self)
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -173,11 +173,11 @@ class OperatingPoint:
         At rest, states of the first order that integrate rates of coordinates alone, as bristles that stick, have none of their
         own.
         """
-        values = np.linalg.eigvals(self._derivatives)
+        values = np.linalg.eigvals(self._state_matrix)
         return values[np.lexsort((values.imag, -values.real))]
 
     @cached_property
-    def _derivatives(self) -> Array:
+    def _state_matrix(self) -> Array:
         """The matrix of the linearisation in independent coordinates."""
         self.refuse_open()
         model = self.model
@@ -190,7 +190,7 @@ class OperatingPoint:
         rates = model.state_rates_derivatives(*at)
         by_x = reduced.rows(B @ model.state_efforts(*at))
         whole = np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
-        return whole if self.v.any() else without_followers(whole, len(mechanical) // 2, rates)
+        return whole if self.v.any() else without_integrators(whole, len(mechanical) // 2, rates)
 
     @property
     def stability(self) -> str:
@@ -199,7 +199,7 @@ class OperatingPoint:
         A warning tells of motions along which the linear model changes.
         """
         warn(steadiness_findings(self))
-        values, moved = self._known_eigenvalues
+        values, moved = self._bounded_eigenvalues
         if (values.real > moved).any():
             return "unstable"
         return "neutral" if (values.real > -moved).any() else "stable"
@@ -207,11 +207,11 @@ class OperatingPoint:
     @property
     def growing(self) -> Array:
         """Eigenvalues (k,; rad/s) of what surely grows: a pair for each oscillation, one for each other mode."""
-        values, moved = self._known_eigenvalues
+        values, moved = self._bounded_eigenvalues
         return values[values.real > moved]
 
     @cached_property
-    def _known_eigenvalues(self) -> tuple[Array, Array]:
+    def _bounded_eigenvalues(self) -> tuple[Array, Array]:
         """Eigenvalues, and how far off each may be: the linearisation is known to parts of its norm.
 
         Those that come as near to the axis as that moves them count as on it. Eigenvalues of drifting coordinates are defective
@@ -219,10 +219,10 @@ class OperatingPoint:
         """
         from scipy import linalg
 
-        if not len(self._derivatives):
+        if not len(self._state_matrix):
             return np.zeros(0, dtype=complex), np.zeros(0)
         with np.errstate(invalid="ignore"):  # scales beyond integers, which scipy takes for places too
-            balanced = linalg.matrix_balance(self._derivatives)[0]
+            balanced = linalg.matrix_balance(self._state_matrix)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
         with np.errstate(divide="ignore", over="ignore"):  # defective ones may be anywhere
             return values, RANK * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))

@@ -15,11 +15,10 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, ROUNDING, TYPED
 from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
-from titop.solvers.equilibrium.first_order_states import changing_state
-from titop.solvers.equilibrium.linear_validity import accelerations_alone, parts_of
+from titop.solvers.equilibrium.linear_validity import ratios, term_accelerations, unsteady_state
 from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.stiffness import describe
+from titop.solvers.equilibrium.stiffness import with_rank
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
@@ -67,10 +66,10 @@ def search(
         x = trust_region(judged.residual, judged.derivatives, x, limits, max_iterations)
         candidate = Candidate(judged, _newton(judged, x, limits, max_iterations), tolerance)
     candidate.refuse()
-    if changing := changing_state(candidate.point, unknowns.sizes, tolerance):
+    if changing := unsteady_state(candidate.point, unknowns.sizes, tolerance):
         advice = "its rate does not depend on it there: let what it follows from be an unknown, or give other values"
         raise ConvergenceError(f"no equilibrium: {changing[0]} goes on changing by {changing[1]}; {advice}")
-    return describe(candidate.point, candidate.by_x, unknowns)
+    return with_rank(candidate.point, candidate.by_x, unknowns)
 
 
 def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, course: Course | None = None) -> Array:
@@ -125,32 +124,31 @@ class Candidate:
         self.excess = self._excess()
 
     def _excess(self) -> Array:
-        """Return the residuals in parts of what is allowed.
+        """Return each residual divided by what is allowed: more than one is no equilibrium.
 
-        Accelerations may be a tolerance of what each term would do alone and of what the size of each unknown that is no
-        coordinate contributes, and what rounding leaves: no spring, however stiff, excuses what accelerates others. The other
-        residuals may be a tolerance of what each unknown's own size contributes to them.
+        Of an acceleration the tolerance allows a part of what each force alone would give, and of what each unknown effort,
+        input or parameter of its size changes. Coordinates do not count: a stiff spring would excuse any acceleration of what
+        it holds. Of the other residuals it allows a part of what each unknown of its size changes.
 
-        A kink of the energy, such as that where a stretch of tendon ends in a point, has endless slopes that would excuse
-        anything: no slope counts for more than those a little to both sides.
+        At a kink of the energy, such as where a stretch of tendon ends in a point, slopes are endless and would excuse
+        anything. So no slope counts more than those a little to both sides.
 
-        Where next to nothing acts, all terms are rounding, and so is what they allow. Residuals are none, too, if unknowns that
-        change by what rounding leaves of their sizes take them all away: then the point is the equilibrium as well as numbers
-        tell.
+        Where hardly anything acts, all forces are rounding. Residuals are allowed there, too, if changes of the unknowns by
+        rounding take them away: the point is then the equilibrium as well as numbers can tell.
         """
         unknowns, values, nv = self._unknowns, np.abs(self._values), self.point.model.nv
         sizes = np.maximum(unknowns.least, np.abs(self._x))
         coordinates = np.array([entry.kind == Kind.POSITION for entry in unknowns.entries], dtype=bool)
-        terms = self._of_terms() / unknowns.sizes.accelerations
+        terms = self._term_tolerances() / unknowns.sizes.accelerations
 
         def allowed(slopes: Array) -> Array:
             parts: Array = self._tolerance * (1.0 + np.abs(slopes) @ sizes)
             parts[:nv] = self._tolerance * np.abs(slopes[:nv]) @ np.where(coordinates, 0.0, sizes) + terms
             return parts
 
-        excess = parts_of(values, allowed(self.by_x))
+        excess = ratios(values, allowed(self.by_x))
         is_refused = bool((excess > 1.0).any())
-        if is_refused and (self._beside_root(self.by_x, sizes) > 1.0).any():
+        if is_refused and (self._rounding_excess(self.by_x, sizes) > 1.0).any():
             return excess
         if not is_refused and (not coordinates.any() or (values <= self._tolerance).all()):
             return excess
@@ -158,37 +156,37 @@ class Candidate:
         beside = [np.abs(unbounded.derivatives(self._x + sign * shift)) for sign in (1.0, -1.0)]
         slopes = np.minimum(np.abs(self.by_x), np.maximum(*beside))
         if is_refused:
-            return np.minimum(excess, self._beside_root(np.copysign(slopes, self.by_x), sizes))
-        return parts_of(values, allowed(slopes))
+            return np.minimum(excess, self._rounding_excess(np.copysign(slopes, self.by_x), sizes))
+        return ratios(values, allowed(slopes))
 
-    def _of_terms(self) -> Array:
-        """Return the accelerations (nv) that a tolerance of each term would give alone, and those that rounding leaves.
+    def _term_tolerances(self) -> Array:
+        """Return the accelerations (nv) that are allowed for each force, and for rounding.
 
-        That is a part of springs' over their own coordinates' sizes, where they do not balance loads, of springs' over what
-        others are and have come, and of the largest term's.
+        Rounding is a part of what springs give when their own coordinates change by their sizes and all others by how far they
+        are from neutral, and of what the largest force gives.
         """
         point, guess, coordinates = self.point, self._unknowns.guess, self._unknowns.sizes.coordinates
         by_q, _, by_effort = point.forward_derivatives
-        each, neutral = accelerations_alone(point, coordinates, by_effort), point.model.neutral()
-        gone = sum(np.abs(point.model.difference(neutral, known.q)) for known in (point, guess))
+        each, neutral = term_accelerations(point, coordinates, by_effort), point.model.neutral()
+        distance = sum(np.abs(point.model.difference(neutral, known.q)) for known in (point, guess))
         stiff = np.maximum(*(np.abs(np.diag(known.forward_derivatives[0])) for known in (point, guess)))
-        rounded = np.abs(by_q) @ gone + coordinates * (stiff + (each / coordinates).max(initial=0.0))
+        rounded = np.abs(by_q) @ distance + coordinates * (stiff + (each / coordinates).max(initial=0.0))
         terms: Array = self._tolerance * each + ROUNDING * rounded
         return terms
 
-    def _beside_root(self, slopes: Array, sizes: Array) -> Array:
-        """Return residuals (k) in parts of what unknowns change them by that are off by rounding.
+    def _rounding_excess(self, slopes: Array, sizes: Array) -> Array:
+        """Return residuals (k) divided by what changes of the unknowns by rounding make of them.
 
-        What no change of unknowns takes away may be a tolerance of what such changes do.
+        What no change of the unknowns takes away is divided by the tolerance's part of that.
         """
         rows, columns, scaled = equilibrate(slopes)
         step, rounded = columns * np.linalg.lstsq(scaled, rows * self._values, rcond=None)[0], ROUNDING * sizes
-        left = parts_of(np.abs(self._values - slopes @ step), self._tolerance * np.abs(slopes) @ rounded)
+        left = ratios(np.abs(self._values - slopes @ step), self._tolerance * np.abs(slopes) @ rounded)
         off: Array = np.maximum(left, np.abs(step / rounded).max(initial=0.0))
         return off
 
     def refuse(self) -> None:
-        """Refuse to call something an equilibrium that is none, or only in passing.
+        """Refuse what is no equilibrium, or one only for an instant of its motion.
 
         Raises
         ------
@@ -223,10 +221,10 @@ class Candidate:
         return hint + "".join(f"{each.where} has {each.value}; " for each in overlaps(self.point.model, self.point.q[None]))
 
     def _refuse_passing(self) -> None:
-        """Refuse a state whose accelerations vanish, or whose closures and gears hold, only in passing.
+        """Refuse a state whose accelerations vanish, or whose closures and gears hold, for an instant only.
 
-        It is looked at again at three instants of its motion, up to a few radians, or lengths of the system, away; with
-        closures or gears the state there is projected onto them first.
+        It is checked again at three instants of its motion, up to a few radians, or lengths of the system, away. With closures
+        or gears the state there is projected onto them first.
         """
         model, sizes, allowed = self.point.model, self._unknowns.sizes, _LATER * self._tolerance
         try:

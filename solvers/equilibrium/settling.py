@@ -9,7 +9,7 @@ what stands draws it. `Settling` compares that with what the search has found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,11 +18,9 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
-from titop.blocks.devices.loads import Load
-from titop.blocks.interactions.distributed_load import DistributedLoad
-from titop.solvers.equilibrium.displacements import displace
+from titop.solvers.arguments.reading import is_without_dynamics
+from titop.solvers.equilibrium.displacements import displace, following_states
 from titop.solvers.equilibrium.equations import AccelerationEquations
-from titop.solvers.equilibrium.first_order_states import following_states
 from titop.solvers.equilibrium.newton import Course, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.stiffness import efforts_of_motions, stands
@@ -41,11 +39,8 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
     if part == 1.0:
         return point
     names = [f"gravity.{axis}" for axis in "xyz"]
-    for load in point.model.mechanism.assembly.loads:
-        if isinstance(load, Load):
-            names += [f"{load.name}.{entry}" for entry in load.parameters()]
-    closures = (loop.closure for loop in point.model.mechanism.assembly.loops)
-    names += [f"{load.name}.scale" for load in closures if isinstance(load, DistributedLoad) and not load.driven]
+    for block in point.model.mechanism.assembly.blocks.values():
+        names += [f"{block.name}.{entry}" for entry in block.load_parameters]
     numbers = point.model.parameters()
     changes = {name: part * numbers[name][0] for name in names if numbers[name][0]}
     return replace(
@@ -153,7 +148,7 @@ def creep(unknowns: TrimUnknowns, steps: int) -> TrimUnknowns:
 def _along_unknowns(unknowns: TrimUnknowns, equations: Array) -> Array:
     """Return the equations of accelerations of what is unknown, along its axes, then of closures."""
     nv, rows = unknowns.guess.model.nv, unknowns.select(Kind.POSITION)[1]
-    along = equations[:nv] if unknowns.turned is None else unknowns.turned.T @ equations[:nv]
+    along = equations[:nv] if unknowns.transform is None else unknowns.transform.T @ equations[:nv]
     return np.concatenate([along[rows], equations[nv:]])
 
 
@@ -203,6 +198,18 @@ def refuse_preference(prefer: Any, unknowns: TrimUnknowns) -> None:
         raise ModelError(Finding("unusable-preference", "prefer", wish, "coordinates alone as unknowns, at rest", advice))
 
 
+@contextmanager
+def nothing_found() -> Iterator[None]:
+    """Go on behind a search that finds nothing, or that comes to a state without dynamics, as a singular configuration is."""
+    try:
+        yield
+    except ConvergenceError:
+        pass
+    except ModelError as error:
+        if not is_without_dynamics(error):
+            raise
+
+
 class Settling(NamedTuple):
     """How a system is brought to rest: by creeping from a guess for some steps, and by a search next to where that ends."""
 
@@ -238,11 +245,11 @@ class Settling(NamedTuple):
         for _ in range(_TRIES):
             if not len(point.growing):
                 return point
-            with suppress(ConvergenceError, ModelError):  # also where creeping meets a singular configuration
+            with nothing_found():
                 point = self.from_guess(start)
                 if not len(point.growing):
                     return point
-            start = _beside(point, unknowns, rng)
+            start = _perturb(point, unknowns, rng)
         raise ConvergenceError(
             "no stable equilibrium is found: neither the guess nor what was found, an unstable equilibrium, comes to rest at "
             "one; try another guess",
@@ -254,7 +261,7 @@ class Settling(NamedTuple):
         if not len(point.growing):
             return
         settled = None
-        with suppress(ConvergenceError, ModelError):  # as above
+        with nothing_found():
             settled = self.from_guess(unknowns)
         if settled is not None and _distances(unknowns, point.q, settled.q).max(initial=0.0) <= NEGLIGIBLE:
             return
@@ -265,7 +272,7 @@ class Settling(NamedTuple):
         yield Finding("strayed", "trim", value, f"the equilibrium next to the guess{other}", advice)
 
 
-def _beside(point: OperatingPoint, unknowns: TrimUnknowns, rng: np.random.Generator) -> TrimUnknowns:
+def _perturb(point: OperatingPoint, unknowns: TrimUnknowns, rng: np.random.Generator) -> TrimUnknowns:
     """Return the unknowns with a guess a little beside a point, on some side, loops closed again if they can be."""
     model, aside, chosen = point.model, np.zeros(point.model.nv), unknowns.select(Kind.POSITION)[1]
     aside[chosen] = _ASIDE * unknowns.sizes.coordinates[chosen] * rng.normal(size=len(chosen))

@@ -16,7 +16,7 @@ from titop.blocks.basics.tolerances import EXACT, ROUNDING, STEADY
 from titop.solvers.mechanism.scale import StateScale, fastest_of
 from titop.solvers.model.model import Model
 
-#: What rounding leaves of terms in the fastest rate and the fastest that turns, over what is left of terms that balance.
+#: Rounding of terms in products of rates, over the part of all terms that an equilibrium may leave.
 ROUNDED_TURNS = EXACT / STEADY
 
 
@@ -88,14 +88,14 @@ def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float)
     moving, pulled = (
         float((np.abs(by_effort) @ each / coordinates).max(initial=0.0)) for each in (motion_efforts(point), efforts)
     )
-    least = max(ROUNDING * stiff, ROUNDED_TURNS * fastest * fastest_of(turning(model, point.v), coordinates))
+    least = max(ROUNDING * stiff, ROUNDED_TURNS * fastest * fastest_of(rotational_rates(model, point.v), coordinates))
     return float(np.sqrt(next((each for each in (falling + moving, pulled) if each > least), max(stiff, least)))) or 1.0
 
 
 def motion_efforts(point: LoadedState) -> Array:
-    """Return the efforts (nv) that motion takes, signs left out: of each rate alone, as terms of several balance, and of all.
+    """Return the sum of the absolute efforts (nv) that motion takes: of all rates together, and of each alone.
 
-    Balanced wheels push nothing, however fast they are.
+    Terms of several rates may cancel. Balanced wheels take none, however fast they are.
     """
     model, q, v = point.model, point.q, point.v
     weight = model.gravity_effects(q)
@@ -103,6 +103,6 @@ def motion_efforts(point: LoadedState) -> Array:
     return sum((np.abs(model.nonlinear_effects(q, motion) - weight) for motion in motions), np.zeros(model.nv))
 
 
-def turning(model: Model, v: Array) -> Array:
-    """Return rates (nv) without those of translations, which push nothing unless something turns."""
+def rotational_rates(model: Model, v: Array) -> Array:
+    """Return rates (nv) with zeros for translations, which take no efforts unless something turns."""
     return np.where(np.array(model.mechanism.assembly.coordinate_units) == "m", 0.0, v)

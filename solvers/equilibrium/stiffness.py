@@ -22,10 +22,11 @@ from titop.solvers.signals.quantities import Kind
 _ENTRY = np.sqrt(EXACT)
 
 
-def describe(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns) -> OperatingPoint:
+def with_rank(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns) -> OperatingPoint:
     """Return an equilibrium with what its equations say of the unknowns.
 
-    Equations are looked at as efforts: one that depends on no unknown accelerates all coordinates that its own is coupled to.
+    Equations are compared as efforts, not as accelerations: an effort that no unknown changes accelerates all coordinates that
+    are coupled to its own.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
-from titop.solvers.equilibrium.settling import Settling, can_settle, raise_loads, refuse_preference
+from titop.solvers.equilibrium.settling import Settling, can_settle, nothing_found, raise_loads, refuse_preference
 from titop.solvers.equilibrium.stiffness import stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with_dependents
 from titop.solvers.model.model import Model, read_model
@@ -163,9 +163,10 @@ def _under_loads(
 ) -> OperatingPoint:
     """Return the equilibrium of a system at rest of which all coordinates are sought.
 
-    That is what Newton's method finds under the whole load; if nothing, or what it has gone off to does not stand, what raising
-    the loads leads to. Where that ends another one is returned, with a warning. Systems that keep no shape without loads are
-    searched from the guess, the `course` written down, or creep from it.
+    Newton's method under the whole load comes first. If it finds nothing, or strays to an equilibrium that does not stand,
+    loads are raised in steps. If the steps end before the whole load, an equilibrium is searched from the guess, and returned
+    with a warning. Systems that keep no shape without loads are searched from the guess (this `course` is written down), or
+    creep.
     """
 
     def near(unknowns: TrimUnknowns, course: Course) -> OperatingPoint:
@@ -175,7 +176,7 @@ def _under_loads(
         try:
             return find(sought, course=course)
         except ConvergenceError:
-            with suppress(ConvergenceError, ModelError):  # the error of the search from the guess says more
+            with nothing_found():  # the error of the search from the guess says more
                 return settling.from_guess(sought, rounds=1)
             raise
 

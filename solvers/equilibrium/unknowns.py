@@ -21,8 +21,13 @@ from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.branch import closed_near, comparable_jacobian, is_open, regular_configuration
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.equilibrium.displacements import along_axes, displace, displacement_motions
-from titop.solvers.equilibrium.first_order_states import following_states, resting_states
+from titop.solvers.equilibrium.displacements import (
+    axes_transform,
+    displace,
+    displacement_jacobian,
+    following_states,
+    steady_states,
+)
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.mechanism.scale import StateScale
@@ -116,7 +121,7 @@ class TrimUnknowns:
         """What a unit of x stands for."""
         sizes = self.sizes
         scales = {Kind.POSITION: sizes.coordinates, Kind.RATE: sizes.coordinates * sizes.rate, Kind.EFFORT: sizes.efforts}
-        if Kind.INPUT in self._selected:
+        if Kind.INPUT in self._by_kind:
             scales[Kind.INPUT] = self._inputs[0]
         return np.array([self._parameter(e.name) if e.number < 0 else scales[e.kind][e.number] for e in self.entries])
 
@@ -131,7 +136,7 @@ class TrimUnknowns:
     def least(self) -> Array:
         """Changes of x that count as large even where x is smaller."""
         least = {Kind.EFFORT: self.sizes.inertias}
-        if Kind.INPUT in self._selected:
+        if Kind.INPUT in self._by_kind:
             least[Kind.INPUT] = self._inputs[1]
         return np.array([least[e.kind][e.number] if e.kind in least else 1.0 for e in self.entries])
 
@@ -154,7 +159,7 @@ class TrimUnknowns:
     @property
     def are_moving(self) -> bool:
         """Whether the points move that are searched."""
-        return bool(self.guess.v.any()) or Kind.RATE in self._selected
+        return bool(self.guess.v.any()) or Kind.RATE in self._by_kind
 
     @property
     def are_all_coordinates(self) -> bool:
@@ -169,10 +174,10 @@ class TrimUnknowns:
 
     def select(self, kind: Kind) -> tuple[list[int], list[int]]:
         """Return positions in x, and indices in v, tau or u, of the unknowns of a kind."""
-        return self._selected.get(kind, ([], []))
+        return self._by_kind.get(kind, ([], []))
 
     @cached_property
-    def _selected(self) -> dict[Kind, tuple[list[int], list[int]]]:
+    def _by_kind(self) -> dict[Kind, tuple[list[int], list[int]]]:
         selected: dict[Kind, tuple[list[int], list[int]]] = {}
         for k, entry in enumerate(self.entries):
             positions, indices = selected.setdefault(entry.kind, ([], []))
@@ -181,14 +186,16 @@ class TrimUnknowns:
         return selected
 
     @cached_property
-    def _places(self) -> dict[Kind, tuple[Any, Any]]:
+    def _indices(self) -> dict[Kind, tuple[Any, Any]]:
         """What `select` returns, ready to index with."""
-        return {kind: (_index(positions), _index(indices)) for kind, (positions, indices) in self._selected.items()}
+        return {
+            kind: (_slice_or_array(positions), _slice_or_array(indices)) for kind, (positions, indices) in self._by_kind.items()
+        }
 
     @cached_property
-    def turned(self) -> Array | None:
+    def transform(self) -> Array | None:
         """From displacements along the axes that count to displacements (nv, nv) at the guess; None where they are the same."""
-        return along_axes(self.guess.model, self.guess.q, self.axes) if self.select(Kind.POSITION)[0] else None
+        return axes_transform(self.guess.model, self.guess.q, self.axes) if self.select(Kind.POSITION)[0] else None
 
     def at(self, x: Array) -> OperatingPoint:
         """Return the operating point that x stands for: the last one, with what is known of it, for the same x.
@@ -200,7 +207,7 @@ class TrimUnknowns:
         """
         numbers = x.tobytes()
         if self._last is None or self._last[0] != numbers:
-            self._last = numbers, self._changed(self.scales * x)
+            self._last = numbers, self._shift(self.scales * x)
         return self._last[1]
 
     def with_values(self, values: Any) -> OperatingPoint:
@@ -211,20 +218,20 @@ class TrimUnknowns:
         ModelError
             For parameters that a block refuses.
         """
-        return self._changed(np.asarray(values, dtype=float) - self.values())
+        return self._shift(np.asarray(values, dtype=float) - self.values())
 
-    def _changed(self, by: Array) -> OperatingPoint:
+    def _shift(self, by: Array) -> OperatingPoint:
         """Return the operating point with the unknowns changed, each in its own unit."""
         guess, model = self.guess, self.guess.model
         dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
         targets = {Kind.POSITION: dq, Kind.RATE: v, Kind.EFFORT: tau}
-        if Kind.INPUT in self._places:
+        if Kind.INPUT in self._indices:
             targets[Kind.INPUT] = u = np.zeros(model.nu) if u is None else u.copy()
-        for kind, (positions, indices) in self._places.items():
+        for kind, (positions, indices) in self._indices.items():
             if kind != Kind.PARAMETER:
                 targets[kind][indices] += by[positions]
-        if self.turned is not None:
-            dq = self.turned @ dq
+        if self.transform is not None:
+            dq = self.transform @ dq
         changes = {
             self.entries[k].name: self._numbers[self.entries[k].name][0] + float(by[k]) for k in self.select(Kind.PARAMETER)[0]
         }
@@ -232,9 +239,9 @@ class TrimUnknowns:
             model = changed_model(model, changes)
             guess = replace(guess, model=model, parameters={**guess.parameters, **changes})
         point = guess.with_state(displace(model, guess.q, dq), v, tau, u, following_states(guess, dq))
-        return point.with_state(point.q, v, tau, u, resting_states(point)) if model.nx else point
+        return point.with_state(point.q, v, tau, u, steady_states(point)) if model.nx else point
 
-    def put(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
+    def fill_columns(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
         """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.
 
         Parameters
@@ -247,16 +254,16 @@ class TrimUnknowns:
             Where they are.
         by_x : (n, unknowns) array
         """
-        if kind not in self._places:
+        if kind not in self._indices:
             return
-        model, (positions, indices) = self.guess.model, self._places[kind]
+        model, (positions, indices) = self.guess.model, self._indices[kind]
         scales = self.scales[positions]
         if kind == Kind.POSITION and not model.mechanism.has_plain_configuration:
             dq = np.zeros(model.nv)
             dq[indices] = scales * x[positions]
-            dq = dq if self.turned is None else self.turned @ dq
-            derivatives = derivatives @ displacement_motions(model, dq)
-            derivatives = derivatives if self.turned is None else derivatives @ self.turned
+            dq = dq if self.transform is None else self.transform @ dq
+            derivatives = derivatives @ displacement_jacobian(model, dq)
+            derivatives = derivatives if self.transform is None else derivatives @ self.transform
         by_x[:, positions] = derivatives[:, indices] * scales
 
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
@@ -277,7 +284,7 @@ class TrimUnknowns:
                 lower[k], upper[k] = inputs.lower[entry.number], inputs.upper[entry.number]
         met: set[int] = set()
         for name, pair in read_mapping("bounds", bounds or {}).items():
-            k = self._place(name)
+            k = self._index_of(name)
             if k in met:
                 advice = f"{self.names[k]!r} has bounds already"
                 raise ModelError(Finding("doubled-bound", "bounds", name, "each unknown once", advice))
@@ -290,7 +297,7 @@ class TrimUnknowns:
         known = np.nan_to_num(values)
         return (lower - known) / self.scales, (upper - known) / self.scales
 
-    def _place(self, name: Any) -> int:
+    def _index_of(self, name: Any) -> int:
         """Return the place in x of an unknown that bounds name, in any way in which `unknowns` may."""
         names = [name] if name in self.names else []
         if not names and isinstance(name, str) and (of := find_name(self.guess.model, UNKNOWN, name)) is not None:
@@ -340,15 +347,15 @@ def with_dependents(
     known = [entry.number for entry in sought if entry.kind == Kind.POSITION and entry.number not in held]
     driven = {entry.number for entry in sought if entry.kind == Kind.EFFORT} - {*known} - held
     rest = [k for k in range(model.nv) if k not in held and k not in driven and k not in known]
-    _, span = _closing(jacobian, known, np.zeros((len(jacobian), 0)))
+    _, span = _closing_coordinates(jacobian, known, np.zeros((len(jacobian), 0)))
     added: list[int] = []
     for candidates in (rest, sorted(driven)):
-        closing, span = _closing(jacobian, candidates, span)
+        closing, span = _closing_coordinates(jacobian, candidates, span)
         added += closing
     return (*sought, *(TrimUnknown(Kind.POSITION, model.coordinate_names[k], k) for k in sorted(added)))
 
 
-def _closing(jacobian: Array, candidates: list[int], span: Array) -> tuple[list[int], Array]:
+def _closing_coordinates(jacobian: Array, candidates: list[int], span: Array) -> tuple[list[int], Array]:
     """Return which candidates close what coordinates that span a space (k, n) do not, and the space of both."""
     both = np.hstack([span, jacobian[:, candidates]])
     count = len(independent_rows(both.T)) - span.shape[1]
@@ -365,7 +372,7 @@ def is_open_guess(guess: OperatingPoint) -> bool:
     )
 
 
-def _index(numbers: list[int]) -> Any:
+def _slice_or_array(numbers: list[int]) -> Any:
     """Return what picks entries: a slice where they follow each other, ten times as fast."""
     first = numbers[0]
     return slice(first, first + len(numbers)) if numbers == [*range(first, first + len(numbers))] else np.array(numbers)

@@ -13,5 +13,5 @@ which is solved once, reduced, and named. Files know those above them:
   of it, with inputs, states and outputs; `refusals`: what is refused and warned of;
 - `sampled_models`: from one sampling instant to the next; `feedback`: controllers and delays; `neglected`: neglected dynamics;
 - `members`: the same system at other values, by `linearize`; `lft_files`; `lft_model`: what users have in hand;
-- `lft`: the functions of users.
+- `lft`: the functions of users; `block_system`: one block's linear TITOP model, by the same passes with nothing uncertain.
 """

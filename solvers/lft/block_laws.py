@@ -22,14 +22,10 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME
-from titop.blocks.bodies.beam import Beam
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.overrides import overrides
 from titop.blocks.devices.actuators import Motor
 from titop.graph.network.assembly import Assembly
-from titop.solvers.lft.beam_laws import LengthLaw, beam_scales, length_law, scale_matrices
+from titop.solvers.lft.beam_laws import LengthLaw, length_law, scale_matrices
 from titop.solvers.lft.changed_blocks import (
     ChangedBlock,
     LawPoint,
@@ -58,7 +54,7 @@ def law_of(
     block: Block,
     at: LawPoint,
     uncertainty: Uncertainty,
-    own: UncertainCoordinates,
+    coordinates: UncertainCoordinates,
     spins: list[str],
     turned: bool,
 ) -> UncertainLaw:
@@ -71,7 +67,7 @@ def law_of(
     block : Block
     at : At
     uncertainty : Uncertainty
-    own : UncertainCoordinates
+    coordinates : UncertainCoordinates
     spins : list of str
         The deltas on which the twist of its parent port at the operating point depends.
     turned : bool
@@ -86,35 +82,34 @@ def law_of(
     def number(entries: list[str], nominal: Array) -> Polynomial:
         return uncertainty.vector([f"{block.name}.{entry}" for entry in entries], nominal)
 
-    if isinstance(block, RigidBody) and is_rigid(block):
-        return rigid_law(number, block.mass, block.com, block.inertia)
-    names = _own_names(assembly, block, uncertainty)
-    is_modal = isinstance(block, FlexibleBody) and block.fluid is None and not overrides(block)
-    factors = modal_factors(block, names, at, uncertainty, bool(own.paths)) if is_modal else ModalFactors()  # type: ignore[arg-type]
+    if block.is_rigid:
+        return rigid_law(number, *block.mass_properties())
+    names = _parameter_names(assembly, block, uncertainty)
+    factors = modal_factors(block, names, at, uncertainty, bool(coordinates.paths)) if block.is_modal else ModalFactors()
     sampled = [name for name in names if name not in factors.known]
-    _refuse_deformed_modes(block, at, sampled, own)
+    _refuse_deformed_modes(block, at, sampled, coordinates)
     changing = ChangedBlock(assembly, block, sampled, uncertainty)
-    deltas = [*dict.fromkeys([*changing.deltas, *own.deltas])]
+    deltas = [*dict.fromkeys([*changing.deltas, *coordinates.deltas])]
 
     def law_at(twist: Array, values: Mapping[str, float]) -> Array:
-        changed, here = changing.at(values), own.shift(at._replace(twist=twist), values)
+        changed, here = changing.at(values), coordinates.shift(at._replace(twist=twist), values)
         slopes, efforts = law_matrices(changed, here)
         factors.subtract(changed, here, slopes, efforts)
         efforts[6:] = 0.0  # own efforts at the point matter to no small changes
         matrices = np.hstack([slopes, efforts])
-        return scale_matrices(matrices, beam_scales(changed, block)) if isinstance(block, Beam) else matrices
+        return scale_matrices(matrices, changed.scaling_beside(block))
 
-    if turned and own.paths:
-        own.refuse_turning(block, at)
+    if turned and coordinates.paths:
+        coordinates.refuse_turning(block, at)
 
     turns = _by_acceleration(changing, at) if turned else np.zeros((block.nv, 6 + block.nv, 6))
     whole: Polynomial | LengthLaw | Irrational
-    if isinstance(block, Beam) and is_modal and block.shear_factors is None and f"{block.name}.length" in sampled:
-        whole = length_law(changing, block, at)
+    if (powers := block.length_powers()) is not None and f"{block.name}.length" in sampled:
+        whole = length_law(changing, block, at, *powers)
     else:
         whole = interpolate(partial(law_at, at.twist), deltas, changing.reach, uncertainty.fits, vectors_of_law(block.nv))
     if isinstance(whole, Irrational):
-        path = changing.path(whole.delta) if whole.delta in changing.deltas else own.path(whole.delta)
+        path = changing.path(whole.delta) if whole.delta in changing.deltas else coordinates.path(whole.delta)
         raise ModelError(not_rational(path, whole.misfit, whole.delta in uncertainty.fits))
     if isinstance(whole, LengthLaw):
         if spins:
@@ -139,16 +134,17 @@ def _by_acceleration(changing: ChangedBlock, at: LawPoint) -> Array:
     return middle
 
 
-def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], own: UncertainCoordinates) -> None:
+def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], coordinates: UncertainCoordinates) -> None:
     """Refuse beams that are bent beyond their tip's motion at the point: their modes' amplitudes mean another shape each."""
-    if isinstance(block, Beam) and sampled and (at.q.any() or at.v.any() or own.paths):
+    rescaled = block.rescaled_coordinates().keys() & block.parameters().keys()
+    if rescaled and sampled and (at.q.any() or at.v.any() or coordinates.paths):
         expected, advice = "a beam that is straight and at rest at the point", "keep its section, density and length fixed"
         raise ModelError(Finding("not-rational", "parameters", sampled[0], expected, advice))
 
 
-def _own_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> list[str]:
+def _parameter_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which a block's law may depend, those of its motors' rotors too."""
-    motors = [own.name for own in assembly.actuators if isinstance(own, Motor) and owner_of(own.joint) == block.name]
+    motors = [each.name for each in assembly.actuators if isinstance(each, Motor) and owner_of(each.joint) == block.name]
     names = [name for owner in dict.fromkeys([block.name, *motors]) for name in uncertainty.of_block(owner)]
     return [name for name in names if ".position." not in name and ".rotation." not in name]
 
@@ -183,13 +179,13 @@ class MatrixLaw(NamedTuple):
     def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         moved = stack(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
         beyond = self._beyond(rest)
-        if not len(change.q) or not constants.needed(beyond):
+        if not len(change.q) or not constants.channels_of(beyond):
             return self.slopes.apply(loop, moved)
         return self.slopes.apply(loop, moved) + loop.bilinear(constants, self.by_acceleration, beyond, change.q)
 
     def _beyond(self, rest: Rest) -> Signals:
         """Return how the acceleration differs from that in the middle."""
-        rows = rest.acceleration.padded(1).copy()
+        rows = rest.acceleration.pad(1).copy()
         rows[:, 0] -= self.middle
         return Signals(rows)
 
@@ -234,10 +230,10 @@ class SpunLaw(NamedTuple):
 
     def _powers(self, constants: LinearLoop, rest: Rest) -> Signals:
         """Return how much the twist differs from that in the middle, and the products of these numbers."""
-        rows, middle = rest.twist.padded(1).copy(), self.middle
+        rows, middle = rest.twist.pad(1).copy(), self.middle
         rows[:, 0] -= middle
         both = np.kron(np.eye(6), middle[:, None]) + np.kron(middle[:, None], np.eye(6))
-        products = (rest.products - both @ rest.twist).padded(1).copy()
+        products = (rest.products - both @ rest.twist).pad(1).copy()
         products[:, 0] += np.outer(middle, middle).ravel()
         return stack(Signals(rows), _CHOSEN @ Signals(products))
 

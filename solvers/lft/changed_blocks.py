@@ -57,10 +57,10 @@ class ChangedBlock:
         if not any(key):
             return self.block
         if key not in self._known:
-            self._known[key] = self._changed(values)
+            self._known[key] = self._block_at(values)
         return self._known[key]
 
-    def _changed(self, values: Mapping[str, float]) -> Block:
+    def _block_at(self, values: Mapping[str, float]) -> Block:
         changed, start = self.uncertainty.values_at(values), f"{self.block.name}."
         if all(name.startswith(start) for name in self.names):
             return self.block.with_parameters({name.removeprefix(start): changed[name] for name in self.names})
@@ -123,25 +123,30 @@ def vectors_of_law(n: int) -> tuple[int, ...]:
 
 def law_matrices(block: Block, at: LawPoint) -> tuple[Array, Array]:
     """Return slopes (6 + n, 18 + 3n) and efforts (6 + n, 1) of a block's law."""
-    n, x = block.nv, np.concatenate([at.acceleration, at.a])
-    M = block.mass_matrix(at.q)
-    efforts = M @ x + block.gyroscopic(at.q, at.v, at.twist)
-    if n:
-        by_q, by_v, by_twist = current_form(block, "law_slopes")(at.q, at.v, at.twist, x)
-        by_q = np.vstack([by_q[:6], by_q[6:] - at.driven])
+    slopes = law_slopes(block, at)
+    efforts = slopes[:, : 6 + block.nv] @ np.concatenate([at.acceleration, at.a]) + block.gyroscopic(at.q, at.v, at.twist)
+    if block.nv:
         efforts[6:] -= block.passive_efforts(at.q, at.v)
-    else:
-        by_q, by_v = np.zeros((2, 6, 0))
-        by_twist = complex_step(lambda twist: block.gyroscopic(at.q, at.v, twist), at.twist)
-    by_displacement = np.zeros((6 + n, 6))
     if is_acted_on(block):
         place = Place(at.q, at.v, at.twist, at.rotation, at.position)
         efforts = efforts - efforts_at(block, place, at.gravity, True)
-        acting = derivatives_at(block, place, at.gravity)
-        by_q, by_v, by_twist, by_displacement = (
-            slope - part for slope, part in zip((by_q, by_v, by_twist, by_displacement), acting, strict=True)
-        )
-    return np.hstack([M, by_q, by_v, by_twist, by_displacement]), efforts[:, None]
+    return slopes, efforts[:, None]
+
+
+def law_slopes(block: Block, at: LawPoint) -> Array:
+    """Return the slopes (6 + n, 18 + 3n) of a block's law, by ``[A; a; q; v; V; xi]``."""
+    n, M = block.nv, block.mass_matrix(at.q)
+    if n:
+        by_q, by_v, by_twist = current_form(block, "law_slopes")(at.q, at.v, at.twist, np.concatenate([at.acceleration, at.a]))
+        by_q = np.vstack([by_q[:6], by_q[6:] - at.driven])
+    else:
+        by_q, by_v = np.zeros((2, 6, 0))
+        by_twist = complex_step(lambda twist: block.gyroscopic(at.q, at.v, twist), at.twist)
+    slopes = np.hstack([M, by_q, by_v, by_twist, np.zeros((6 + n, 6))])
+    if is_acted_on(block):
+        place = Place(at.q, at.v, at.twist, at.rotation, at.position)
+        slopes[:, 6 + n :] -= np.hstack(derivatives_at(block, place, at.gravity))
+    return slopes
 
 
 def by_acceleration(block: Block, at: LawPoint) -> Array:

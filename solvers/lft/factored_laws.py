@@ -7,13 +7,12 @@ operating point itself (a constant of the loop of constants) and of small change
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 from titop.blocks.contract.block import Block
 from titop.solvers.lft.changed_blocks import LawPoint, law_matrices
@@ -33,7 +32,7 @@ _GRADIENT = np.hstack([np.array([skew(unit).ravel() for unit in np.eye(3)]).T, n
 
 
 #: From names of parameters of a block, and their nominal values, to the vector of them.
-Number = Callable[[list[str], Array], Polynomial]
+VectorOf = Callable[[list[str], Array], Polynomial]
 
 
 class UncertainLaw(Protocol):
@@ -74,9 +73,9 @@ class RigidLaw(NamedTuple):
     def _wrench(self, loop: LinearLoop, motion: Rest | Change) -> Signals:
         point = motion.acceleration[:3] + CONVECTIVE @ motion.products
         turning = stack(motion.acceleration[3:], _OF_SPIN @ motion.products)
-        of_centre = point + self.com.mapped(lambda c: np.kron(np.eye(3), c) @ _GRADIENT).apply(loop, turning)
-        force = self.mass.mapped(lambda mass: mass * np.eye(3)).apply(loop, of_centre)
-        moment = self.inertia.mapped(_moments).apply(loop, turning) + self.com.mapped(skew).apply(loop, force)
+        of_centre = point + self.com.transform(lambda c: np.kron(np.eye(3), c) @ _GRADIENT).apply(loop, turning)
+        force = self.mass.transform(lambda mass: mass * np.eye(3)).apply(loop, of_centre)
+        moment = self.inertia.transform(_moments).apply(loop, turning) + self.com.transform(skew).apply(loop, force)
         return stack(force, moment)
 
 
@@ -101,7 +100,7 @@ class Spring(NamedTuple):
     stiffness: Polynomial
 
 
-def rigid_law(number: Number, mass: float, com: Array, inertia: Array) -> RigidLaw:
+def rigid_law(number: VectorOf, mass: float, com: Array, inertia: Array) -> RigidLaw:
     """Return the rigid law of a body; `number` makes vectors of its named parameters uncertain."""
     masses = number(["mass"], np.array([mass])).column()
     rows, columns = (list(index) for index in zip(*INERTIA_ENTRIES.values(), strict=True))
@@ -112,7 +111,7 @@ def rigid_law(number: Number, mass: float, com: Array, inertia: Array) -> RigidL
         full[rows, columns] = full[columns, rows] = values
         return full
 
-    return RigidLaw(masses, number([f"com.{axis}" for axis in "xyz"], com), entries.mapped(tensor))
+    return RigidLaw(masses, number([f"com.{axis}" for axis in "xyz"], com), entries.transform(tensor))
 
 
 class ModalFactors(NamedTuple):
@@ -168,7 +167,7 @@ class FlexibleLaw(NamedTuple):
         total, rigid = self.rest.at_rest(constants, rest), self.factors.rigid
         if rigid is not None:
             total += stack(rigid.at_rest(constants, rest), zeros(len(total) - 6))
-        return self._scaled(constants, total)
+        return self._times_scale(constants, total)
 
     def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         total, (rigid, modes, springs, *_) = self.rest.change(loop, constants, rest, change), self.factors
@@ -179,14 +178,14 @@ class FlexibleLaw(NamedTuple):
             total += np.eye(len(total))[:, [6 + k]] @ frequency.apply(loop, effort)
         for k, stiffness in springs:
             total += np.eye(len(total))[:, [6 + k]] @ stiffness.apply(loop, change.q[k])
-        return self._scaled(loop, total)
+        return self._times_scale(loop, total)
 
-    def _scaled(self, loop: LinearLoop, total: Signals) -> Signals:
+    def _times_scale(self, loop: LinearLoop, total: Signals) -> Signals:
         scale = self.factors.scale
-        return total if scale is None else scale.mapped(lambda factor: factor * np.eye(len(total))).apply(loop, total)
+        return total if scale is None else scale.transform(lambda factor: factor * np.eye(len(total))).apply(loop, total)
 
 
-def modal_factors(block: FlexibleBody, names: list[str], at: LawPoint, uncertainty: Uncertainty, bends: bool) -> ModalFactors:
+def modal_factors(block: Any, names: list[str], at: LawPoint, uncertainty: Uncertainty, bends: bool) -> ModalFactors:
     """Return the parts of a flexible body's law that are known as factors, of which `names` are the uncertain parameters.
 
     Where it `bends`, its own coordinates at the point are uncertain.
@@ -200,25 +199,25 @@ def modal_factors(block: FlexibleBody, names: list[str], at: LawPoint, uncertain
     def number(entries: list[str], nominal: Array) -> Polynomial:
         return uncertainty.vector([f"{block.name}.{entry}" for entry in entries], nominal)
 
-    own = {name.removeprefix(f"{block.name}.") for name in names}
-    of_body = {name for name in own if name == "mass" or name.startswith(("com.", "inertia."))}
+    entered = {name.removeprefix(f"{block.name}.") for name in names}
+    of_body = {name for name in entered if name == "mass" or name.startswith(("com.", "inertia."))}
     rigid = rigid_law(number, block.mass, block.com, block.inertia) if of_body else None
     known = of_body if _is_still(block, at) and not bends else set()
     modes, springs = [], []
     if block.frequencies is not None:
         for k, values in enumerate(zip(block.frequencies, block.damping_ratios, strict=True)):
             entries = f"mode{k + 1}.frequency", f"mode{k + 1}.damping"
-            if own & set(entries):
+            if entered & set(entries):
                 modes.append(Mode(k, *(number([e], np.array([x])).column() for e, x in zip(entries, values, strict=True))))
                 known |= set(entries)
             stiffness = f"mode{k + 1}.stiffness"
             if uncertainty.at(f"{block.name}.{stiffness}"):
                 springs.append(Spring(k, number([stiffness], block.frequencies[[k]] ** 2).column()))
-    found = frozenset(f"{block.name}.{name}" for name in known & own)
+    found = frozenset(f"{block.name}.{name}" for name in known & entered)
     return ModalFactors(rigid, tuple(modes), tuple(springs), found, _scale(block, at, number, bends))
 
 
-def _scale(block: FlexibleBody, at: LawPoint, number: Number, bends: bool) -> Polynomial | None:
+def _scale(block: Any, at: LawPoint, number: VectorOf, bends: bool) -> Polynomial | None:
     """Return the factor of all of the law, one in the middle of its range; None where it is certain."""
     scale = number(["mass_scale"], np.ones(1))
     if scale.is_constant:
@@ -226,25 +225,23 @@ def _scale(block: FlexibleBody, at: LawPoint, number: Number, bends: bool) -> Po
     if bends or at.q.any() or at.v.any() or at.a.any():
         expected, advice = "a body that is neither deformed nor deforming at the point", "vary mass and inertia alone"
         raise ModelError(Finding("not-rational", "parameters", f"{block.name}.mass_scale", expected, advice))
-    return scale.mapped(lambda value: (value / scale.constant)[:, None])
+    return scale.transform(lambda value: (value / scale.constant)[:, None])
 
 
-def _is_still(block: FlexibleBody, at: LawPoint) -> bool:
+def _is_still(block: Any, at: LawPoint) -> bool:
     """Tell whether a body's mass and inertia enter as those of a rigid one: undeformed, and nothing turns."""
     moving = (at.q, at.v, at.a, at.twist, at.acceleration[3:])
     return block.second_order is None and not any(part.any() for part in moving)
 
 
-def _rigid_part(block: Block, at: LawPoint) -> tuple[Array, Array]:
+def _rigid_part(block: Any, at: LawPoint) -> tuple[Array, Array]:
     """Return slopes (6, 18) and efforts (6, 1) of the rigid body that a flexible one is without its modes."""
-    assert isinstance(block, FlexibleBody)
     rigid = RigidBody(block.name, block.mass, block.com, block.inertia)
     nothing = np.zeros(0)
     return law_matrices(rigid, at._replace(q=nothing, v=nothing, a=nothing))
 
 
-def _mode_numbers(block: Block, k: int) -> tuple[float, float]:
+def _mode_numbers(block: Any, k: int) -> tuple[float, float]:
     """Return frequency and damping ratio of a mode."""
-    assert isinstance(block, FlexibleBody)
     assert block.frequencies is not None
     return float(block.frequencies[k]), float(block.damping_ratios[k])

@@ -14,7 +14,8 @@ from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
 from titop.solvers.lft.fractions import degrees
-from titop.solvers.lft.sampled_models import Channels, Matrices, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, positions, refuse_not_finite, unlike
 from titop.solvers.signals.exported import Signal
 
@@ -32,7 +33,7 @@ class Closing(NamedTuple):
 
     Attributes
     ----------
-    matrices : A, B, C, D
+    matrices : Matrices
         Of the controller.
     states, outputs : tuple of str
         Its labels.
@@ -77,18 +78,17 @@ class Closing(NamedTuple):
         """Return the loop around a system without channels, sampled exactly; delays in continuous time are fractions."""
         law, windows = self.law()
         if self.sampling:
-            windows = [*(Window(k) for k in range(system[1].shape[1])), *windows]
+            windows = [*(Window(k) for k in range(system.B.shape[1])), *windows]
             kept = kept_columns(system, Channels(), windows, self.taken)
             found = sample_fraction(system, Channels(), self.period, 1, windows, self.taken)
-            system = found.ports(len(system[0]) + len(kept))
+            system = found.ports(len(system.A) + len(kept))
         else:
             system = _with_entries(system, windows)
         return connect(system, law, self.taken)
 
     def of_response(self, plant: Array, point: complex, omega: float) -> Array:
         """Return the response of the loop from that of the plant at a frequency (rad/s), delays in continuous time exact."""
-        A, B, C, D = self.matrices
-        K = C @ np.linalg.solve(point * np.eye(len(A)) - A, B) + D
+        K = self.matrices.responses(np.array([point]))[0]
         K = K * np.exp(-1j * omega * self.delays)[:, None]
         loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
         result: Array = plant + plant[:, self.driven] @ np.linalg.solve(loop, K @ plant[self.taken])
@@ -123,10 +123,9 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
     if model.M.dt:
         _refuse_late(model, [z + k for k in taken], outputs)
     delays = read_delays(delay, controller.output_labels)
-    A, B, C, D = (np.array(getattr(controller, name), dtype=float) for name in "ABCD")
     labels = tuple(controller.state_labels), tuple(controller.output_labels)
     sampling = bool(period) and not model.M.dt
-    closing = Closing((A, B, C, D), *labels, taken, driven, delays, stages, order, period, sampling)
+    closing = Closing(Matrices.of(controller), *labels, taken, driven, delays, stages, order, period, sampling)
     if period and not closing.sampling and any(window.start for window in closing.law()[1]):
         expected, advice = f"whole periods of {period:g} s", "give the delay where the model is sampled"
         raise ModelError(Finding("bad-time", "delay", delay, expected, advice))
@@ -142,10 +141,10 @@ def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple
         system, blocks, kept = sample_channels(model, closing.period, closing.stages, windows, closing.taken)
     else:
         moved = [window._replace(column=w + window.column) for window in windows]
-        system = _with_entries((M.A, M.B, M.C, M.D), moved)
+        system = _with_entries(Matrices.of(M), moved)
     z = sum(block.columns for block in blocks)
     matrices = connect(system, law, [z + k for k in closing.taken])
-    result = _named(model, blocks, matrices, closing, kept)
+    result = _name_signals(model, blocks, matrices, closing, kept)
     if closing.sampling:
         found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
         blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
@@ -160,39 +159,32 @@ def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
     ModelError
         For a loop without a solution at once.
     """
-    A, B, C, D = system
-    A_k, B_k, C_k, D_k = law
-    split = B.shape[1] - len(C_k)
-    B, entering, D, direct = B[:, :split], B[:, split:], D[:, :split], D[:, split:]
-    loop = D_k @ direct[taken]
-    feedthrough = np.eye(len(D_k)) - loop
-    if np.linalg.svd(feedthrough, compute_uv=False).min(initial=1.0) < SINGULAR * (1.0 + np.linalg.norm(loop)):
+    (outputs, inputs), (commands, readings) = system.D.shape, law.D.shape
+    first = inputs - commands
+    loop = law.D @ system.D[taken, first:]
+    if np.linalg.svd(np.eye(commands) - loop, compute_uv=False).min(initial=1.0) < SINGULAR * (1.0 + np.linalg.norm(loop)):
         advice = "add an actuator's or a sensor's delay"
         raise ModelError(Finding("algebraic-loop", "controller", "a singular loop", "a loop with a solution at once", advice))
-    by = np.linalg.solve(feedthrough, np.hstack([D_k @ C[taken], C_k, D_k @ D[taken]]))
-    by_x, by_u = by[:, : len(A) + len(A_k)], by[:, len(A) + len(A_k) :]
-    rows = np.hstack([A, np.zeros((len(A), len(A_k)))]) + entering @ by_x
-    out = np.hstack([C, np.zeros((len(C), len(A_k)))]) + direct @ by_x
-    D = D + direct @ by_u
-    own = B_k @ out[taken]
-    own[:, len(A) :] += A_k
-    return np.vstack([rows, own]), np.vstack([B + entering @ by_u, B_k @ D[taken]]), out, D
+    wires = np.zeros((inputs + readings, outputs + commands))
+    wires[first:inputs, outputs:] = np.eye(commands)
+    wires[inputs + np.arange(readings), taken] = 1.0
+    return side_by_side([system, law]).close_loop(wires).part(np.arange(outputs), np.arange(first))
 
 
 def _period(M: StateSpace, controller: StateSpace) -> float:
     """Return the sampling period (s) of the loop, zero in continuous time."""
-    own, step = float(M.dt or 0.0), controller.dt
+    period, step = float(M.dt or 0.0), controller.dt
     if step is True:
         advice = "give its step: control.ss(A, B, C, D, dt, inputs=[...], outputs=[...])"
         raise ModelError(Finding("no-sample-time", "controller", "discrete time without a step", "a sample time", advice))
-    if not own or step is None or (step == 0 and not controller.nstates):
-        return own or float(step or 0.0)
-    if not np.isclose(step, own, rtol=SAME, atol=0):
+    if not period or step is None or (step == 0 and not controller.nstates):
+        return period or float(step or 0.0)
+    if not np.isclose(step, period, rtol=SAME, atol=0):
         found = f"a step of {step:g} s" if step else "continuous time"
         raise ModelError(
-            Finding("other-sample-time", "controller", found, f"the model's {own:g} s", "see control.sample_system")
+            Finding("other-sample-time", "controller", found, f"the model's {period:g} s", "see control.sample_system")
         )
-    return own
+    return period
 
 
 def _refuse_late(model: Connectable, taken: list[int], outputs: Sequence[Signal]) -> None:
@@ -206,19 +198,19 @@ def _refuse_late(model: Connectable, taken: list[int], outputs: Sequence[Signal]
 
 def _with_entries(system: Matrices, windows: list[Window]) -> Matrices:
     """Return a system with inputs more: those that a law drives."""
-    A, B, C, D = (np.asarray(matrix) for matrix in system)
+    A, B, C, D = system
     columns = [window.column for window in windows]
-    return A, np.hstack([B, B[:, columns]]), C, np.hstack([D, D[:, columns]])
+    return Matrices(A, np.hstack([B, B[:, columns]]), C, np.hstack([D, D[:, columns]]))
 
 
-def _named(
+def _name_signals(
     model: Connectable, blocks: tuple[DeltaBlock, ...], matrices: Matrices, closing: Closing, kept: Sequence[int]
 ) -> StateSpace:
     """Return matrices as a system with the signals of a model, and more states: inputs that are kept, the controller's."""
     (w, z), (states, inputs, outputs) = model.channels, named_signals(model.M)
     more = [Signal(f"{inputs[k].path}.before", inputs[k].unit) for k in kept]
     more += [Signal(name, "") for name in closing.states]
-    more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices[0]) - len(states) - len(more))]
+    more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices.A) - len(states) - len(more))]
     new_w, new_z = channel_signals(blocks)
     all_states = [*states, *unlike(more, states)]
     return named_system(matrices, all_states, [*new_w, *inputs[w:]], [*new_z, *outputs[z:]], str(model.M.name), closing.period)
@@ -278,7 +270,7 @@ def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
     kept = np.eye(size)
     rows = [kept[first[output] + ago - 1] if ago else now[output] for output, ago in taps]
     direct = [np.zeros(B.shape[1]) if ago else D[output] for output, ago in taps]
-    return grown, driven, np.reshape(rows, (len(taps), size)), np.reshape(direct, (len(taps), B.shape[1]))
+    return Matrices(grown, driven, np.reshape(rows, (len(taps), size)), np.reshape(direct, (len(taps), B.shape[1])))
 
 
 def pade(order: int, delay: float) -> Matrices:
@@ -292,24 +284,10 @@ def pade(order: int, delay: float) -> Matrices:
     n = order
     above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
     A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
-    return A / delay, B / delay, C, D
+    return Matrices(A / delay, B / delay, C, D)
 
 
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:
     """Return a continuous system, fractions for delays (s) behind its outputs."""
-    passing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1))
-    return in_series(law, side_by_side([pade(order, float(delay)) if delay else passing for delay in delays]))
-
-
-def in_series(system: Matrices, behind: Matrices) -> Matrices:
-    """Return a system with another behind its outputs, whose states come last."""
-    (A, B, C, D), (a, b, c, d) = system, behind
-    return np.block([[A, np.zeros((len(A), len(a)))], [b @ C, a]]), np.vstack([B, b @ D]), np.hstack([d @ C, c]), d @ D
-
-
-def side_by_side(systems: Sequence[Matrices]) -> Matrices:
-    """Return systems with inputs and outputs one after the other."""
-    from scipy.linalg import block_diag
-
-    A, B, C, D = (block_diag(*matrices) for matrices in zip(*systems, strict=True))
-    return A, B, C, D
+    passing = Matrices.constant(np.ones((1, 1)))
+    return law.in_series(side_by_side([pade(order, float(delay)) if delay else passing for delay in delays]))

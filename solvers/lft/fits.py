@@ -85,9 +85,9 @@ def fit_quotient(deltas: tuple[str, ...], points: Array, values: Array, degree: 
     for last in (False, True):
         weights = np.ones(len(points))
         for _ in range(_WEIGHED):
-            own = matrix[:, kept] / weights[:, None]
+            weighed = matrix[:, kept] / weights[:, None]
             coefficients[:] = 0.0
-            coefficients[kept] = np.linalg.lstsq(own, values / weights, rcond=None)[0]
+            coefficients[kept] = np.linalg.lstsq(weighed, values / weights, rcond=None)[0]
             above, below = np.split(coefficients, 2)
             if np.abs(below).sum() > _LARGEST:
                 return None
@@ -142,15 +142,15 @@ def smallest_fraction(
         One a number, zero of those on which it does not depend: how many repetitions another fit has.
     is_near : callable
     """
-    sizes = [min(1, own) for own in most]
-    found = _fitted(points, values, sizes, None)
+    sizes = [min(1, count) for count in most]
+    found = _fit_fraction(points, values, sizes, None)
     while sum(sizes) < sum(most):
         if _is_well_posed(found, points) and is_near(found):
             return found
         tried = []
         for k in np.flatnonzero(most):
-            larger = [own + int(j == k) for j, own in enumerate(sizes)]
-            candidate = _fitted(points, values, larger, found)
+            larger = [count + int(j == k) for j, count in enumerate(sizes)]
+            candidate = _fit_fraction(points, values, larger, found)
             tried.append((float(np.linalg.norm(fraction_at(candidate, points) - values)), larger, candidate))
         _, sizes, found = min(tried, key=lambda one: one[0])
     return None
@@ -164,7 +164,7 @@ def fraction_at(fraction: Fractional, points: Array) -> Array:
     return np.asarray((deltas * z[:, :, 0]) @ C)
 
 
-def _fitted(points: Array, values: Array, sizes: Sequence[int], start: Fractional | None) -> Fractional:
+def _fit_fraction(points: Array, values: Array, sizes: Sequence[int], start: Fractional | None) -> Fractional:
     """Return the fraction of some sizes that meets values best, sought from one with fewer copies."""
     from scipy.optimize import least_squares
 
@@ -186,7 +186,7 @@ def _fitted(points: Array, values: Array, sizes: Sequence[int], start: Fractiona
             [np.hstack([(left[:, :, None] * w[:, None, :]).reshape(len(w), -1), left, w]), _RIDGE * np.eye(len(x))]
         )
 
-    begun = [_first(points, values, owners)] if start is None else [_grown(owners, start, seed) for seed in range(_STARTS)]
+    begun = [_first(points, values, owners)] if start is None else [_enlarge(owners, start, seed) for seed in range(_STARTS)]
     found = [
         least_squares(misfit, np.concatenate([A.ravel(), B, C]), slopes, method="lm", max_nfev=_STEPS, xtol=EXACT, ftol=EXACT)
         for A, B, C in begun
@@ -207,7 +207,7 @@ def _first(points: Array, values: Array, owners: Array) -> tuple[Array, Array, A
     return np.tile(-below[:, None], len(owners)), above, np.ones(len(owners))
 
 
-def _grown(owners: Array, start: Fractional, seed: int) -> tuple[Array, Array, Array]:
+def _enlarge(owners: Array, start: Fractional, seed: int) -> tuple[Array, Array, Array]:
     """Return the matrices of a fraction with fewer copies, and small entries for the new ones."""
     n, rng = len(owners), np.random.default_rng(seed)
     A, B, C = _BEGIN * rng.normal(size=(n, n)), _BEGIN * rng.normal(size=n), _BEGIN * rng.normal(size=n)

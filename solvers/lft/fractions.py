@@ -16,6 +16,7 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, EPS, EXACT, SAME, TINY
+from titop.solvers.linear.matrices import Matrices
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
 #: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the
@@ -46,11 +47,11 @@ class Fractional(NamedTuple):
         edges = np.cumsum([0, *self.sizes]).tolist()
         return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
-    def ports(self, states: int) -> tuple[Array, Array, Array, Array]:
-        """Return matrices A, B, C, D of a model whose first inputs and outputs are states now and next, its channels first."""
+    def ports(self, states: int) -> Matrices:
+        """Return the matrices of a model whose first inputs and outputs are states now and next, its channels first."""
         x, rest = slice(states), slice(states, None)
         B, C = np.hstack([self.C[x], self.D[x, rest]]), np.vstack([self.B[:, x], self.D[rest, x]])
-        return self.D[x, x], B, C, np.block([[self.A, self.B[:, rest]], [self.C[rest], self.D[rest, rest]]])
+        return Matrices(self.D[x, x], B, C, np.block([[self.A, self.B[:, rest]], [self.C[rest], self.D[rest, rest]]]))
 
     def dual(self) -> Fractional:
         """Return the transposed model."""

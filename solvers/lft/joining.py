@@ -117,7 +117,7 @@ def interaction(
     vectors = range(0, 12 * p, 3)  # displacements and twists of ports
     for delta, other in _other_motions(state, joined, motion, uncertainty):
         if misfit(loads({}, other), loads({}), vectors) > SAME:
-            raise ModelError(_moved_closure(delta, closure.name))
+            raise ModelError(_closure_finding(delta, closure.name))
     fitted = interpolate(loads, changing.deltas, changing.reach, uncertainty.fits, vectors)
     if isinstance(fitted, Irrational):
         raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
@@ -151,12 +151,12 @@ def _other_motions(
     """Yield what an interaction is told where each uncertain coordinate and rate of the point differs."""
     model, q, v, _ = state
     here = uncertainty.values_at({})
-    for own in uncertainty.all:
-        there = uncertainty.values_at({own.name: _ELSEWHERE})
+    for each in uncertainty.all:
+        there = uncertainty.values_at({each.name: _ELSEWHERE})
         moved = {path: value for path, value in there.items() if value != here[path]}
         q_there, v_there = state_at(model, q, v, moved)
         if (q_there != q).any() or (v_there != v).any():
-            yield own.name, target_motion(model.mechanism, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
+            yield each.name, target_motion(model.mechanism, joined, q_there, v_there, np.concatenate([motion.u, motion.x]))
 
 
 class LoopConstraints:
@@ -188,13 +188,13 @@ class LoopConstraints:
         self.applied: list[Applied] = []
         row = 0
         for joined in model.mechanism.rigid_loops:
-            own = carried[row : row + len(joined.closure.constraint_names)]
-            own = np.where(np.abs(own) > EXACT * max(np.abs(carried).max(initial=0.0), TINY), own, 0.0)
-            row += len(own)
+            multipliers = carried[row : row + len(joined.closure.constraint_names)]
+            multipliers = np.where(np.abs(multipliers) > EXACT * max(np.abs(carried).max(initial=0.0), TINY), multipliers, 0.0)
+            row += len(multipliers)
             pose = relative_pose(model.mechanism, joined, point.q)
-            self._loops.append((joined, pose, own))
+            self._loops.append((joined, pose, multipliers))
             for ref, jacobian in zip(joined.ports, joined.closure.jacobians(*pose), strict=True):
-                self.applied.append(Applied(str(ref), False, Polynomial.affine((jacobian.T @ own)[:, None])))
+                self.applied.append(Applied(str(ref), False, Polynomial.affine((jacobian.T @ multipliers)[:, None])))
         self._comparable = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
@@ -208,11 +208,11 @@ class LoopConstraints:
         for name, column in zip(model.coordinate_names, self._comparable.T, strict=True):
             if column.any() and (found := uncertainty.at(f"{name}.v")):
                 rows = np.flatnonzero(column)
-                raise ModelError(_moved_closure(found.delta, model.constraint_names[rows[0]]))
+                raise ModelError(_closure_finding(found.delta, model.constraint_names[rows[0]]))
         for gear in self.gears:
             for _, k in (gear.driver, gear.driven):
                 if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
-                    raise ModelError(_moved_closure(found.delta, gear.gear.name))
+                    raise ModelError(_closure_finding(found.delta, gear.gear.name))
 
     def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signals:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""
@@ -242,27 +242,27 @@ class LoopConstraints:
         """Apply the closures with changed multipliers, noted as `changes.closing`; return the gears' efforts (nv)."""
         row, total = 0, zeros(tree.state.model.nv)
         for joined, pose, kept in self._loops:
-            own = multipliers[row : row + len(kept)]
+            multiplier = multipliers[row : row + len(kept)]
             row += len(kept)
             R, r = pose
             ports = [changes.at_port(*tree.place(str(ref))).displacement for ref in joined.ports]
             moved = ports[1] - twist_transport(R, r) @ ports[0]
             for k, ref in enumerate(joined.ports):
-                wrench = joined.closure.jacobians(R, r)[k].T @ own
+                wrench = joined.closure.jacobians(R, r)[k].T @ multiplier
                 if kept.any():
-                    wrench += _turned(joined, pose, kept, k) @ moved
+                    wrench += _wrench_slopes(joined, pose, kept, k) @ moved
                 changes.push(str(ref), wrench)
             changes.closing[joined.closure.name] = wrench
         for gear in self.gears:
-            own = multipliers[row]
+            multiplier = multipliers[row]
             row += 1
             ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
             unit = np.eye(len(total))
-            total += unit[:, [gear.driven[1]]] @ own - unit[:, [gear.driver[1]]] @ ratio.apply(changes.loop, own)
+            total += unit[:, [gear.driven[1]]] @ multiplier - unit[:, [gear.driver[1]]] @ ratio.apply(changes.loop, multiplier)
         return total
 
 
-def _turned(joined: Joined, pose: tuple[Array, Array], kept: Array, k: int) -> Array:
+def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: int) -> Array:
     """Return how the wrench that multipliers apply to a port changes (6, 6) as the second port moves in the first."""
     R, r = pose
     return complex_step(lambda x: joined.closure.jacobians(R @ rotation_exp(x[3:]), r + R @ x[:3])[k].T @ kept, np.zeros(6))
@@ -283,10 +283,10 @@ def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
             common += 1
         for step in (*ways[0][common:], *way[common:]):
             for delta in step.deltas:
-                raise ModelError(_moved_closure(delta, joined.closure.name))
+                raise ModelError(_closure_finding(delta, joined.closure.name))
 
 
-def _moved_closure(delta: str, name: str) -> Finding:
+def _closure_finding(delta: str, name: str) -> Finding:
     """Return that a closure, a gear or an interaction does not stay as it is for all values of a delta."""
     expected = "parameters that move no port or coordinate of a closure, gear or interaction against the other"
     advice = f"{name}: the loop would close elsewhere: use tt.lpv, or keep it fixed"

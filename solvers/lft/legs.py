@@ -17,13 +17,13 @@ from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
+from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
-from titop.solvers.lft.beam_laws import Scales, beam_scales
 from titop.solvers.lft.changed_blocks import HOLD, ChangedBlock, UncertainCoordinates, not_rational
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
-from titop.solvers.lft.steps import Change, FrameStep, Own, OwnMotion, Rest, Rotate, Shift, Turn, UncertainOwn, carry_back
+from titop.solvers.lft.steps import Change, FrameStep, OwnMotion, Rest, Rotate, Shift, Turn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
 
 
@@ -75,8 +75,8 @@ def mount_steps(connection: Connection, joint: bool, uncertainty: Uncertainty) -
     if port not in block.ports:
         return ()
     rotation, position = block.pose(port, block.neutral())
-    own = uncertainty.vector(position_names(f"{block.name}.{port}"), position)
-    back = Shift(own.mapped(np.negative))
+    place = uncertainty.vector(position_names(f"{block.name}.{port}"), position)
+    back = Shift(place.transform(np.negative))
     return *rotation_steps(f"{block.name}.{port}", rotation, uncertainty, inverse=True), back
 
 
@@ -139,11 +139,20 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
     if not block.nv:
         return [Leg((shift, *rotation_steps(f"{block.name}.{port}", rotation, uncertainty)))]
     if moving:
-        steps, motion = moved_port(changing, moving, port, q, v, a, shift)
+        steps, motion = port_motion(changing, moving, port, q, v, a, shift)
         return [Leg(steps, motion)]
+    return [certain_leg(block, port, q, v)._replace(steps=(shift, Rotate(Polynomial.affine(rotation))))]
+
+
+def certain_leg(block: Block, port: str, q: Array, v: Array) -> Leg:
+    """Return the leg to a child port of a block with configuration q and rates v, of which nothing is uncertain."""
+    rotation, position = block.pose(port, q)
+    steps = Shift(Polynomial.affine(position)), Rotate(Polynomial.affine(rotation))
+    if not block.nv:
+        return Leg(steps)
     subspace, rate = block.motion_subspace(port, q), block.subspace_rate(port, q, v)
     bends, by_q, by_v = current_form(block, "subspace_slopes")(port, q, v)
-    return [Leg((shift, Rotate(Polynomial.affine(rotation))), Own(np.arange(block.nv), subspace, bends, rate, by_q, by_v))]
+    return Leg(steps, OwnMotion.certain(np.arange(block.nv), subspace, bends, rate, by_q, by_v))
 
 
 def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncertainty) -> list[Leg]:
@@ -153,7 +162,7 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
         linear = getattr(joint, link.linear)[0] if isinstance(link.linear, str) else link.linear
         along = np.concatenate([linear * axis, link.angular * axis])[:, None]
         nothing = np.zeros((6, 1))
-        own = Own(np.array([k]), along, np.zeros((1, 6, 1)), np.zeros(6), nothing, nothing)
+        motion = OwnMotion.certain(np.array([k]), along, np.zeros((1, 6, 1)), np.zeros(6), nothing, nothing)
         steps: tuple[FrameStep, ...] = ()
         path = f"{names[k]}.q"
         member = uncertainty.at(path)
@@ -167,7 +176,7 @@ def _links(joint: Joint, q: Array, names: Mapping[int, str], uncertainty: Uncert
             steps += (Rotate(Polynomial.affine(rotation_exp(link.angular * q[k] * axis))),)
             if member:
                 steps += (Turn(np.sign(link.angular) * axis, member.delta, member.half),) * (member.part // 2)
-        legs.append(Leg(steps, own))
+        legs.append(Leg(steps, motion))
     return legs
 
 
@@ -185,13 +194,13 @@ class PortGeometry(NamedTuple):
         """Tell whether another one differs by more than a tolerance: in rad, in parts of the system's `size` (m), and of the
         largest entry of each coordinate's column."""
         lengths = np.repeat([size, 1.0], 3)[:, None]
-        own, others = self.subspace / lengths, other.subspace / lengths
-        beside = np.maximum(np.abs(own), np.abs(others)).max(axis=0)
+        this, others = self.subspace / lengths, other.subspace / lengths
+        beside = np.maximum(np.abs(this), np.abs(others)).max(axis=0)
         turned, moved = np.abs(other.rotation - self.rotation).max(), np.abs(other.position - self.position).max() / size
-        return bool(max(turned, moved) > tolerance or (np.abs(others - own) > tolerance * beside).any())
+        return bool(max(turned, moved) > tolerance or (np.abs(others - this) > tolerance * beside).any())
 
 
-def refuse_moving_port(block: Block, port: str, q: Array, own: UncertainCoordinates) -> None:
+def refuse_moving_port(block: Block, port: str, q: Array, coordinates: UncertainCoordinates) -> None:
     """Refuse coordinates and rates that move a port that is in use.
 
     Raises
@@ -201,13 +210,13 @@ def refuse_moving_port(block: Block, port: str, q: Array, own: UncertainCoordina
     """
     before, size = (
         PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)),
-        own.uncertainty.point.model.mechanism.scale.length,
+        coordinates.uncertainty.point.model.mechanism.scale.length,
     )
-    for path, k in zip(own.paths, own.entries, strict=True):
+    for path, k in zip(coordinates.paths, coordinates.entries, strict=True):
         moved = q.copy()
         end = split_end(path)[1]
         if end == "q":
-            moved[k] = own.uncertainty[path].at(0.7)
+            moved[k] = coordinates.uncertainty[path].at(0.7)
         after = PortGeometry(*block.pose(port, moved), block.motion_subspace(port, moved))
         if end == "v" or before.differs(after, size, SAME):
             expected = f"a coordinate of a plain joint, or one that does not move {block.name}.{port}"
@@ -225,7 +234,7 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
     for name in changing.names:
         delta = changing.uncertainty[name].delta
         other = ChangedBlock(changing.assembly, changing.block, [name], changing.uncertainty).at({delta: 0.7})
-        before, after = (_port_motion(own, changing.block, port, q) for own in (changing.block, other))
+        before, after = (_port_geometry(each, changing.block, port, q) for each in (changing.block, other))
         if ".position." in name:
             after = after._replace(rotation=before.rotation, position=before.position)
         if before.differs(after, changing.uncertainty.point.model.mechanism.scale.length, EXACT):
@@ -233,9 +242,9 @@ def moving_names(changing: ChangedBlock, port: str, q: Array) -> list[str]:
     return names
 
 
-def moved_port(
+def port_motion(
     changing: ChangedBlock, names: list[str], port: str, q: Array, v: Array, a: Array, shift: Shift
-) -> tuple[tuple[FrameStep, ...], UncertainOwn]:
+) -> tuple[tuple[FrameStep, ...], OwnMotion]:
     """Return steps to a port and what own coordinates do there, where some parameters move it; `shift` if none moves its place.
 
     Raises
@@ -247,19 +256,22 @@ def moved_port(
         expected, advice = "a block whose own coordinates rest at the point", "trim it, or keep the parameter fixed"
         raise ModelError(Finding("not-rational", "parameters", names[0], expected, advice))
     block, n = changing.block, changing.block.nv
-    own = ChangedBlock(changing.assembly, block, names, changing.uncertainty)
+    moving = ChangedBlock(changing.assembly, block, names, changing.uncertainty)
     places = [name for name in changing.names if name.startswith(f"{block.name}.{port}.position.") and name not in names]
     placed = ChangedBlock(changing.assembly, block, [*names, *places], changing.uncertainty)
 
-    def polynomial(matrix: Callable[[Block, Scales], Array], own: ChangedBlock = own) -> Polynomial:
+    def polynomial(matrix: Callable[[Block, CoordinateScaling], Array], moving: ChangedBlock = moving) -> Polynomial:
         found = interpolate(
-            lambda values: matrix(own.at(values), _scales(own.at(values), block)), own.deltas, own.reach, own.uncertainty.fits
+            lambda values: matrix(moving.at(values), _scales(moving.at(values), block)),
+            moving.deltas,
+            moving.reach,
+            moving.uncertainty.fits,
         )
         if isinstance(found, Irrational):
-            raise ModelError(not_rational(own.path(found.delta), found.misfit, found.delta in own.uncertainty.fits))
+            raise ModelError(not_rational(moving.path(found.delta), found.misfit, found.delta in moving.uncertainty.fits))
         return found
 
-    def bends(changed: Block, scales: Scales) -> Array:
+    def bends(changed: Block, scales: CoordinateScaling) -> Array:
         # by coordinate, entry of the twist, and coordinate that moves
         bent = current_form(changed, "subspace_slopes")(port, q, v)[0]
         return np.einsum("kij,j,k->ijk", bent, scales.rows, scales.columns).reshape(6 * n, n)
@@ -268,19 +280,19 @@ def moved_port(
     position = polynomial(lambda changed, _: changed.pose(port, q)[1][:, None], placed)
     is_shift = polynomial(lambda changed, _: changed.pose(port, q)[1][:, None]).is_constant
     steps: tuple[FrameStep, ...] = (
-        shift if is_shift else Shift(position.mapped(lambda column: column[:, 0])),
+        shift if is_shift else Shift(position.transform(lambda column: column[:, 0])),
         Rotate(rotation),
     )
     subspace = polynomial(lambda changed, scales: changed.motion_subspace(port, q) * scales.columns)
     onto = polynomial(lambda changed, scales: scales.rows[:, None] * changed.motion_subspace(port, q).T)
-    return steps, UncertainOwn(subspace, onto, polynomial(bends))
+    return steps, OwnMotion.resting(subspace, onto, polynomial(bends))
 
 
-def _scales(block: Block, middle: Block) -> Scales:
-    return beam_scales(block, middle) or Scales(np.ones(block.nv), np.ones(block.nv))
+def _scales(block: Block, middle: Block) -> CoordinateScaling:
+    return block.scaling_beside(middle) or CoordinateScaling(np.ones(block.nv), np.ones(block.nv))
 
 
-def _port_motion(block: Block, middle: Block, port: str, q: Array) -> PortGeometry:
+def _port_geometry(block: Block, middle: Block, port: str, q: Array) -> PortGeometry:
     """Return where a port is and what moves it, in scaled coordinates and by their scaled efforts."""
     scales, subspace = _scales(block, middle), block.motion_subspace(port, q)
     return PortGeometry(*block.pose(port, q), np.hstack([subspace * scales.columns, subspace * scales.rows]))

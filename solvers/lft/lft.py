@@ -245,7 +245,7 @@ def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fracti
         family = family._replace(independent=[system.model.coordinate_names[k] for k in system.states if k < system.model.nv])
     for deltas in np.random.default_rng(0).uniform(-1.0, 1.0, (_MEMBERS, len(family.uncertainty.all))).tolist():
         names = (uncertain.name for uncertain in family.uncertainty.all)
-        family.linearized(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))
+        family.member(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))
     left = ~np.isin(system.states, system.ends.omitted)
     kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), left])
     sizes = *model.sizes[:-1], int(left.sum())

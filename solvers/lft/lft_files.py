@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
-from titop.blocks.bodies.modal_parameters import Share
+from titop.blocks.contract.description import Share
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import NamedRange, Uncertain

@@ -110,9 +110,9 @@ class LFTModel:
         found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
         result = np.zeros(len(self.blocks))
         for k, block in enumerate(self.blocks):
-            own = found.get(block.name)
-            if own is not None:
-                result[k] = block.normalised(own)
+            value = found.get(block.name)
+            if value is not None:
+                result[k] = block.normalised(value)
             elif block.centre != block.nominal:
                 result[k] = block.normalised(block.nominal)
         return result
@@ -216,7 +216,7 @@ class LFTModel:
         gains = members.gains(wanted)
         advice = "multiply the signal where it is used"
         warn(Finding("gain-left-out", f"operating_point: {name}", wanted[name], "a gain of one", advice) for name in gains)
-        return members.changed_point(wanted)
+        return members.point_at(wanted)
 
     def check(self, n: int = 10, corners: bool = True, seed: int = 1) -> float:
         """Return the largest difference of members from what `linearize` makes of the changed model.
@@ -244,8 +244,8 @@ class LFTModel:
         """
         members, worst = self._members("check"), 0.0
         for values in (*self.samples(n, seed), *(self.corners() if corners else ())):
-            own = self.values(values)
-            worst = max(worst, response_error(self.at(values), partial(members.response, own)))
+            whole = self.values(values)
+            worst = max(worst, response_error(self.at(values), partial(members.response, whole)))
         return worst
 
     def _members(self, where: str) -> Family:
@@ -315,7 +315,7 @@ class LFTModel:
         closing = read_closing(self, controller, stages, delay, order)
         M, blocks = closed_loop(self, closing)
         known = {block.name: block for block in blocks}
-        uncertain = tuple(own._replace(block=known[own.name]) for own in self.uncertain)
+        uncertain = tuple(each._replace(block=known[each.name]) for each in self.uncertain)
         members = self.members and self.members._replace(closings=(*self.members.closings, closing))
         result = replace(self, M=M, blocks=blocks, uncertain=uncertain, members=members)
         if closing.sampling:

@@ -33,18 +33,18 @@ class Signals:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def padded(self, width: int) -> Array:
+    def pad(self, width: int) -> Array:
         """Return the rows over so many columns."""
-        own = self.rows.shape[1]
-        if own >= width:
+        known = self.rows.shape[1]
+        if known >= width:
             return self.rows
         padded = np.zeros((len(self.rows), width))
-        padded[:, :own] = self.rows
+        padded[:, :known] = self.rows
         return padded
 
     def __add__(self, other: Signals) -> Signals:
         width = max(self.rows.shape[1], other.rows.shape[1])
-        return Signals(self.padded(width) + other.padded(width))
+        return Signals(self.pad(width) + other.pad(width))
 
     def __sub__(self, other: Signals) -> Signals:
         return self + -other
@@ -80,7 +80,7 @@ def zeros(n: int) -> Signals:
 def stack(*signals: Signals) -> Signals:
     """Return signals one after the other."""
     width = max((signal.rows.shape[1] for signal in signals), default=0)
-    return Signals(np.vstack([signal.padded(width) for signal in signals]) if signals else np.zeros((0, 0)))
+    return Signals(np.vstack([signal.pad(width) for signal in signals]) if signals else np.zeros((0, 0)))
 
 
 class LinearLoop:
@@ -153,21 +153,21 @@ class LinearLoop:
         top = row[np.abs(row).argmax()]
         one = Signals(row[None] / top)
         returned: dict[int, Signals] = self.once(("product", id(constants)), one, dict)
-        new = [column for column in constants.needed(value) if column not in returned]
+        new = [column for column in constants.channels_of(value) if column not in returned]
         returned |= {column: self.columns(constants.kinds[column], 1) for column in new}
         for column in new:
-            self.drive(returned[column], self._repeated(constants.drives[column], returned, one))
-        return stack(*(self._repeated(row, returned, one) for row in value.rows)) * top
+            self.drive(returned[column], self._repeat(constants.drives[column], returned, one))
+        return stack(*(self._repeat(row, returned, one) for row in value.rows)) * top
 
     @staticmethod
-    def _repeated(row: Array, returned: dict[int, Signals], factor: Signals) -> Signals:
+    def _repeat(row: Array, returned: dict[int, Signals], factor: Signals) -> Signals:
         result = factor * row[0] if len(row) else zeros(1)
-        for column, own in returned.items():
+        for column, channel in returned.items():
             if column < len(row) and row[column]:
-                result += own * row[column]
+                result += channel * row[column]
         return result
 
-    def needed(self, value: Signals) -> list[int]:
+    def channels_of(self, value: Signals) -> list[int]:
         """Return the channels on which signals depend, ascending."""
         found: set[int] = set()
         new = set(np.flatnonzero(value.rows.any(axis=0)).tolist())
@@ -180,14 +180,14 @@ class LinearLoop:
 
     def deltas_of(self, value: Signals) -> list[str]:
         """Return the deltas on which signals depend."""
-        return [*dict.fromkeys(self.kinds[column].removeprefix("δ ") for column in self.needed(value))]
+        return [*dict.fromkeys(self.kinds[column].removeprefix("δ ") for column in self.channels_of(value))]
 
     def bilinear(self, constants: LinearLoop, matrices: Sequence[Array] | Array, value: Signals, signal: Signals) -> Signals:
         """Return ``sum_i matrices[i] value signal[i]`` with uncertain constants `value`."""
         height = len(matrices[0]) if len(matrices) else 0
         if signal.is_zero or value.is_zero:
             return zeros(height)
-        if not constants.needed(value):
+        if not constants.channels_of(value):
             return np.column_stack([matrix @ value.rows[:, 0] for matrix in matrices]) @ signal
         result = zeros(height)
         for k, matrix in enumerate(matrices):
@@ -214,7 +214,7 @@ class LinearLoop:
         channels = np.concatenate([*places, np.zeros(0, dtype=int)])
         unknown, states, inputs = (np.flatnonzero(kinds == kind) for kind in ("?", "x", "u"))
         equations = stack(*self._equations)
-        rows = stack(*(Signals(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).padded(len(kinds))
+        rows = stack(*(Signals(self.drives[int(k)][None]) for k in channels), equations, rates, outputs).pad(len(kinds))
         rows = rows[:, np.concatenate([channels, unknown, states, inputs])]
         n, sizes = len(channels), tuple(len(place) for place in places)
         if reduce and n:
@@ -243,9 +243,9 @@ def factors(matrix: Array) -> tuple[Array, Array]:
     rank, first = sum(len(part[3]) for part in found), 0
     left, right = np.zeros((len(matrix), rank)), np.zeros((rank, matrix.shape[1]))
     for rows, columns, own_left, own_right in found:
-        own = slice(first, first + len(own_right))
-        left[rows, own], right[own, columns] = own_left, own_right
-        first = own.stop
+        columns_of_part = slice(first, first + len(own_right))
+        left[rows, columns_of_part], right[columns_of_part, columns] = own_left, own_right
+        first = columns_of_part.stop
     return left, right
 
 
@@ -274,11 +274,11 @@ def _solution(matrix: Array, right: Array) -> Array:
     """Return the unknowns for each right-hand side; those that no equation joins are solved for apart, zeros between them."""
     solution = np.full_like(right, np.nan)
     for rows, columns in separate_parts(matrix):
-        own, own_right = matrix[np.ix_(rows, columns)], right[rows]
-        scale = np.abs(own).max(axis=1, initial=0.0)[:, None]
+        part, own_right = matrix[np.ix_(rows, columns)], right[rows]
+        scale = np.abs(part).max(axis=1, initial=0.0)[:, None]
         scale[scale == 0] = 1.0
         try:
-            solution[columns] = np.linalg.solve(own / scale, own_right / scale)
+            solution[columns] = np.linalg.solve(part / scale, own_right / scale)
         except np.linalg.LinAlgError:
             break
     if not np.isfinite(solution).all():

@@ -19,6 +19,7 @@ from titop.solvers.lft.feedback import Closing
 from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.signals.exported import exported
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def read_values(
     ModelError
         For names that are unknown, what are no finite numbers, and names of one number that contradict each other.
     """
-    paths = [member.path for own in uncertain for member in own.members]
+    paths = [member.path for each in uncertain for member in each.members]
     known = {path: path for path in paths} | {exported(path): path for path in paths}
     others = {block.name for block in blocks if block.kind != "real"}
     given: dict[str, float] = {}
@@ -52,8 +53,8 @@ def read_values(
         if number is None or number.ndim or not np.isfinite(number):
             raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
         given[known[name]] = float(number)
-    for own in uncertain:
-        _refuse_contradiction(where, own, given)
+    for each in uncertain:
+        _refuse_contradiction(where, each, given)
     return given
 
 
@@ -101,7 +102,7 @@ class Family(NamedTuple):
     equilibria: Equilibria | None = None
     closings: tuple[Closing, ...] = ()
 
-    def changed_point(self, values: Mapping[str, float]) -> OperatingPoint:
+    def point_at(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the operating point with values by path, its efforts those that hold it."""
         if self.equilibria is not None:
             point = self.equilibria.at(values)
@@ -115,13 +116,14 @@ class Family(NamedTuple):
         of_system = {path for path in values if path in model.mechanism.parameter_names or is_of_point(model, path)}
         return [path for path, value in values.items() if path not in of_system and value != 1.0]
 
-    def linearized(self, values: Mapping[str, float]) -> StateSpace:
+    def member(self, values: Mapping[str, float]) -> StateSpace:
         """Return the member at values by path, gains included."""
-        point = self.changed_point(values)
+        point = self.point_at(values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)  # of the point, which `lft` has warned of once
             system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
-        inputs, outputs = ([system.signals[label].path for label in own] for own in (system.input_labels, system.output_labels))
+        sides = system.input_labels, system.output_labels
+        inputs, outputs = ([system.signals[label].path for label in labels] for labels in sides)
         columns, rows = (
             np.array([1.0 if name is None else values[name] for name in names]) for names in gains_of(values, inputs, outputs)
         )
@@ -133,12 +135,12 @@ class Family(NamedTuple):
 
         Inputs that are held are sampled exactly. Delays in continuous time are exact unless the loop is sampled later.
         """
-        system, closings = self.linearized(values), self.closings
+        system, closings = self.member(values), self.closings
         sampling = next((k + 1 for k, closing in enumerate(closings) if closing.sampling), 0)
-        matrices = system.A, system.B, system.C, system.D
+        matrices = Matrices.of(system)
         for closing in closings[:sampling]:
             matrices = closing.exact(matrices)
-        result = response(matrices, points)
+        result = matrices.responses(points)
         for closing in closings[sampling:]:
             result = np.array([closing.of_response(*each) for each in zip(result, points, omega, strict=True)])
         return result
@@ -182,13 +184,6 @@ def points_at(system: StateSpace, omega: Array) -> Array:
     return points
 
 
-def response(matrices: Sequence[Array], points: Array) -> Array:
-    """Return the response (n, outputs, inputs) of A, B, C, D at values of s or z."""
-    A, B, C, D = matrices
-    eye = np.eye(len(A))
-    return np.array([C @ np.linalg.solve(x * eye - A, B) + D for x in points])
-
-
 def largest_difference(found: Array, right: Array) -> float:
     """Return the largest difference of two responses over frequencies, in parts of the norm of the response there."""
     if not right.size:
@@ -201,7 +196,7 @@ def response_error(system: StateSpace, right: Callable[[Array, Array], Array]) -
     """Return the largest difference from a response at frequencies (rad/s) and s or z there, in parts of its norm."""
     omega = frequencies_around(system)
     points = points_at(system, omega)
-    return largest_difference(response((system.A, system.B, system.C, system.D), points), right(omega, points))
+    return largest_difference(Matrices.of(system).responses(points), right(omega, points))
 
 
 def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateSpace]]) -> list[Finding]:
@@ -215,8 +210,8 @@ def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateS
     """
 
     def error(plant: StateSpace, loop: StateSpace) -> float:
-        exact = closing.exact((plant.A, plant.B, plant.C, plant.D))
-        return response_error(loop, lambda _, points: response(exact, points))
+        exact = closing.exact(Matrices.of(plant))
+        return response_error(loop, lambda _, points: exact.responses(points))
 
     pairs = [*members]
     worst = max((error(plant, loop) for plant, loop in pairs), default=0.0)

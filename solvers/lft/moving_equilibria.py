@@ -78,7 +78,7 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
         _refuse_strange(equilibria, path)
         nominal = value_at(equilibria.point, path)
         if how == "fitted":
-            reach = (1 + _WIDER) * max(np.abs(_found_range(equilibria, k)))
+            reach = (1 + _WIDER) * max(np.abs(_range_of_changes(equilibria, k)))
             ranges[path] = nominal - reach, nominal + reach
             continue
         known, tests = equilibria.changes[:, k], equilibria.test_changes[:, k]
@@ -114,12 +114,12 @@ def with_moving(
         Where no polynomial is as near.
     """
     if how == "independent":
-        return _independent(model, uncertain, equilibria)
-    small, notes = _followed(model, uncertain, equilibria, tolerance)
+        return _leave_independent(model, uncertain, equilibria)
+    small, notes = _follow(model, uncertain, equilibria, tolerance)
     return small, equilibria.uncertainty.all, notes
 
 
-def _followed(
+def _follow(
     model: Fractional, uncertain: Sequence[Uncertain], equilibria: Equilibria, tolerance: float
 ) -> tuple[Fractional, tuple[MovingCoordinate, ...]]:
     """Return a model in which what moves follows the parameters by polynomials, and how well it does."""
@@ -137,7 +137,7 @@ def _followed(
     return substitute(model, [*fractions, None]), tuple(notes)
 
 
-def _independent(
+def _leave_independent(
     model: Fractional, uncertain: Sequence[Uncertain], equilibria: Equilibria
 ) -> tuple[Fractional, tuple[Uncertain, ...], tuple[MovingCoordinate, ...]]:
     """Return a model without what nothing depends on: coordinates, and parameters that act through the equilibrium alone."""
@@ -149,7 +149,7 @@ def _independent(
     return model._replace(sizes=sizes), tuple(uncertain[k] for k in kept), notes
 
 
-def _found_range(equilibria: Equilibria, k: int) -> tuple[float, float]:
+def _range_of_changes(equilibria: Equilibria, k: int) -> tuple[float, float]:
     """Return the lowest and the highest change of all equilibria that were found."""
     changes = np.concatenate([[0.0], equilibria.changes[:, k], equilibria.test_changes[:, k]])
     return float(changes.min()), float(changes.max())
@@ -186,7 +186,7 @@ def _fit(
     """
     k, block = equilibria.paths.index(uncertain.name), uncertain.block
     right = block.nominal + equilibria.test_changes[:, k]
-    reach = max(np.abs(_found_range(equilibria, k)))
+    reach = max(np.abs(_range_of_changes(equilibria, k)))
 
     def error_of(fraction: Fractional) -> float:
         deltas = fraction_at(fraction, equilibria.test_points)
@@ -211,7 +211,7 @@ def _fit(
                 best = min(best, error_of(fraction))
                 continue
             fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
-            low, high = (block.nominal + bound for bound in _found_range(equilibria, k))
+            low, high = (block.nominal + bound for bound in _range_of_changes(equilibria, k))
             most = max(fraction.sizes)
             return fraction, MovingCoordinate(uncertain.name, block.nominal, low, high, block.unit, most, error_of(fraction))
     got = f"an error of {best:.2g} {block.unit} where it moves by {reach:.2g} {block.unit}"

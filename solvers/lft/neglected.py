@@ -12,9 +12,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals
-from titop.solvers.lft.feedback import in_series, side_by_side
 from titop.solvers.lft.fractions import reach
-from titop.solvers.lft.sampled_models import Matrices
+from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_signals, named_system, positions, refuse_not_finite, unlike
 from titop.solvers.signals.exported import Signal
 
@@ -31,12 +30,11 @@ def with_neglected(
     if not isinstance(name, str) or not name or name in [block.name for block in model.blocks]:
         raise ModelError(Finding("given-twice", "name", name, "a new name", "choose another"))
     M, (w, z), period = model.M, model.channels, float(model.M.dt or 0.0)
-    (taken_C, taken_D), (entering_B, entering_D), of_outputs = _ends(model, _listed("signals", signals), kind, outputs)
-    W, rows, behind = _weight(weight, len(taken_C), period), entering_B.shape[1], np.eye(M.noutputs)
+    (taken_C, taken_D), (entering_B, entering_D), of_outputs = _ends(model, _as_list("signals", signals), kind, outputs)
+    W, rows = _weight(weight, len(taken_C), period), entering_B.shape[1]
     direct = np.block([[M.D, entering_D], [taken_D, np.zeros((len(taken_D), rows))]])
-    plant = M.A, np.hstack([M.B, entering_B]), np.vstack([M.C, taken_C]), direct
-    nothing = np.zeros((0, 0)), np.zeros((0, M.noutputs)), np.zeros((M.noutputs, 0)), behind
-    A, B, C, D = in_series(plant, side_by_side([nothing, W]))
+    plant = Matrices(M.A, np.hstack([M.B, entering_B]), np.vstack([M.C, taken_C]), direct)
+    A, B, C, D = plant.in_series(side_by_side([Matrices.constant(np.eye(M.noutputs)), W]))
     columns = len(C) - M.noutputs
     block = DeltaBlock.complex(name) if rows == columns == 1 else DeltaBlock.full(name, rows, columns)
     states, inputs, all_outputs = named_signals(M)
@@ -54,8 +52,8 @@ def outside(model: Connectable) -> list[Finding]:
     w, z = (np.repeat(np.arange(len(blocks)), [getattr(b, size) for b in blocks]) for size in ("repetitions", "columns"))
     taken = np.equal.outer(w, z) @ np.hstack([M.D[: len(z), : len(w)] != 0, M.C[: len(z)] != 0])
     joined = np.vstack([taken, np.hstack([M.B[:, : len(w)] != 0, M.A != 0])])
-    own = np.flatnonzero(w == len(blocks) - 1)
-    if reach(joined, np.any(joined[:, own], axis=1))[own].any():
+    last = np.flatnonzero(w == len(blocks) - 1)
+    if reach(joined, np.any(joined[:, last], axis=1))[last].any():
         return []
     where, expected = f"append: {blocks[-1].name}", "a block in a loop"
     advice = "append before closing, lft.append(...).close(K), or close another controller around it"
@@ -82,7 +80,7 @@ def _ends(
 
     if kind == "additive":
         of = [w + k for k in positions("signals", names, inputs)]
-        to = [z + k for k in positions("outputs", _listed("outputs", outputs), known)]
+        to = [z + k for k in positions("outputs", _as_list("outputs", outputs), known)]
         return inputs_at(of), into_outputs(to), True
     found = positions("signals", names, [*inputs, *known])
     of = [w + k for k in found if k < len(inputs)]
@@ -93,7 +91,7 @@ def _ends(
     return (inputs_at(of), (M.B[:, of], M.D[:, of]), False) if of else ((M.C[to], M.D[to]), into_outputs(to), True)
 
 
-def _listed(where: str, names: Any) -> list[str]:
+def _as_list(where: str, names: Any) -> list[str]:
     """Return names, one or several, as a list."""
     listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     if not listed:
@@ -106,14 +104,14 @@ def _weight(weight: Any, count: int, period: float) -> Matrices:
     many = isinstance(weight, list | tuple | np.ndarray) and np.ndim(weight) > 0
     if many and len(weight) != count:
         raise ModelError(Finding("bad-weight", "weight", f"{len(weight)} weights", f"one, or {count}", "one for each signal"))
-    parts = [_system(f"weight[{k}]" if many else "weight", own, period) for k, own in enumerate(weight if many else [weight])]
-    if many and any(part[3].shape != (1, 1) for part in parts):
+    parts = [_system(f"weight[{k}]" if many else "weight", each, period) for k, each in enumerate(weight if many else [weight])]
+    if many and any(part.D.shape != (1, 1) for part in parts):
         raise ModelError(Finding("bad-weight", "weight", weight, "one input and one output each", "see control.ss"))
-    if not many and parts[0][1].shape[1] == 1:
+    if not many and parts[0].B.shape[1] == 1:
         parts *= count
     system = side_by_side(parts)
-    if system[1].shape[1] != count:
-        found = f"{len(system[2])} x {system[1].shape[1]}"
+    if system.B.shape[1] != count:
+        found = f"{len(system.C)} x {system.B.shape[1]}"
         raise ModelError(Finding("bad-weight", "weight", found, f"one input, or {count}", "as many inputs as signals"))
     return system
 
@@ -132,12 +130,11 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
         number = real_array(weight)
         if number is None or number.ndim or not np.isfinite(number):
             raise ModelError(Finding("bad-weight", where, weight, expected, "see control.ss, control.tf"))
-        return np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.array([[float(number)]])
+        return Matrices.constant(np.array([[float(number)]]))
     refuse_not_finite(where, weight)
     if weight.nstates:
         _check_dynamics(where, weight, period)
-    A, B, C, D = (np.array(getattr(weight, name), dtype=float) for name in "ABCD")
-    return A, B, C, D
+    return Matrices.of(weight)
 
 
 def _check_dynamics(where: str, weight: StateSpace, period: float) -> None:

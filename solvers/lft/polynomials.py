@@ -66,21 +66,21 @@ class Polynomial(NamedTuple):
         """Return the matrix times a signal, by Horner's scheme in each delta."""
         return _horner(loop, self.deltas, dict(zip(self.exponents, self.matrices, strict=True)), signal)
 
-    def mapped(self, function: Callable[[Array], Array]) -> Polynomial:
+    def transform(self, function: Callable[[Array], Array]) -> Polynomial:
         """Return a linear function of the matrix."""
         return self._replace(matrices=tuple(function(matrix) for matrix in self.matrices))
 
     def column(self) -> Polynomial:
         """Return a vector as a matrix of one column."""
-        return self.mapped(lambda vector: vector[:, None])
+        return self.transform(lambda vector: vector[:, None])
 
     def rows(self, where: slice) -> Polynomial:
         """Return some of the rows."""
-        return self.mapped(lambda matrix: matrix[where])
+        return self.transform(lambda matrix: matrix[where])
 
     def columns(self, where: slice) -> Polynomial:
         """Return some of the columns."""
-        return self.mapped(lambda matrix: matrix[:, where])
+        return self.transform(lambda matrix: matrix[:, where])
 
     def evaluate(self, point: Mapping[str, float]) -> Array:
         """Return the matrix at some values of the deltas."""
@@ -101,13 +101,13 @@ def _horner(loop: LinearLoop, deltas: tuple[str, ...], terms: dict[tuple[int, ..
     by_power = [{e[1:]: m for e, m in terms.items() if e[0] == power} for power in range(max(e[0] for e in terms) + 1)]
     result = zeros(height)
     for power in reversed(range(len(by_power))):
-        own = by_power[power]
-        alone = own if len(own) == 1 and not any(next(iter(own))) else None
+        of_power = by_power[power]
+        alone = of_power if len(of_power) == 1 and not any(next(iter(of_power))) else None
         if power and alone is not None and result.is_zero:
             result = loop.term(delta, alone[(0,) * len(rest)], signal)
             continue
-        if own:
-            result += _horner(loop, rest, own, signal)
+        if of_power:
+            result += _horner(loop, rest, of_power, signal)
         if power:
             result = loop.term(delta, np.eye(height), result)
     return result
@@ -146,7 +146,7 @@ def interpolate(
             known[key] = function(values)
         return known[key]
 
-    for units in (EntryUnits.balanced, EntryUnits.given):
+    for units in (EntryUnits.balance, EntryUnits.unscaled):
         # rows of rounding alone, which have no unit, are told from others by the units in which the matrix is given
         result = _interpolate(at, deltas, reach or {}, fits or {}, partial(units, vectors=vectors))
         if isinstance(result, Polynomial):
@@ -225,7 +225,7 @@ def _chebyshev(degree: int) -> Array:
 
 def misfit(found: Array, right: Array, vectors: Sequence[int]) -> float:
     """Return by how much two matrices differ, in the units in which they are given; `vectors` as in `interpolate`."""
-    return _misfit(found, right, right, partial(EntryUnits.given, vectors=vectors))
+    return _misfit(found, right, right, partial(EntryUnits.unscaled, vectors=vectors))
 
 
 def _misfit(found: Array, right: Array, reference: Array, counted: Counted) -> float:
@@ -261,12 +261,12 @@ class EntryUnits(NamedTuple):
     rounding: Array
 
     @classmethod
-    def given(cls, sizes: Array, vectors: Sequence[int]) -> EntryUnits:
+    def unscaled(cls, sizes: Array, vectors: Sequence[int]) -> EntryUnits:
         """Return those in which sizes of entries (m, n) are given."""
         return cls._with_rounding(sizes, vectors, np.ones((len(sizes), 1)), np.ones((1, sizes.shape[1])))
 
     @classmethod
-    def balanced(cls, sizes: Array, vectors: Sequence[int]) -> EntryUnits:
+    def balance(cls, sizes: Array, vectors: Sequence[int]) -> EntryUnits:
         """Return those, powers of two, in which entries are of like sizes by least squares of their logarithms.
 
         What is rounding in them alone, or as given alone, is none: entries that are rounding themselves may bend the units.
@@ -276,7 +276,7 @@ class EntryUnits(NamedTuple):
         rows, columns = _means(logs, known)
         rows, columns = _means(logs, known & (logs - rows - columns > np.log2(ROUNDING)))
         found = cls._with_rounding(sizes, vectors, np.exp2(np.round(rows)), np.exp2(np.round(columns)))
-        as_given = cls.given(sizes, vectors).rounding / found.rows / found.columns
+        as_given = cls.unscaled(sizes, vectors).rounding / found.rows / found.columns
         return found._replace(rounding=np.minimum(found.rounding, as_given))
 
     @classmethod
@@ -294,8 +294,8 @@ def _beside(sizes: Array, vectors: Sequence[int]) -> Array:
     """Return for each entry the largest of its row among the columns of its vector; zero of columns of no vector."""
     result = np.zeros_like(sizes)
     for start in vectors:
-        own = slice(start, start + 3)
-        result[:, own] = sizes[:, own].max(axis=1, keepdims=True)
+        vector = slice(start, start + 3)
+        result[:, vector] = sizes[:, vector].max(axis=1, keepdims=True)
     return result
 
 

@@ -14,18 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.paths import owner_of, parts_of
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
-from titop.blocks.bodies.beam import Beam
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.checking.block_findings import inertia_findings
-from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.loads import Load
-from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
@@ -44,12 +37,8 @@ _INSIDE = 8
 #: Pairs of opposite corners, and of random directions, that are looked at.
 _CORNERS, _RANDOM = 16, 16
 
-#: Parameters of a beam with which the amplitudes of its modes scale, but not its tip's displacements.
-_MODE_SCALES = ("density", "area", "iy", "iz")
 #: Kinds of outputs that read coordinates.
 _COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, Kind.MOMENTUM}
-#: Of blocks that are neither joints nor bodies nor interactions, which of their parameters are rational.
-_RATIONAL: dict[type, tuple[str, ...]] = {Motor: ("gear", "rotor_inertia"), Load: ("force", "torque"), Gear: ("ratio",)}
 
 
 # -- before -----------------------------------------------------------------------------------------------------------------
@@ -75,20 +64,15 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
 
 def _may_be_rational(model: Model, path: str) -> bool:
     """Tell whether a parameter is one of a kind that may enter so, by a fit at least."""
-    owner, parts = owner_of(path), parts_of(path)
-    if path.startswith("gravity."):
-        return True
-    block = model.mechanism.assembly.blocks.get(owner)
-    joined = [node for c in model.mechanism.assembly.connections for node in (c.joint, c.child.block)]
-    if block is model.mechanism.assembly.world or any(block is own for own in joined) or isinstance(block, Interaction):
-        return True
-    return any(isinstance(block, kind) and parts[-1 - (kind is Load)] in names for kind, names in _RATIONAL.items())
+    block = model.mechanism.assembly.blocks.get(owner_of(path))
+    rational = None if block is None else block.rational_parameters
+    return rational is None or entry_of(path) in rational
 
 
 def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
     """Refuse ranges in which a block refuses its values, or loses the definiteness of its mass: at their ends, block by block.
 
-    Of blocks that are neither rigid nor flexible bodies, random values are looked at as well.
+    Of blocks that are neither rigid nor modal bodies of titop's, random values are looked at as well.
     """
     owners: dict[str, list[str]] = {}
     for uncertain in uncertainty.all:
@@ -103,14 +87,16 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             continue
         known = len(_wrong(point, block))
         rows = [*itertools.product((-1.0, 1.0), repeat=len(names))]
-        if not isinstance(block, RigidBody | FlexibleBody):
+        if not (block.is_rigid or block.is_modal):
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
-            own = {path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path}
-            wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): value for path, value in own.items()}))
+            values = {
+                path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path
+            }
+            wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): x for path, x in values.items()}))
             if len(wrong) > known:
-                shown = ", ".join(f"{path} = {value:.6g}" for path, value in own.items())
+                shown = ", ".join(f"{path} = {x:.6g}" for path, x in values.items())
                 expected, advice = "values that the block accepts", f"narrow the range: {wrong[0]}"
                 raise ModelError(Finding("bad-range", "parameters", shown, expected, advice))
 
@@ -131,12 +117,7 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     """
     rescaled: set[int] = set()
     for name, block in model.mechanism.assembly.blocks.items():
-        scaled: list[int] = []
-        if isinstance(block, Beam):
-            modes = any(uncertainty.at(f"{name}.{entry}") for entry in _MODE_SCALES)
-            scaled = [k for k in range(block.nv) if uncertainty.at(f"{name}.length") or (modes and k >= 6)]
-        elif isinstance(block, FlexibleBody) and uncertainty.at(f"{name}.mass_scale"):
-            scaled = [*range(block.nv)]
+        scaled = {k for entry, own in block.rescaled_coordinates().items() if uncertainty.at(f"{name}.{entry}") for k in own}
         rescaled |= {model.mechanism.assembly.v_slices[name].start + k for k in scaled}
     if not rescaled:
         return

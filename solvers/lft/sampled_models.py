@@ -24,9 +24,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, slices
 from titop.solvers.lft.fractions import Fractional, reach, reduce_static
-
-#: A, B, C and D.
-Matrices = tuple[Array, Array, Array, Array]
+from titop.solvers.linear.matrices import Matrices
 
 
 class Window(NamedTuple):
@@ -86,7 +84,7 @@ def sample_channels(
                 before += range(z[k].start, z[k].stop)
     inputs = [Window(k) for k in range(first, M.ninputs)]
     moved = [window._replace(column=first + window.column) for window in windows]
-    system: Matrices = tuple(np.asarray(getattr(M, name)) for name in "ABCD")  # type: ignore[assignment]
+    system = Matrices.of(M)
     held = [*complex_, *inputs, *moved]
     found = sample_fraction(system, channels, period, stages, held, before)
     kept = kept_columns(system, channels, held, before)
@@ -96,7 +94,7 @@ def sample_channels(
     columns, rows = (
         _order(new, size, len(found.A), total) for size, total in (("repetitions", B.shape[1]), ("columns", len(C)))
     )
-    return (A, B[:, columns], C[rows], D[np.ix_(rows, columns)]), new, kept
+    return Matrices(A, B[:, columns], C[rows], D[np.ix_(rows, columns)]), new, kept
 
 
 def _order(blocks: Sequence[DeltaBlock], size: str, count: int, total: int) -> Array:
@@ -104,9 +102,9 @@ def _order(blocks: Sequence[DeltaBlock], size: str, count: int, total: int) -> A
     at = {"real": 0, "other": count}
     order: list[int] = []
     for block in blocks:
-        kind, own = "real" if block.kind == "real" else "other", getattr(block, size)
-        order += range(at[kind], at[kind] + own)
-        at[kind] += own
+        kind, count_of_block = "real" if block.kind == "real" else "other", getattr(block, size)
+        order += range(at[kind], at[kind] + count_of_block)
+        at[kind] += count_of_block
     return np.array([*order, *range(at["other"], total)], dtype=int)
 
 
@@ -117,8 +115,8 @@ def sample_fraction(
 
     Parameters
     ----------
-    system : tuple of arrays
-        A, B, C, D in continuous time.
+    system : Matrices
+        In continuous time.
     channels : Channels
         Of the real deltas; without any the result is exact.
     period : float
@@ -149,17 +147,17 @@ def sample_fraction(
         columns.rows(len(A), *_end(A, B, w, period, nodes, windows)),
         columns.rows(len(kept), held=np.reshape(acting, (len(kept), len(held)))),
     ]
-    instants = {stages: columns.rows(len(C), C, D[:, held] * [own.at_instant for own in windows], [D[:, w]], stages)}
+    instants = {stages: columns.rows(len(C), C, D[:, held] * [window.at_instant for window in windows], [D[:, w]], stages)}
     read = instants[stages][others]
     if kept:
-        read_too = D[:, held] * [own.at_instant * own.read for own in windows]
+        read_too = D[:, held] * [window.at_instant * window.read for window in windows]
         instants[stages + 1] = columns.rows(len(C), C, read_too, [D[:, w]], stages + 1, D[:, kept])
         at = np.isin(others, before)
         read[at] = instants[stages + 1][others[at]]
     rows.append(read)
     shares = nodes.shares(windows)
     for i, point in enumerate(nodes.points):
-        E, by_w, by_u = nodes.propagated(A, B[:, w], B[:, held], period, float(point))
+        E, by_w, by_u = nodes.propagate(A, B[:, w], B[:, held], period, float(point))
         x = columns.rows(len(A), E, np.einsum("ink,ik->nk", by_u, shares), by_w)
         direct = columns.rows(len(z), held=D[np.ix_(z, held)] * shares[i], by_w=[D[np.ix_(z, w)]], time=i)
         rows.append(C[z] @ x + direct)
@@ -169,11 +167,11 @@ def sample_fraction(
 
 def kept_columns(system: Matrices, channels: Channels, windows: Sequence[Window], before: Sequence[int]) -> list[int]:
     """Return the columns on which outputs that are read `before` depend at once: their last values are states."""
-    D, (w, z) = system[3], _positions(channels)
+    D, (w, z) = system.D, _positions(channels)
     rows = np.array(before, dtype=int)
     shown = reach(D[np.ix_(z, w)].T != 0, (D[np.ix_(rows, w)] != 0).any(axis=0))
     direct = (D[np.concatenate([rows, z[shown]])] != 0).any(axis=0)
-    return sorted({own.column for own in windows if own.at_end and direct[own.column]})
+    return sorted({window.column for window in windows if window.at_end and direct[window.column]})
 
 
 def _positions(channels: Channels) -> tuple[Array, Array]:
@@ -207,9 +205,9 @@ class _Columns(NamedTuple):
         """Return rows by their parts, zero where none is given; those of channels follow each other from a time on."""
         result = np.zeros((count, self.channels + self.times * self.w))
         result[:, : self.n], result[:, self.n : self.states], result[:, self.states : self.channels] = x, kept, held
-        for k, own in enumerate(by_w):
+        for k, part in enumerate(by_w):
             start = self.channels + (time + k) * self.w
-            result[:, start : start + self.w] = own
+            result[:, start : start + self.w] = part
         return result
 
 
@@ -234,7 +232,7 @@ class _Nodes:
         shares: Array = self.coefficients.T @ np.reshape(moments, (len(windows), -1)).T / self.weights[:, None]
         return shares
 
-    def propagated(self, A: Array, B_w: Array, B_u: Array, period: float, until: float) -> tuple[Array, Array, Array]:
+    def propagate(self, A: Array, B_w: Array, B_u: Array, period: float, until: float) -> tuple[Array, Array, Array]:
         """Return the transition (n, n) and the responses (points, n, columns) to what has the value one at a point."""
         from scipy.linalg import expm
 
@@ -252,11 +250,11 @@ class _Nodes:
 def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Sequence[Window]) -> tuple[Array, Array, Array]:
     """Return what states (n, n), windows (n, columns) and channels (points, n, columns) make of the states at the end."""
     held = B[:, [window.column for window in windows]]
-    E, by_w, _ = nodes.propagated(A, B[:, w], held[:, :0], period, 1.0)
+    E, by_w, _ = nodes.propagate(A, B[:, w], held[:, :0], period, 1.0)
     once = _Nodes(1)
     times = {1.0 - edge for window in windows for edge in (window.start, window.stop)}
-    until = {time: once.propagated(A, held[:, :0], held, period, time)[2][0] for time in times}
-    columns = [until[1.0 - own.start][:, [k]] - until[1.0 - own.stop][:, [k]] for k, own in enumerate(windows)]
+    until = {time: once.propagate(A, held[:, :0], held, period, time)[2][0] for time in times}
+    columns = [until[1.0 - window.start][:, [k]] - until[1.0 - window.stop][:, [k]] for k, window in enumerate(windows)]
     return E, np.hstack([held[:, :0], *columns]), by_w
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,10 @@ _BOTH = np.eye(36) + _TRANSPOSED
 _FORCE_CROSS = np.array([-twist_cross(unit).T for unit in np.eye(6)])
 #: ``-ad(e_i)`` of each unit twist (6, 6, 6).
 _MOTION_CROSS = np.array([-twist_cross(unit) for unit in np.eye(6)])
+#: The same for each of six columns one after the other (6, 36, 36).
+_COLUMNS_CROSS = np.array([np.kron(np.eye(6), cross) for cross in _MOTION_CROSS])
+#: ``x e_i^T`` (6, 36, 6) of each unit vector as a matrix that acts on x.
+_OUTER = np.array([np.kron(np.eye(6), unit[:, None]) for unit in np.eye(6)])
 #: From a twist c and a change s to ``ad(c) s = sum_i ad_i s_i``, ad_i the i-th column of ad as a matrix that acts on c.
 _TWIST_COLUMNS = np.array([[twist_cross(unit)[:, i] for unit in np.eye(6)] for i in range(6)]).transpose(0, 2, 1)
 
@@ -100,7 +104,7 @@ class Rotate(FrameStep):
 
     @cached_property
     def _outwards(self) -> Polynomial:
-        return self.rotation.mapped(np.transpose)
+        return self.rotation.transform(np.transpose)
 
     def vector(self, loop: LinearLoop, x: Signals, back: bool = False) -> Signals:
         return (self.rotation if back else self._outwards).apply(loop, x)
@@ -118,7 +122,7 @@ class Shift(FrameStep):
 
     @cached_property
     def _lever(self) -> Polynomial:
-        return self.position.mapped(skew)
+        return self.position.transform(skew)
 
     def motion(self, loop: LinearLoop, x: Signals) -> Signals:
         return stack(x[:3] - self._lever.apply(loop, x[3:]), x[3:])
@@ -189,143 +193,102 @@ def carry_back(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Sign
 # -- own coordinates at the end -----------------------------------------------------------------------------------------------
 
 
-class OwnMotion(Protocol):
-    """Own coordinates at the end of a leg."""
-
-    def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
-        """Return the motion behind them at the operating point; `rest` is that before, `v` and `a` those of all own ones."""
-
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Signals, a: Array) -> Change:
-        """Return the small changes behind them."""
-
-    def efforts(self, constants: LinearLoop, wrench: Signals, n: int) -> Signals:
-        """Return the efforts (n) of a wrench behind them at the operating point."""
-
-    def back(
-        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, q: Signals
-    ) -> tuple[Signals, Signals]:
-        """Return the changes of a wrench, and of the efforts (n) on all own coordinates, which move by `q`."""
-
-
-class Own(NamedTuple):
-    """n of the own coordinates.
+class OwnMotion(NamedTuple):
+    """n of a block's own coordinates at the end of a leg; they rest at the operating point where what they move is uncertain.
 
     Attributes
     ----------
     entries : (n,) int array
         Among the block's own.
-    subspace : (6, n) array
-        S.
-    bends : (n, 6, n) array
-        dS/dq.
-    rate : (6,) array
-        ``dS/dt v`` at the operating point, with derivatives
-    by_q, by_v : (6, n) arrays
-    """
-
-    entries: Array
-    subspace: Array
-    bends: Array
-    rate: Array
-    by_q: Array
-    by_v: Array
-
-    def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
-        entries, S, _, rate, _, _ = self
-        relative = S @ v[entries]
-        twist = rest.twist + relative
-        given = Signals((S @ a[entries] + rate)[:, None])
-        turned = constants.bilinear(constants, -_MOTION_CROSS, relative, twist)
-        products = rest.products + _BOTH @ _outer(constants, constants, relative, rest.twist)
-        products += _outer(constants, constants, relative, relative)
-        return Rest(twist, rest.acceleration + given + turned, products)
-
-    def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Signals, a: Array) -> Change:
-        entries, S, bends, _, by_q, by_v = self
-        displacement, twist, acceleration, products = change[:4]
-        dq, dv, da = change.q[entries], change.v[entries], change.a[entries]
-        carried = [-twist_cross(column) for column in S.T]
-        relative = S @ v[entries]
-        bent_v = bends.transpose(1, 0, 2) @ v.padded(1)[entries, 0] if bends.any() else np.zeros((6, len(entries)))
-        relative_change = S @ dv + bent_v @ dq
-        displacement += S @ dq
-        behind = rest.twist + relative
-        new = _outer(loop, constants, relative, twist)
-        new += _outer(loop, constants, behind, dv, S) + _outer(loop, constants, behind, dq, bent_v)
-        before = rest.products + _outer(constants, constants, relative, rest.twist)
-        new += loop.bilinear(constants, [np.kron(np.eye(6), ad) for ad in carried], before, dq)
-        products += _BOTH @ new
-        twist += relative_change + loop.bilinear(constants, carried, rest.twist, dq)
-        acceleration += S @ da + by_q @ dq + by_v @ dv + loop.bilinear(constants, carried, rest.acceleration, dq)
-        if bends.any():
-            acceleration += (bends.transpose(1, 0, 2) @ a[entries]) @ dq
-        acceleration += loop.bilinear(constants, -_MOTION_CROSS, relative, twist)
-        acceleration += loop.bilinear(constants, _TWIST_COLUMNS, behind, relative_change)
-        return change._replace(displacement=displacement, twist=twist, acceleration=acceleration, products=products)
-
-    def efforts(self, constants: LinearLoop, wrench: Signals, n: int) -> Signals:
-        return np.eye(n)[:, self.entries] @ (self.subspace.T @ wrench)
-
-    def back(
-        self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, q: Signals
-    ) -> tuple[Signals, Signals]:
-        entries, S, bends, *_ = self
-        dq = q[entries]
-        efforts = S.T @ wrench
-        if bends.any():
-            efforts += loop.bilinear(constants, [bend.T for bend in bends], wrench_0, dq)
-        wrench += loop.bilinear(constants, [-twist_cross(column).T for column in S.T], wrench_0, dq)
-        return wrench, np.eye(len(q))[:, entries] @ efforts
-
-
-class UncertainOwn(NamedTuple):
-    """All n own coordinates of a block, which rest at the operating point; what they move is a polynomial.
-
-    Attributes
-    ----------
     subspace : Polynomial (6, n)
         S.
     onto : Polynomial (n, 6)
         From wrenches to efforts: its transpose, where efforts are scaled as coordinates are.
     bends : Polynomial (6 n, n)
         How ``onto`` changes with the coordinates: rows by entry of the wrench, then by effort.
+    rate : (6,) array
+        ``dS/dt v`` at the operating point, with derivatives
+    by_q, by_v : (6, n) arrays
     """
 
+    entries: Array
     subspace: Polynomial
     onto: Polynomial
     bends: Polynomial
+    rate: Array
+    by_q: Array
+    by_v: Array
+
+    @classmethod
+    def certain(cls, entries: Array, S: Array, bends: Array, rate: Array, by_q: Array, by_v: Array) -> OwnMotion:
+        """Return those with a subspace (6, n) and its derivatives, `bends` (n, 6, n), that are certain."""
+        rows = bends.transpose(1, 2, 0).reshape(-1, len(entries))
+        return cls(entries, Polynomial.affine(S), Polynomial.affine(S.T), Polynomial.affine(rows), rate, by_q, by_v)
+
+    @classmethod
+    def resting(cls, subspace: Polynomial, onto: Polynomial, bends: Polynomial) -> OwnMotion:
+        """Return all coordinates of a block, at rest."""
+        n = len(onto.constant)
+        return cls(np.arange(n), subspace, onto, bends, np.zeros(6), *np.zeros((2, 6, n)))
+
+    def _bend(self, along: Array) -> Array:
+        """Return ``dS/dq`` (6, n) along numbers (n) of the coordinates."""
+        n = len(self.entries)
+        bent: Array = along @ self.bends.constant.reshape(6, n, n)
+        return bent
 
     def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
-        return rest
+        """Return the motion behind them at the operating point; `rest` is that before, `v` and `a` those of all own ones."""
+        relative = self.subspace.apply(constants, v[self.entries])
+        twist = rest.twist + relative
+        imposed = Signals((self.subspace.constant @ a[self.entries] + self.rate)[:, None])
+        turned = constants.bilinear(constants, -_MOTION_CROSS, relative, twist)
+        products = rest.products + _BOTH @ _outer(constants, constants, relative, rest.twist)
+        products += _outer(constants, constants, relative, relative)
+        return Rest(twist, rest.acceleration + imposed + turned, products)
 
     def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change, v: Signals, a: Array) -> Change:
-        moved, moving, accelerated = (self.subspace.apply(loop, x) for x in (change.q, change.v, change.a))
-        displacement, twist, acceleration, products = change[:4]
-        twist += moving + loop.bilinear(constants, _MOTION_CROSS, rest.twist, moved)
-        turned = loop.bilinear(constants, [np.kron(np.eye(6), ad) for ad in _MOTION_CROSS], rest.products, moved)
-        products += _BOTH @ (_outer(loop, constants, rest.twist, moving) + turned)
-        acceleration += accelerated + loop.bilinear(constants, _MOTION_CROSS, rest.acceleration, moved)
-        acceleration += loop.bilinear(constants, _TWIST_COLUMNS, rest.twist, moving)
-        displacement += moved
-        return change._replace(displacement=displacement, twist=twist, acceleration=acceleration, products=products)
+        """Return the small changes behind them."""
+        dq, dv, da = (x[self.entries] for x in (change.q, change.v, change.a))
+        moved, moving, accelerated = (self.subspace.apply(loop, x) for x in (dq, dv, da))
+        accelerated += self.by_q @ dq + self.by_v @ dv
+        if self.bends.constant.any():
+            moving += self._bend(v.pad(1)[self.entries, 0]) @ dq
+            accelerated += self._bend(a[self.entries]) @ dq
+        relative = self.subspace.apply(constants, v[self.entries])
+        behind = rest.twist + relative
+        before = rest.products + _outer(constants, constants, relative, rest.twist)
+        products = _outer(loop, constants, relative, change.twist) + _outer(loop, constants, behind, moving)
+        products += loop.bilinear(constants, _COLUMNS_CROSS, before, moved)
+        twist = change.twist + moving + loop.bilinear(constants, _MOTION_CROSS, rest.twist, moved)
+        accelerated += loop.bilinear(constants, _MOTION_CROSS, rest.acceleration, moved)
+        accelerated += loop.bilinear(constants, -_MOTION_CROSS, relative, twist)
+        accelerated += loop.bilinear(constants, _TWIST_COLUMNS, behind, moving)
+        return change._replace(
+            displacement=change.displacement + moved,
+            twist=twist,
+            acceleration=change.acceleration + accelerated,
+            products=change.products + _BOTH @ products,
+        )
 
     def efforts(self, constants: LinearLoop, wrench: Signals, n: int) -> Signals:
-        return self.onto.apply(constants, wrench)
+        """Return the efforts (n) of a wrench behind them at the operating point."""
+        return np.eye(n)[:, self.entries] @ self.onto.apply(constants, wrench)
 
     def back(
         self, loop: LinearLoop, constants: LinearLoop, wrench_0: Signals, wrench: Signals, q: Signals
     ) -> tuple[Signals, Signals]:
+        """Return the changes of a wrench, and of the efforts (n) on all own coordinates, which move by `q`."""
+        dq, n = q[self.entries], len(self.entries)
         efforts = self.onto.apply(loop, wrench)
-        if wrench_0.is_zero:
-            return wrench, efforts
-        n = len(q)
-        picked = np.einsum("ki,jl->ijlk", np.eye(6), np.eye(n)).reshape(6 * n, n, 6)
-        efforts += loop.bilinear(constants, picked, wrench_0, self.bends.apply(loop, q))
-        wrench += loop.bilinear(constants, _FORCE_CROSS, wrench_0, self.subspace.apply(loop, q))
-        return wrench, efforts
+        if not wrench_0.is_zero:
+            if any(matrix.any() for matrix in self.bends.matrices):
+                picked = np.einsum("ki,jl->ijlk", np.eye(6), np.eye(n)).reshape(6 * n, n, 6)
+                efforts += loop.bilinear(constants, picked, wrench_0, self.bends.apply(loop, dq))
+            wrench += loop.bilinear(constants, _FORCE_CROSS, wrench_0, self.subspace.apply(loop, dq))
+        return wrench, np.eye(len(q))[:, self.entries] @ efforts
 
 
-def _outer(loop: LinearLoop, constants: LinearLoop, value: Signals, signal: Signals, along: Array | None = None) -> Signals:
-    """Return ``x (B y)^T`` (36) of uncertain constants x (6) and signals y, B `along` (6, n), by default the identity."""
-    columns = (np.eye(6) if along is None else along).T
-    return loop.bilinear(constants, [np.kron(np.eye(6), column[:, None]) for column in columns], value, signal)
+def _outer(loop: LinearLoop, constants: LinearLoop, value: Signals, signal: Signals) -> Signals:
+    """Return ``x y^T`` (36) of uncertain constants x (6) and signals y (6)."""
+    return loop.bilinear(constants, _OUTER, value, signal)

@@ -75,8 +75,8 @@ class SystemLoop:
             self.acting.append(acting)
             applied += loads
         applied += applied_at(point, uncertainty) + ([] if self.constraints is None else self.constraints.applied)
-        own = point.model.mechanism.inputs
-        pushes = own.own_pushes(inputs_of(point)) if own.own else []
+        acting = point.model.mechanism.inputs
+        pushes = acting.own_pushes(inputs_of(point)) if acting.own else []
         driven = {push.block.name: push.derivatives(point.q) for push in pushes}
         self.tree = Tree(state, applied, driven, uncertainty)
         for joined in model.mechanism.assembly.loops:
@@ -102,7 +102,7 @@ class SystemLoop:
         states, n = loop.columns("x", 2 * len(independent) + model.nx), len(independent)
         spread = np.eye(nv)[:, independent]
         mechanical = states[:n], states[n : 2 * n]
-        q, v = (spread @ own + others @ loop.columns("?", others.shape[1]) for own in mechanical)
+        q, v = (spread @ changes + others @ loop.columns("?", others.shape[1]) for changes in mechanical)
         paths = ([signal.path for signal in signals] for signals in (inputs.signals, self.ends.output_signals))
         of_inputs, of_outputs = gains_of(self.uncertainty.paths(), *paths)
         external = self._scale(loop.columns("u", len(inputs.named)), of_inputs)
@@ -116,7 +116,7 @@ class SystemLoop:
         joined, own_rates = self._join(changes, solved_for, driven)
         changes.inwards()
         applied = inputs.applied @ driven
-        needed = changes.efforts - self._own_efforts(driven) - joined
+        needed = changes.efforts - self._input_efforts(driven) - joined
         loop.require((needed - applied)[solved_for])
         mask = np.diag(inputs.prescribed.astype(float))
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
@@ -174,7 +174,7 @@ class SystemLoop:
                     if column == channel.entry:
                         changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
 
-    def _own_efforts(self, driven: Signals) -> Signals:
+    def _input_efforts(self, driven: Signals) -> Signals:
         """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
         matrix = model.mechanism.inputs.motors.copy()
@@ -183,10 +183,10 @@ class SystemLoop:
         total = zeros(model.nv)
         for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.INPUT:
-                total += matrix[:, [channel.entry]] @ driven[k] + self._geared(channel.signal.path, channel.entry, driven[k])
+                total += matrix[:, [channel.entry]] @ driven[k] + self._gear(channel.signal.path, channel.entry, driven[k])
         return total
 
-    def _geared(self, name: str, entry: int, driven: Signals) -> Signals:
+    def _gear(self, name: str, entry: int, driven: Signals) -> Signals:
         """Return what the uncertain part of a motor's gear adds."""
         gear = self.uncertainty.at(f"{name}.gear")
         if gear is None:
@@ -211,7 +211,7 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
     for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
         level = uncertainty.vector([f"{model.input_names[k]}.u"], nominal[[k]])
         if level.constant.any() or not level.is_constant:
-            found.append(Applied(place.port, place.inertial, level.mapped(lambda u, unit=unit: (u * unit)[:, None])))  # type: ignore[misc]
+            found.append(Applied(place.port, place.inertial, level.transform(lambda u, unit=unit: (u * unit)[:, None])))  # type: ignore[misc]
     return found
 
 

@@ -81,16 +81,16 @@ class Tree:
         self.rates = self._rates()
         self.rests = self._rest_outwards()
         states = reference.outward_kinematics(state.q, state.v)
-        self.poses = [(own.rotation, own.position) for own in states]
+        self.poses = [(each.rotation, each.position) for each in states]
         self.laws: list[UncertainLaw | None] = [None]
         for k, node in enumerate(self.nodes[1:], start=1):
             rest = self.rests[k]
-            twist, acceleration = (signal.padded(1)[:, 0] for signal in rest[:2])
-            own = state.q[node.q], state.v[node.v], state.a[node.v]
+            twist, acceleration = (signal.pad(1)[:, 0] for signal in rest[:2])
+            coordinates_0 = state.q[node.q], state.v[node.v], state.a[node.v]
             slopes = driven.get(node.block.name, np.zeros((node.block.nv, node.block.nv)))
-            at = LawPoint(*own, twist, acceleration, *self.poses[k], assembly.gravity, slopes)
+            at = LawPoint(*coordinates_0, twist, acceleration, *self.poses[k], assembly.gravity, slopes)
             coordinates = UncertainCoordinates.of(state.model.coordinate_names[node.v], uncertainty)
-            spin, turned = self.constants.deltas_of(rest.twist), bool(self.constants.needed(rest.acceleration))
+            spin, turned = self.constants.deltas_of(rest.twist), bool(self.constants.channels_of(rest.acceleration))
             self.laws.append(law_of(assembly, node.block, at, uncertainty, coordinates, spin, turned))
         self.applied = applied
         self.wrenches = self._rest_inwards()
@@ -100,10 +100,10 @@ class Tree:
         if (k, port) not in self._legs:
             node, state = self.nodes[k], self.state
             names = dict(enumerate(state.model.coordinate_names[node.v]))
-            own = state.q[node.q], state.v[node.v], state.a[node.v]
+            coordinates_0 = state.q[node.q], state.v[node.v], state.a[node.v]
             uncertain = self.uncertainty.of_block(node.block.name)
             changing = ChangedBlock(state.model.mechanism.assembly, node.block, uncertain, self.uncertainty)
-            self._legs[k, port] = legs_of(changing, port, *own, names)
+            self._legs[k, port] = legs_of(changing, port, *coordinates_0, names)
         return self._legs[k, port]
 
     def way(self, k: int, port: str | None) -> list[FrameStep]:
@@ -214,9 +214,9 @@ class Changes:
         """Return the changes at a port of a node."""
         tree, node, change, rest = self.tree, self.tree.nodes[k], self.at[k], self.tree.rests[k]
         for leg in tree.legs(k, port):
-            own = tree.rates[node.v], tree.state.a[node.v]
-            change = leg.change(self.loop, tree.constants, rest, change, *own)
-            rest = leg.rest(tree.constants, rest, *own)
+            motion_0 = tree.rates[node.v], tree.state.a[node.v]
+            change = leg.change(self.loop, tree.constants, rest, change, *motion_0)
+            rest = leg.rest(tree.constants, rest, *motion_0)
         return change
 
     def port_acceleration(self, k: int, port: str | None) -> Signals:

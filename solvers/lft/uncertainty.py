@@ -13,9 +13,8 @@ from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_parameters import Common, Share, common_numbers
 from titop.blocks.contract.coordinates import todays
+from titop.blocks.contract.description import CommonParameter, Share
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.percent import Percent
 from titop.solvers.arguments.reading import read_mapping
@@ -213,7 +212,7 @@ class Uncertainty:
             raise ModelError(Finding("no-parameter", "parameters", names, "names that are tied to each other", advice))
         nominal, unit = zip(*(self._nominal(name) for name in names), strict=True)
         bounds = [self._bounds(name, value, given) for name, value in zip(names, nominal, strict=True)]
-        turning = [own == "rad" and self._turns(name) for name, own in zip(names, unit, strict=True)]
+        turning = [one_unit == "rad" and self._turns(name) for name, one_unit in zip(names, unit, strict=True)]
         part = 0
         if any(turning):
             if not all(turning):
@@ -292,7 +291,7 @@ class Uncertainty:
                     expected, advice = "an input that is a wrench on a port", "leave it out: efforts that hold the point follow"
                     raise ModelError(Finding("not-rational", "parameters", name, expected, advice))
                 return 0.0 if point.u is None else float(point.u[k]), model.mechanism.inputs.units[k]
-        names = [*self.known, *self.common, *(f"{own}.{end}" for own in model.coordinate_names for end in (_ANGLE, _RATE))]
+        names = [*self.known, *self.common, *(f"{name}.{end}" for name in model.coordinate_names for end in (_ANGLE, _RATE))]
         expected = "a parameter of the model, a coordinate (hinge.q), a rate (wheel.v), an input (jet.u) or a gain (motor.gain)"
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
 
@@ -323,14 +322,13 @@ def rotation_names(path: str) -> list[str]:
     return [f"{path}.rotation.{axis}" for axis in "xyz"]
 
 
-def common_parameters(assembly: Assembly) -> dict[str, Common]:
+def common_parameters(assembly: Assembly) -> dict[str, CommonParameter]:
     """Return these numbers by dotted name, with the dotted names of what follows from each."""
     result = {}
     for name, block in assembly.blocks.items():
-        if isinstance(block, FlexibleBody):
-            for entry, (value, unit, shares) in common_numbers(block).items():
-                own = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
-                result[f"{name}.{entry}"] = Common(value, unit, own)
+        for entry, (value, unit, shares) in block.common_parameters().items():
+            dotted = tuple(share._replace(name=f"{name}.{share.name}") for share in shares)
+            result[f"{name}.{entry}"] = CommonParameter(value, unit, dotted)
     return result
 
 
@@ -349,7 +347,7 @@ def gains_of(names: Collection[str], inputs: Sequence[str], outputs: Sequence[st
     of_inputs, of_outputs = ([_gain_of(path, names, signals) for path in paths] for paths in (inputs, outputs))
     for name in sorted({name for name in of_inputs if name} & {name for name in of_outputs if name}):
         found = [
-            f"{path}.{_GAIN}" for path, own in zip([*inputs, *outputs], [*of_inputs, *of_outputs], strict=True) if own == name
+            f"{path}.{_GAIN}" for path, gain in zip([*inputs, *outputs], [*of_inputs, *of_outputs], strict=True) if gain == name
         ]
         got, expected = "the gain of inputs and outputs at once", "that of inputs alone or of outputs alone"
         advice = f"it could be {', '.join(dict.fromkeys(found))}: name one of these, or several as a tuple"
@@ -359,7 +357,7 @@ def gains_of(names: Collection[str], inputs: Sequence[str], outputs: Sequence[st
 
 def _gain_of(path: str, names: Collection[str], signals: Collection[str]) -> str | None:
     """Return the name that is the gain of a signal: its own, its vector's, its owner's; None where there is none."""
-    own = parts_of(path.split("[")[0])
-    wider = [".".join(own[:k]) for k in range(len(own), 0, -1)]
+    parts = parts_of(path.split("[")[0])
+    wider = [".".join(parts[:k]) for k in range(len(parts), 0, -1)]
     stems = [path, *(stem for stem in wider if stem not in signals)]
     return next((f"{stem}.{_GAIN}" for stem in stems if f"{stem}.{_GAIN}" in names), None)

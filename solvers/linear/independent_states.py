@@ -101,10 +101,6 @@ class IndependentStates:
                 in_q[where] = np.arange(model.nq)[model.mechanism.assembly.q_slices[block]]
         return in_q[self.chosen]
 
-    def follow(self, model: Model) -> Follower:
-        """Return what finds states of a model, the point's or the same with other parameters."""
-        return Follower(self, model)
-
 
 class Follower:
     """Finds the states of a model in which independent coordinates have given values, each time from the last one on.
@@ -113,6 +109,7 @@ class Follower:
     ----------
     states : IndependentStates
     model : Model
+        The point's, or the same with other parameters.
     """
 
     def __init__(self, states: IndependentStates, model: Model) -> None:

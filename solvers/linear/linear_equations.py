@@ -143,13 +143,13 @@ def linear_equations(
     matrices = A, B, y[..., : A.shape[1]], y[..., A.shape[1] :]
     states = reduced.states
     if model.nx:
-        matrices = with_own_states(matrices, points, system_inputs, reduced.columns)
+        matrices = with_first_order_states(matrices, points, system_inputs, reduced.columns)
         states = np.concatenate([states, 2 * model.nv + np.arange(model.nx)])
     of_first = None if motion.by_effort is None else (motion.by_state[0, model.nv :], motion.by_effort[0, model.nv :])
     return LinearEquations(*matrices, motion.a, motion.tau, drift, states, of_first)
 
 
-def with_own_states(
+def with_first_order_states(
     matrices: tuple[Array, Array, Array, Array],
     points: Sequence[ActedState],
     system_inputs: SystemInputs,
@@ -163,9 +163,9 @@ def with_own_states(
     driven = [channel.entry if channel.kind == Kind.INPUT else model.nu for channel in system_inputs.named]
     rows = []
     for point in points:
-        own = point.model.state_rates_derivatives(point.q, point.v, u=point.driving)
-        by_u = np.hstack([own.by_u, np.zeros((model.nx, 1))])[:, driven]
-        rows.append((columns(np.hstack([own.by_q, own.by_v])), own.by_x, by_u))
+        rates = point.model.state_rates_derivatives(point.q, point.v, u=point.driving)
+        by_u = np.hstack([rates.by_u, np.zeros((model.nx, 1))])[:, driven]
+        rows.append((columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x, by_u))
     by_state, by_x, by_u = map(np.array, zip(*rows, strict=True))
     A, B, C, D = matrices
     return (
@@ -222,8 +222,9 @@ def _outputs(
     n, read = len(points), [group for group in groups if not group.selects]
     at_points = []
     for k, (point, a, tau) in enumerate(zip(points, motion.a, motion.tau, strict=True) if read else ()):
-        at, own = Snapshot(point.model, point.q, point.v, a, tau, point.driving, point.wrenches or None, point.q), change.at(k)
-        at_points.append([group.derivatives(at, own) for group in read])
+        at = Snapshot(point.model, point.q, point.v, a, tau, point.driving, point.wrenches or None, point.q)
+        slopes = change.at(k)
+        at_points.append([group.derivatives(at, slopes) for group in read])
     stacked = map(np.array, zip(*at_points, strict=True))
     rows = [group.derivatives(None, change) if group.selects else next(stacked) for group in groups]
     return [np.broadcast_to(part, (n, *part.shape[-2:])) for part in rows]

@@ -22,7 +22,7 @@ from titop.solvers.equilibrium.linear_validity import (
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
 from titop.solvers.linear.state_space import named_system
-from titop.solvers.linear.system_outputs import State, SystemOutputs, read_outputs, state_of
+from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal, state_signals
@@ -191,7 +191,7 @@ class Ends(NamedTuple):
         return tuple(signal for group in self.outputs for signal in group.signals)
 
 
-def read_ends(model: Model, at: State, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
+def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
     """Return what names stand for; see `linearize`, and `read_outputs` for `at`. What a model's names stand for is found once.
 
     Raises

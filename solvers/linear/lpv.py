@@ -132,7 +132,7 @@ def lpv(
     else:
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
-        results = family.at_given(points, targets, lines, _read_workers(workers), progress)
+        results = family.at_known(points, targets, lines, _read_workers(workers), progress)
     return _assemble(family, axes, grid, targets, results, points)
 
 
@@ -160,7 +160,7 @@ def _assemble(
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
 
-    def shaped(array: Array) -> Array:
+    def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])
 
     return LPVModel(
@@ -171,20 +171,20 @@ def _assemble(
         states=tuple(ends.states[k] for k in results.states[kept]),
         inputs=ends.inputs.signals,
         outputs=ends.output_signals,
-        A=shaped(A),
-        B=shaped(B),
-        C=shaped(C),
-        D=shaped(results.D),
-        q=shaped(results.q),
-        v=shaped(results.v),
-        tau=shaped(results.tau),
-        u=shaped(results.u),
-        y=shaped(results.y),
-        valid=shaped(valid),
+        A=on_grid(A),
+        B=on_grid(B),
+        C=on_grid(C),
+        D=on_grid(results.D),
+        q=on_grid(results.q),
+        v=on_grid(results.v),
+        tau=on_grid(results.tau),
+        u=on_grid(results.u),
+        y=on_grid(results.y),
+        valid=on_grid(valid),
         configuration_names=model.configuration_names,
         coordinate_names=model.coordinate_names,
         input_names=model.input_names,
-        x=shaped(results.x),
+        x=on_grid(results.x),
         own_states=model.state_names,
         failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},
     )

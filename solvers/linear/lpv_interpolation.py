@@ -34,8 +34,8 @@ class Around(NamedTuple):
         """
         near, nearest = table[self.points], int(np.argmax(self.weights))
         for start in quaternions:
-            own = near[:, start : start + 4]
-            own *= np.where(own @ own[nearest] < 0, -1.0, 1.0)[:, None]
+            quaternion = near[:, start : start + 4]
+            quaternion *= np.where(quaternion @ quaternion[nearest] < 0, -1.0, 1.0)[:, None]
         result: Array = self.weights @ near
         for start in quaternions:
             result[start : start + 4] /= np.linalg.norm(result[start : start + 4])

@@ -29,8 +29,8 @@ from titop.solvers.support.workers import spread
 #: Points that are linearised together.
 _CHUNK = 500
 
-#: Lines of points: the line that precedes each one (-1 for the first), and the rows of its points.
-Lines = list[tuple[int, Array]]
+#: LineRows of points: the line that precedes each one (-1 for the first), and the rows of its points.
+LineRows = list[tuple[int, Array]]
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,9 @@ class FamilyMembers:
 
     # -- members -------------------------------------------------------------------------------------------------------
 
-    def at_given(self, points: Sequence[OperatingPoint], targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+    def at_known(
+        self, points: Sequence[OperatingPoint], targets: Array, lines: LineRows, workers: int, progress: bool
+    ) -> Results:
         """Return the results at given points.
 
         Raises
@@ -143,7 +145,7 @@ class FamilyMembers:
         sent = [bare(point, self.guess.model) if workers > 1 else point for point in points]
         return self._members(sent, targets, lines, workers, progress)
 
-    def trim(self, targets: Array, lines: Lines, workers: int, progress: bool) -> Results:
+    def trim(self, targets: Array, lines: LineRows, workers: int, progress: bool) -> Results:
         """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
 
         Raises
@@ -164,7 +166,7 @@ class FamilyMembers:
         return self._members(points, targets, lines, workers, progress)
 
     def _members(
-        self, points: Sequence[AnyPoint | Failure], targets: Array, lines: Lines, workers: int, progress: bool
+        self, points: Sequence[AnyPoint | Failure], targets: Array, lines: LineRows, workers: int, progress: bool
     ) -> Results:
         """Return the results at the points that there are, all in the same states."""
         self.failures = {k: point.reason for k, point in enumerate(points) if isinstance(point, Failure)}
@@ -204,7 +206,7 @@ class FamilyMembers:
         moving = np.flatnonzero(v.any(axis=1))[:1]
         return [finding for k in moving for finding in steadiness_findings(self.whole(self._linearised_at[0][k]), "points")]
 
-    def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: Lines) -> Any:
+    def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: LineRows) -> Any:
         """Return the independent coordinates of all members: those that were asked for, or the best for the family."""
         model, asked = self.guess.model, self.recipe.independent
         if not model.is_constrained:
@@ -254,7 +256,7 @@ class FamilyMembers:
             points.append(point if isinstance(point, Failure) else bare(point))
         return points
 
-    def _line_starts(self, targets: Array, lines: Lines) -> list[BarePoint | None]:
+    def _line_starts(self, targets: Array, lines: LineRows) -> list[BarePoint | None]:
         """Return an equilibrium from which each line starts: that of its first point, or of a line before."""
         starts: list[OperatingPoint | None] = []
         for before, rows in lines:
@@ -331,7 +333,7 @@ def _refuse_death(task: Task, how: str) -> Any:
     raise ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
 
 
-def _neighbours(rows: Array, lines: Lines) -> list[int]:
+def _neighbours(rows: Array, lines: LineRows) -> list[int]:
     """Return for each of the points in some rows the place of a neighbour among those before it, 0 for the first."""
     places = {int(row): place for place, row in enumerate(rows)}
     before, firsts = [0] * len(rows), [0] * len(lines)

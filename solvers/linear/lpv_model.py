@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.joints.quaternion_joints import Spherical
+from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
 from titop.solvers.linear.lpv_plots import (
@@ -149,9 +149,9 @@ class LPVModel:
     @property
     def _quaternions(self) -> list[int]:
         """Where quaternions begin in q."""
-        names, own = self.configuration_names, Spherical.configuration_names
-        found = [k for k, name in enumerate(names) if name.endswith(f".{own[0]}")]
-        return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in own)]
+        names, entries = self.configuration_names, QUATERNION_NAMES
+        found = [k for k, name in enumerate(names) if name.endswith(f".{entries[0]}")]
+        return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in entries)]
 
     def _interpolate(self, rho: Mapping[str, float] | None, values: Mapping[str, float]) -> dict[str, Array]:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})

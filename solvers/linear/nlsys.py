@@ -16,10 +16,10 @@ from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
-from titop.solvers.linear.linear_equations import motions, with_own_states
+from titop.solvers.linear.linear_equations import motions, with_first_order_states
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
-from titop.solvers.mechanism.inputs import Place
+from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
@@ -102,7 +102,7 @@ class SystemFunctions:
         self._is_dynamic = any(group.of is None or group.of.kind in DYNAMIC for group in self.system_outputs)
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
-        self._places = [*(Place(port, False) for port in self._ports), *self.model.mechanism.inputs.places]
+        self._places = [*(WrenchPlace(port, False) for port in self._ports), *self.model.mechanism.inputs.places]
         self._at_inputs = slice(2 * self.model.nv, 2 * self.model.nv + self.model.nu)
         self._kept = threading.local()  # the places' wrenches are those of one state
 
@@ -185,7 +185,7 @@ class SystemFunctions:
         if key != getattr(kept, "key", None):
             model = changed_model(self.model, dict(key)) if key else self.model
             dynamics = model.mechanism.engine.dynamics.prepared(self._places, self.system_inputs.prescribed)
-            follower = None if self._independent is None else self._independent.follow(model)
+            follower = None if self._independent is None else Follower(self._independent, model)
             if model.is_constrained:
                 dynamics.rank = rank_of_free(model.mechanism, self.point.q, self.system_inputs.prescribed)
             kept.key, kept.parts = key, (model, dynamics, follower)
@@ -216,8 +216,8 @@ class SystemFunctions:
             return slice(None) if self.model.mechanism.has_plain_configuration else None
         in_q = self._independent.in_plain
         first = self.model.nq + self.model.nv
-        own = first + np.arange(self.model.nx)
-        return None if in_q is None else np.concatenate([in_q, self.model.nq + self._chosen, own])
+        first_order = first + np.arange(self.model.nx)
+        return None if in_q is None else np.concatenate([in_q, self.model.nq + self._chosen, first_order])
 
     def _displacements(self, x: Array) -> Array:
         """Return the displacements (nv) in x, zero where coordinates are no states."""
@@ -263,7 +263,7 @@ class SystemFunctions:
         if not self.model.nx:
             return A, B, C, D
         matrices = A[None], B[None], C[None], D[None]
-        stacked = with_own_states(matrices, [at], self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
+        stacked = with_first_order_states(matrices, [at], self.system_inputs, lambda rows: reduced.columns(rows) @ to_x)
         return stacked[0][0], stacked[1][0], stacked[2][0], stacked[3][0]
 
     def _reduction(self, at: ActingState) -> Reduction:
@@ -302,8 +302,8 @@ def _system_class() -> Any:
 
         def __reduce__(self) -> tuple[Any, ...]:
             """Send the plant and all names: functions and this class, which stand in functions, are made again."""
-            own = {name: value for name, value in vars(self).items() if name not in ("updfcn", "outfcn", "plant")}
-            return _system_of, (self.plant,), own
+            kept = {name: value for name, value in vars(self).items() if name not in ("updfcn", "outfcn", "plant")}
+            return _system_of, (self.plant,), kept
 
         def linearize(
             self,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def named_system(
-    matrices: Sequence[Array],
+    matrices: Iterable[Array],
     states: Sequence[Signal],
     inputs: Sequence[Signal],
     outputs: Sequence[Signal],
@@ -147,8 +147,6 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     >>> inverse.input_labels, inverse.output_labels, inverse.D.tolist()
     (['acceleration'], ['force'], [[2.0]])
     """
-    import control
-
     if not is_state_space(system):
         advice = "pass what tt.linearize or tt.block_system returns"
         raise ModelError(Finding("wrong-type", "system", system, "a linear model with named signals", advice))
@@ -180,23 +178,10 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
     D_new[np.ix_(kept_out, ins)] = D[np.ix_(kept_out, ins)] @ inverse
     D_new[np.ix_(outs, kept_in)] = -inverse @ D[np.ix_(outs, kept_in)]
     D_new[np.ix_(outs, ins)] = inverse
-    inputs, outputs = _labels(system)
+    states, inputs, outputs = named_signals(system)
     for k, j in zip(ins, outs, strict=True):
         inputs[k], outputs[j] = outputs[j], inputs[k]
-    states = list(system.state_labels)
-    inverted = control.StateSpace(
-        A_new,
-        B_new,
-        C_new,
-        D_new,
-        inputs=inputs,
-        outputs=outputs,
-        states=states or 0,
-        name=system.name,
-        remove_useless_states=False,
-    )
-    inverted.signals = getattr(system, "signals", {label: Signal(label, "") for label in (*states, *inputs, *outputs)})
-    return inverted
+    return named_system((A_new, B_new, C_new, D_new), states, inputs, outputs, system.name, float(system.dt or 0.0))
 
 
 def _labels(system: StateSpace) -> tuple[list[str], list[str]]:

@@ -36,7 +36,7 @@ _NOISE = 1e3
 _SHORTER = 16.0
 
 #: What says q, v, a and u.
-State = Callable[[], tuple[Array, Array, Array, Array]]
+AtState = Callable[[], tuple[Array, Array, Array, Array]]
 
 
 class SystemOutputs(NamedTuple):
@@ -63,7 +63,7 @@ class SystemOutputs(NamedTuple):
     selects: bool = False
 
 
-def read_outputs(model: Model, outputs: Any, inputs: SystemInputs, at: State | None = None) -> tuple[SystemOutputs, ...]:
+def read_outputs(model: Model, outputs: Any, inputs: SystemInputs, at: AtState | None = None) -> tuple[SystemOutputs, ...]:
     """Return what outputs stand for; see `linearize`.
 
     Functions of the state are asked `at` a state how many numbers they give; at rest in the neutral configuration by default.
@@ -78,7 +78,7 @@ def read_outputs(model: Model, outputs: Any, inputs: SystemInputs, at: State | N
     return found
 
 
-def state_of(point: OperatingPoint) -> State:
+def state_of(point: OperatingPoint) -> AtState:
     """Return a function that says a point's configuration, rates, accelerations and inputs."""
 
     def state() -> tuple[Array, Array, Array, Array]:
@@ -88,7 +88,7 @@ def state_of(point: OperatingPoint) -> State:
     return state
 
 
-def _read(model: Model, output: Any, inputs: SystemInputs, at: State | None) -> SystemOutputs:
+def _read(model: Model, output: Any, inputs: SystemInputs, at: AtState | None) -> SystemOutputs:
     if callable(output):
         output = (getattr(output, "__name__", "function"), output)
     if isinstance(output, tuple) and len(output) == 2 and isinstance(output[0], str) and callable(output[1]):
@@ -103,7 +103,7 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: State | None) -> 
     )
 
 
-def _function(model: Model, name: str, function: Callable[..., Any], inputs: SystemInputs, at: State | None) -> SystemOutputs:
+def _function(model: Model, name: str, function: Callable[..., Any], inputs: SystemInputs, at: AtState | None) -> SystemOutputs:
     if not exported(name).replace("_", "").isalnum():
         raise ModelError(Finding("bad-name", "outputs", name, "letters, digits and _", 'write ("power", function)'))
     check_function(f"outputs[{name!r}]", function, "q, v, a, u")

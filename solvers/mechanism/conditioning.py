@@ -84,7 +84,7 @@ class Elimination(NamedTuple):
     responses: list[Array]
 
 
-class Part(NamedTuple):
+class EliminatedPart(NamedTuple):
     """A block, joint or element, as elimination meets it.
 
     Attributes
@@ -145,12 +145,12 @@ def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = 
 
 
 @np.errstate(all="ignore")  # numbers out of range have no pivots
-def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
+def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
     """Return the pivots of the free coordinates; imposed ones have the ratio 1.
 
     Parameters
     ----------
-    parts : sequence of Part
+    parts : sequence of EliminatedPart
         Parents first; the first is the world.
     imposed : (nv,) array of bool
     """
@@ -160,7 +160,7 @@ def find_pivots(parts: Sequence[Part], imposed: Array) -> Pivots:
 
 
 @np.errstate(all="ignore")
-def eliminate(parts: Sequence[Part], imposed: Array) -> Elimination:
+def eliminate(parts: Sequence[EliminatedPart], imposed: Array) -> Elimination:
     """Return what elimination leaves to each coordinate, from the tips to the world; arguments as of `find_pivots`."""
     pivots, ratios, holding = np.ones(len(imposed)), np.ones(len(imposed)), np.ones(len(imposed))
     inertias = [part.inertia.copy() for part in parts]
@@ -192,7 +192,7 @@ def eliminate(parts: Sequence[Part], imposed: Array) -> Elimination:
     return Elimination(pivots, ratios, holding, responses)
 
 
-def _mobilities(parts: Sequence[Part], found: Elimination, imposed: Array) -> Array:
+def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Array) -> Array:
     """Return the accelerations (nv) of coordinates by units of their own efforts, all others free: the diagonal of ``M^-1``.
 
     From the world to the tips, as variances: where efforts vary as the mass matrix has it, each coordinate is accelerated by
@@ -209,7 +209,7 @@ def _mobilities(parts: Sequence[Part], found: Elimination, imposed: Array) -> Ar
     return np.where(found.ratios > 0.0, mobilities, np.inf)
 
 
-def _held(part: Part) -> Array:
+def _held(part: EliminatedPart) -> Array:
     """Return mass and inertia of a part along and about all axes, and what it has along each coordinate."""
     own = np.abs(part.inertia.diagonal()) + part.rounded.diagonal()
     return np.concatenate([own[:6].reshape(2, 3).sum(axis=1), own[6:]])

@@ -15,7 +15,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, PortRef, overrides_method
 from titop.blocks.contract.coordinates import random_steps
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import check_quaternions, read_state
 from titop.solvers.mechanism.kernel_calls import DONE, NO_CALLS, Shapes, real_only
@@ -108,14 +107,14 @@ class Configurations:
         """Where quaternions begin in q."""
         starts = []
         for name, where in self._assembly.q_slices.items():
-            if isinstance(self._assembly.blocks[name], Free | Spherical):
+            if self._assembly.blocks[name].quaternion.stop:
                 starts.append(where.stop - 4)
         return tuple(starts)
 
     @structural
     def rotations(self) -> tuple[int, ...]:
         """Where the three coordinates of rotations with a quaternion begin in v."""
-        free = [name for name in self._assembly.v_slices if isinstance(self._assembly.blocks[name], Free | Spherical)]
+        free = [name for name in self._assembly.v_slices if self._assembly.blocks[name].quaternion.stop]
         return tuple(self._assembly.v_slices[name].stop - 3 for name in free)
 
     # -- configurations ------------------------------------------------------------------------------------------------

@@ -22,14 +22,14 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Whole, check_stacks, read_state
 
 
-class Ports(Protocol):
+class MovingPorts(Protocol):
     """How a model's ports stand and move."""
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
     def jacobian(self, port: str, q: Any) -> Array: ...
 
 
-class Place(NamedTuple):
+class WrenchPlace(NamedTuple):
     """Where wrenches act: on a port, in the port's or the inertial frame (`inertial`)."""
 
     port: str
@@ -130,13 +130,15 @@ class Inputs:
         Of inputs.
     state_names, state_units : tuple of str
         Of states.
+    count : int
+        How many inputs and states there are.
     place_of : dict of str to int
         Where each stands among them, by name.
     lower, upper : (nu,) arrays
         Ranges of inputs.
     motors : (nv, nu) array
         Efforts on the coordinates a unit of the motors' inputs.
-    places : tuple of Place
+    places : tuple of WrenchPlace
         Where the others act.
     thrust : (6 n, nu) array
         Their wrenches at these n places, a unit of each input.
@@ -161,7 +163,7 @@ class Inputs:
         self.names = tuple(name for block in blocks for name in block.input_names)
         self.state_names = tuple(name for block in stated for name in block.state_paths)
         self.state_units = tuple(unit for block in stated for unit in known_units(block.state_units, len(block.state_names)))
-        nu = len(self.names)
+        nu, self.count = len(self.names), len(self.names) + len(self.state_names)
         self.place_of = {name: place for place, name in enumerate(self.names)}
         self.units: tuple[str, ...] = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
@@ -174,7 +176,7 @@ class Inputs:
                 self.motors[assembly.place(actuator.joint)[1], column] = actuator.gear
             elif isinstance(actuator, PortActuator):
                 for k, wrench in enumerate(actuator.wrenches):
-                    places.append(Place(str(actuator.target), actuator.frame == "world"))
+                    places.append(WrenchPlace(str(actuator.target), actuator.frame == "world"))
                     wrenches.append(wrench)
                     columns.append(column + k)
             column += len(actuator.inputs)
@@ -292,17 +294,12 @@ class Inputs:
         """Return the wrenches (n, 6) of the inputs (nu) at their places; of stacked ones, stacked."""
         return u[..., self.columns, None] * self.units_at_places
 
-    @property
-    def count(self) -> int:
-        """Number of inputs and states."""
-        return len(self.names) + len(self.state_names)
-
     @cached_property
     def drives_coordinates(self) -> bool:
         """Whether there are inputs along the coordinates themselves."""
         return bool(self.own or self.motors.any())
 
-    @property
+    @cached_property
     def drives_ports(self) -> bool:
         """Whether there are inputs, or states, that act at places, or by interactions."""
         return bool(self.places or self.driving)
@@ -312,10 +309,11 @@ class Inputs:
 
         Of stacked inputs and configurations, stacked.
         """
-        efforts = (self.given(u) if self.state_names else u).dot(self.motors.T)
+        given = self.given(u) if self.state_names else u
+        efforts = self.motors.dot(given) if given.ndim == 1 else given.dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
-    def matrix(self, model: Ports, q: Any) -> Array:
+    def matrix(self, model: MovingPorts, q: Any) -> Array:
         """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
         own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
         matrix = self.motors[:, : len(self.names)].astype(

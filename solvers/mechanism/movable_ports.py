@@ -20,7 +20,7 @@ from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 
 
-class Place(NamedTuple):
+class MovablePlace(NamedTuple):
     """What can be moved: a port of a block, or, without a port, a joint where it stands and a body where it hangs."""
 
     block: str
@@ -37,25 +37,25 @@ class Place(NamedTuple):
         return f"{self.body}:by"
 
 
-def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
+def with_movable(assembly: Assembly, places: Collection[MovablePlace]) -> Assembly:
     """Return an assembly in which some places can be moved: at each a free joint and a massless body. No sensors are left.
 
     The coordinates that were there keep their order.
     """
     connections: list[Connection] = []
-    moved: dict[Place, PortRef] = {}
+    moved: dict[MovablePlace, PortRef] = {}
 
     def attached(ref: PortRef) -> PortRef:
-        return moved.get(Place(ref.block.name, ref.name), ref)
+        return moved.get(MovablePlace(ref.block.name, ref.name), ref)
 
-    def movable(place: Place, parent: PortRef, placement: Pose) -> PortRef:
+    def movable(place: MovablePlace, parent: PortRef, placement: Pose) -> PortRef:
         body = PortRef(RigidBody(place.body, mass=0.0), None)
         connections.append(Connection(parent, body, Free(place.joint), placement))
         return body
 
     def free_ports(block: Block) -> None:
         for port in block.ports:
-            if (place := Place(block.name, port)) in places:
+            if (place := MovablePlace(block.name, port)) in places:
                 moved[place] = movable(place, PortRef(block, port), Pose())
 
     free_ports(assembly.world)
@@ -63,9 +63,9 @@ def with_movable(assembly: Assembly, places: Collection[Place]) -> Assembly:
     for connection in assembly.connections:
         first = len(connections)
         joint, parent, child, placement = connection.joint, attached(connection.parent), connection.child, connection.placement
-        if (place := Place(joint.name, None)) in places:
+        if (place := MovablePlace(joint.name, None)) in places:
             parent, placement = movable(place, parent, placement), Pose()
-        for place in (Place(joint.name, CHILD_PORT), Place(child.block.name, None)):
+        for place in (MovablePlace(joint.name, CHILD_PORT), MovablePlace(child.block.name, None)):
             if place in places:
                 carried = PortRef(RigidBody(place.body, mass=0.0), None)
                 connections.append(Connection(parent, carried, joint, placement))

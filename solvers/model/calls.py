@@ -47,7 +47,7 @@ class Loads(NamedTuple):
     mask: Array | None
 
 
-class Call:
+class LoadedCall:
     """A function of a state under loads, `wrenches` on ports and inputs `u`, as engines know it.
 
     Parameters
@@ -86,7 +86,7 @@ class Call:
         self.chosen, self.inputs, self.closing, self.stacked = chosen, inputs, closing, stacked
         self._joining, self._only = inputs in ("join", "both"), results[0] if len(results) == 1 else None
 
-    def __call__(
+    def ask(
         self,
         model: Resolved,
         state: tuple[Any, ...],
@@ -105,48 +105,40 @@ class Call:
         """
         if x is not None:
             u = model.mechanism.inputs.whole(u, x)
-        names = tuple(names) if type(names) is list else names
-        if wrenches is not None or u is not None:  # without, the kernel was asked before
-            results = self._by_kernel(model, state, wrenches, u, names, out)
-            if results is not None:
-                return results
-        model.mechanism.engine.raise_pending()
-        if ready := made_ready(*state, u):
-            state, u = ready[:-1], ready[-1]
-            results = self._by_kernel(model, state, wrenches, u, names, out)
-            if results is not None:
-                return results
+        if type(names) is list:
+            names = tuple(names)
+        calls, is_asked = model._calls, wrenches is None and u is None  # without loads the function has asked
+        while calls.kernels is not None:
+            if not is_asked:
+                try:
+                    kernel, joined, driven, acting = calls.kernels[self.name, names], state, None, None
+                    if out is not None:
+                        results = out
+                    elif self._only is not None:
+                        results = (np.empty(model._shapes[self._only]),)
+                    else:
+                        results = tuple([np.empty(model._shapes[shape]) for shape in self.results])
+                    if u is not None:
+                        acting, driven = calls.read_inputs(u, state[0], self.closing)
+                        if driven is not None:
+                            if kernel.shares:  # what is shared is what is left to do beside the inputs
+                                kernel, driven = kernel.beside(driven), None
+                            elif self._joining:
+                                joined = (*state[:2], driven_by(state[2], driven), *state[3:])
+                    if acting is None and wrenches is None:
+                        status = kernel.call(*joined, *results)
+                    else:
+                        status = calls.run(kernel, wrenches, acting, joined + results, self.closing)
+                    if status == DONE:
+                        return results if driven is None else self._less_inputs(results, driven, kernel.imposed, state)
+                    model.mechanism.engine.raise_pending()
+                except TypeError:
+                    pass
+            if not (ready := made_ready(*state, u)):
+                break
+            state, u, is_asked = ready[:-1], ready[-1], False
         compute = self._at_all if axes_of(state[0]) == 2 else self._with_care
         return self._stored(compute(model, tuple(state), wrenches, u, names), out)
-
-    def _by_kernel(self, model: Resolved, state: Any, wrenches: Any, u: Any, names: Any, out: Any) -> tuple[Any, ...] | None:
-        """Return the results of a kernel at one state; None where it does not serve."""
-        calls = model._calls
-        if calls.kernels is None:
-            return None
-        try:
-            kernel = calls.kernels[self.name, names]
-            if out is not None:
-                results = out
-            elif self._only is not None:
-                results = (np.empty(model._shapes[self._only]),)
-            else:
-                results = tuple([np.empty(model._shapes[shape]) for shape in self.results])
-            if wrenches is None and u is None:
-                return results if kernel.call(*state, *results) == DONE else None
-            acting, given, driven = calls.acted_on(wrenches, u, state[0], self.closing)
-            if driven is None:
-                status = acting.run(kernel, wrenches, given, *state, *results)
-            elif kernel.shares:  # what is shared is what is left to do beside the inputs
-                status, driven = acting.run(kernel.beside(driven), wrenches, given, *state, *results, often=False), None
-            else:
-                joined = (*state[:2], driven_by(state[2], driven), *state[3:]) if self._joining else state
-                status = acting.run(kernel, wrenches, given, *joined, *results)
-        except TypeError:
-            return None
-        if status != DONE:
-            return None
-        return results if driven is None else self._less_inputs(results, driven, kernel.imposed, state)
 
     def _less_inputs(self, results: tuple[Any, ...], driven: Any, imposed: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return results whose efforts are those beside the inputs' (`driven`)."""
@@ -162,7 +154,7 @@ class Call:
         together = self._together(model, stack, names)
         if together is not None:
             return together
-        rows = [self(model, state, wrenches, u, names=names) for state, wrenches, u in stack.rows()]
+        rows = [self.ask(model, state, wrenches, u, names=names) for state, wrenches, u in stack.rows()]
         parts = zip(*rows, strict=True) if rows else [[]] * len(self.results)
         shapes = (model._shapes[shape] for shape in self.results)
         return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
@@ -252,6 +244,7 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         name, names, matrices = function.__name__, tuple(inspect.signature(function).parameters)[1:], len(sizes) == 2
+        one = (1, *sizes)
 
         @functools.wraps(function)
         def call(model: Any, *given: Any, **named: Any) -> Any:
@@ -261,17 +254,18 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
             if kernel is not None and len(given) == 2 and not named:
                 first, second = given
                 try:
-                    if type(first) is np.ndarray and first.ndim == 1:
-                        shape = (1, *model._shapes[sizes])
-                        result, other = np.empty(shape), np.empty(shape) if matrices else None
-                        first, second = first[None], second[None]
-                        if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
-                            return (result[0], other[0]) if other is not None else result[0]
+                    if is_single := type(first) is np.ndarray and first.ndim == 1:
+                        first, second, shape = first[None], second[None], model._shapes[one]
                     else:
-                        shape = (len(first), *model._shapes[sizes])
-                        result, other = np.empty(shape), np.empty(shape) if matrices else None
-                        if (kernel(first, second, result, other) if matrices else kernel(first, second, result)) == DONE:
-                            return (result, other) if matrices else result
+                        shape = len(first), *model._shapes[sizes]
+                    result = np.empty(shape)
+                    if not matrices:
+                        if kernel(first, second, result) == DONE:
+                            return result[0] if is_single else result
+                    else:
+                        other = np.empty(shape)
+                        if kernel(first, second, result, other) == DONE:
+                            return (result[0], other[0]) if is_single else (result, other)
                 except TypeError:
                     pass
             if ready := made_ready(*given):

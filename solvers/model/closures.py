@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import made_ready
+from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.constraints.assembling import assembled, dependent_coordinates, follow_drivers
 from titop.solvers.constraints.branch import rank_near, rank_on_branch
 from titop.solvers.constraints.gear_constraint import GearConstraint
@@ -95,25 +96,7 @@ def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()
     ConvergenceError
         If the fixed velocities contradict the closures.
     """
-    kernel = model._calls.nearest_velocity
-    if kernel is not None and type(v) is np.ndarray:
-        nearest = v.copy()
-        try:
-            if kernel(q, v, model._calls.masks[names_key(fixed)], nearest) == DONE:
-                return nearest
-        except TypeError:
-            pass
-    mechanism = model.mechanism
-    mechanism.engine.raise_pending()
-    if ready := made_ready(q, v):
-        q, v = ready
-        return assemble_velocity(model, q, v, fixed)
-    q, v, chosen = mechanism._read_q(q), mechanism._read_v("v", v), mechanism.chosen("fixed", fixed)
-    if not mechanism.is_constrained:
-        return v.copy()
-    return mechanism.engine.dynamics.closed_velocity(
-        q, follow_drivers(mechanism, v, chosen, GearConstraint.follow_rate), chosen
-    )
+    return _nearest_rates(model, 0, {"q": q, "v": v}, fixed)
 
 
 def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
@@ -126,30 +109,31 @@ def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterab
     ConvergenceError
         If the fixed accelerations contradict the closures.
     """
-    kernel = model._calls.nearest_acceleration
-    if kernel is not None and type(a) is np.ndarray:
-        nearest = a.copy()
+    return _nearest_rates(model, 1, {"q": q, "v": v, "a": a}, fixed)
+
+
+def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: Iterable[str]) -> Array:
+    """Return the velocity (`order` 0) or acceleration (1) nearest to the last part of a state that keeps loops closed."""
+    mechanism, parts, rates = model.mechanism, (*state.values(),), (*state.values(),)[-1]
+    kernels = None if mechanism.gear_count else model._calls.nearest_rates  # followers go first
+    if kernels is not None and type(rates) is np.ndarray:
+        nearest = rates.copy()
         try:
-            if kernel(q, v, model._calls.masks[names_key(fixed)], nearest) == DONE:
+            if kernels[order](parts[0], parts[1], model._calls.masks[names_key(fixed)], nearest) == DONE:
                 return nearest
         except TypeError:
             pass
-    mechanism = model.mechanism
     mechanism.engine.raise_pending()
-    if ready := made_ready(q, v, a):
-        q, v, a = ready
-        return assemble_acceleration(model, q, v, a, fixed)
-    q, v, a, chosen = (
-        mechanism._read_q(q),
-        mechanism._read_v("v", v),
-        mechanism._read_v("a", a),
-        mechanism.chosen("fixed", fixed),
-    )
+    if ready := made_ready(*parts):
+        return _nearest_rates(model, order, dict(zip(state, ready, strict=True)), fixed)
+    *before, rates = read_states(mechanism, state)
+    chosen = mechanism.chosen("fixed", fixed)
     if not mechanism.is_constrained:
-        return a.copy()
-    return mechanism.engine.dynamics.closed_acceleration(
-        q, v, follow_drivers(mechanism, a, chosen, GearConstraint.follow_rate), chosen
-    )
+        return rates.copy()
+    dynamics = mechanism.engine.dynamics
+    close: Any = (dynamics.closed_velocity, dynamics.closed_acceleration)[order]
+    closed: Array = close(*before, follow_drivers(mechanism, rates, chosen, GearConstraint.follow_rate), chosen)
+    return closed
 
 
 def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:

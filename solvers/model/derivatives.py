@@ -19,11 +19,11 @@ from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
-from titop.solvers.model.calls import Call
+from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.resolved import Resolved
 
-_INVERSE = Call(
+_INVERSE = LoadedCall(
     "inverse_derivatives",
     ("q", "v", "a"),
     (3, "nv", "nv"),
@@ -32,14 +32,14 @@ _INVERSE = Call(
     inputs="stay",
     closing=True,
 )
-_FORWARD = Call(
+_FORWARD = LoadedCall(
     "forward_derivatives",
     ("q", "v", "tau"),
     (3, "nv", "nv"),
     computed=lambda engine, q, v, tau, on: engine.derivatives.forward(q, v, tau + on.motors, on.pushes),
     closing=True,
 )
-_HYBRID = Call(
+_HYBRID = LoadedCall(
     "hybrid_derivatives",
     ("q", "v", "tau", "a"),
     (8, "nv", "nv"),
@@ -85,16 +85,15 @@ def inverse_dynamics_derivatives(
     to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
     functions do not accept complex numbers, brings their error (near 1e-10).
     """
-    result = np.empty((3, model.nv, model.nv)) if out is None else out
     if wrenches is None and u is None and x is None:
         try:
-            calls = model._calls
-            kernel = calls.inverse_derivatives if actuated is None else calls.inverse_derivatives_on[names_key(actuated)]
-            if kernel(q, v, a, result) == DONE:
+            result = np.empty((3, model.nv, model.nv)) if out is None else out
+            kernel = model._calls.kernels["inverse_derivatives", None if actuated is None else names_key(actuated)]
+            if kernel.call(q, v, a, result) == DONE:
                 return result[0], result[1], result[2]
         except TypeError:
             pass
-    (result,) = _INVERSE(model, (q, v, a), wrenches, u, x, _by_state(q, out), actuated)
+    (result,) = _INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else _by_state(q, out), actuated)
     return _three(result)
 
 
@@ -118,16 +117,16 @@ def forward_dynamics_derivatives(
         In a tree the last is the inverse of the mass matrix, which takes those of inverse dynamics to minus the others
         (Carpentier and Mansard, Robotics: Science and Systems, 2018).
     """
-    result = np.empty((3, model.nv, model.nv)) if out is None else out
     if wrenches is None and u is None and x is None:
         try:
+            result = np.empty((3, model.nv, model.nv)) if out is None else out
             efforts = model._stills[1][0] if tau is None else tau
             if model._calls.forward_derivatives(q, v, efforts, result) == DONE:
                 return result[0], result[1], result[2]
         except TypeError:
             pass
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    (result,) = _FORWARD(model, (q, v, tau), wrenches, u, x, _by_state(q, out))
+    (result,) = _FORWARD.ask(model, (q, v, tau), wrenches, u, x, None if out is None else _by_state(q, out))
     return _three(result)
 
 
@@ -261,11 +260,11 @@ def hybrid_dynamics_derivatives(
     if wrenches is None and u is None and x is None:
         try:
             result = np.empty((8, model.nv, model.nv))
-            if model._calls.hybrid_derivatives_on[names_key(prescribed)](q, v, tau, a, result) == DONE:
+            if model._calls.kernels["hybrid_derivatives", names_key(prescribed)].call(q, v, tau, a, result) == DONE:
                 return HybridDerivatives(*result)
         except TypeError:
             pass
-    (result,) = _HYBRID(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
+    (result,) = _HYBRID.ask(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
     return HybridDerivatives(*np.moveaxis(result, -3, 0).copy())
 
 
@@ -333,32 +332,34 @@ def _by_kernel(
 
     What it writes the first one over is the `direction` by efforts or accelerations; `changes` are those by q and v.
     """
-    kernels, rows = model._calls.kernels, new_floats(direction)
-    kernel = None if kernels is None else kernels[name, None]
-    if kernel is None or rows is None or any(type(part) is not np.ndarray for part in (*state, *changes)):
+    calls, rows = model._calls, new_floats(direction)
+    kernel = None if calls.kernels is None else calls.kernels[name, None]
+    if kernel is None or rows is None:
         return None
-    rows = np.atleast_2d(rows)
-    results, (q, v, tau) = (rows, *(np.empty(rows.shape) for _ in range(count - 1))), state
-    changes = tuple([np.atleast_2d(part) for part in changes])
+    for part in (*state, *changes):
+        if type(part) is not np.ndarray:
+            return None
     try:
+        rows = rows[None] if rows.ndim == 1 else rows
+        changes = tuple([part[None] if part.ndim == 1 else part for part in changes])
+        results, (q, v, tau) = (rows, *[np.empty(rows.shape) for _ in range(count - 1)]), state
+        if u is not None:
+            u, driven = calls.read_inputs(u, q, closing=True)
+            tau = driven_by(tau, driven)
+        if q.ndim == 1:
+            q, v, tau = q[None], v[None], tau[None]
+            if len(rows) > 1:
+                q, v, tau = (np.repeat(part, len(rows), 0) for part in (q, v, tau))
         if wrenches is None and u is None:
-            status = kernel.call(*_rows(q, v, tau, len(rows)), *changes, *results)
+            status = kernel.call(q, v, tau, *changes, *results)
         else:
-            acting, given, driven = model._calls.acted_on(wrenches, u, q, closing=True)
-            status = acting.run(kernel, wrenches, given, *_rows(q, v, driven_by(tau, driven), len(rows)), *changes, *results)
+            status = calls.run(kernel, wrenches, u, (q, v, tau, *changes, *results), closing=True)
+        if status == DONE:
+            return results
+        model.mechanism.engine.raise_pending()
     except TypeError:
-        status = None
-    model.mechanism.engine.raise_pending()
-    return results if status == DONE else None
-
-
-def _rows(q: Array, v: Array, tau: Array, count: int) -> tuple[Array, Array, Array]:
-    """Return a state as rows for kernels, as often as there are directions; stacked ones as they are."""
-    if q.ndim == 2:
-        return q, v, tau
-    if count == 1:
-        return q[None], v[None], tau[None]
-    return np.repeat(q[None], count, 0), np.repeat(v[None], count, 0), np.repeat(tau[None], count, 0)
+        pass
+    return None
 
 
 def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, Any]:
@@ -369,14 +370,13 @@ def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, 
     return q, v, tau
 
 
-def _by_state(q: Any, out: Any) -> tuple[Any, ...] | None:
+def _by_state(q: Any, out: Any) -> tuple[Any, ...]:
     """Return where to put the three matrices of each state, from where these stand in `out`."""
-    if axes_of(q) == 2 and isinstance(out, np.ndarray) and out.ndim == 4:
-        return (np.moveaxis(out, 0, 1),)
-    return None if out is None else (out,)
+    return (np.moveaxis(out, 0, 1) if axes_of(q) == 2 and isinstance(out, np.ndarray) and out.ndim == 4 else out,)
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:
     """Return the three matrices of a state, or of stacked ones."""
-    by_q, by_v, by_x = result if result.ndim == 3 else np.moveaxis(result, 1, 0)
-    return by_q, by_v, by_x
+    if result.ndim == 4:
+        result = np.moveaxis(result, 1, 0)
+    return result[0], result[1], result[2]

@@ -16,17 +16,17 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
-from titop.solvers.model.calls import Call
+from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.resolved import Resolved
 
-_FORWARD = Call(
+_FORWARD = LoadedCall(
     "forward",
     ("q", "v", "tau"),
     ("nv",),
     computed=lambda engine, q, v, tau, on: engine.dynamics.forward(q, v, tau + on.motors, on.pushes),
     stacked=True,
 )
-_INVERSE = Call(
+_INVERSE = LoadedCall(
     "inverse",
     ("q", "v", "a"),
     ("nv",),
@@ -35,7 +35,7 @@ _INVERSE = Call(
     inputs="leave",
     stacked=True,
 )
-_HYBRID = Call(
+_HYBRID = LoadedCall(
     "hybrid",
     ("q", "v", "tau", "a"),
     ("nv",),
@@ -45,7 +45,7 @@ _HYBRID = Call(
     inputs="both",
     stacked=True,
 )
-_MASS_INVERSE = Call(
+_MASS_INVERSE = LoadedCall(
     "mass_inverse",
     ("q", "v", "a"),
     ("nv",),
@@ -55,7 +55,7 @@ _MASS_INVERSE = Call(
     inputs="leave",
     stacked=True,
 )
-_MASS_INERTIAL_INVERSE = Call(
+_MASS_INERTIAL_INVERSE = LoadedCall(
     "mass_inertial_inverse_dynamics",
     ("q", "v", "a"),
     ("nv",),
@@ -105,15 +105,21 @@ def forward_dynamics(
     With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
     they do, this function does not.
     """
-    if wrenches is None and u is None and x is None:
+    if u is None and x is None:
         try:
-            result = np.empty(model.nv) if out is None else out
-            if model._calls.forward(q, v, model._stills[1][0] if tau is None else tau, result) == DONE:
+            calls, result, efforts = model._calls, np.empty(model.nv) if out is None else out, tau
+            if tau is None:
+                (efforts,) = model._stills[1]
+            if wrenches is None:
+                status = calls.forward(q, v, efforts, result)
+            else:
+                status = calls.run(calls.kernels["forward", None], wrenches, None, (q, v, efforts, result))
+            if status == DONE:
                 return result
         except TypeError:
             pass
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    a: Array = _FORWARD(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
+    a: Array = _FORWARD.ask(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
     return a
 
 
@@ -151,15 +157,21 @@ def inverse_dynamics(
     Motions outwards, wrenches inwards: the recursion of Newton and Euler (Featherstone, Rigid Body Dynamics Algorithms,
     chapter 5; with soft bodies key P).
     """
-    if wrenches is None and u is None and x is None:
+    if u is None and x is None:
         try:
-            result = np.empty(model.nv) if out is None else out
-            kernel = model._calls.inverse if actuated is None else model._calls.inverse_on[names_key(actuated)]
-            if kernel(q, v, a, result) == DONE:
+            calls, result = model._calls, np.empty(model.nv) if out is None else out
+            if wrenches is None and actuated is None:
+                status = calls.inverse(q, v, a, result)
+            else:
+                kernel = calls.kernels["inverse", None if actuated is None else names_key(actuated)]
+                status = (
+                    kernel.call(q, v, a, result) if wrenches is None else calls.run(kernel, wrenches, None, (q, v, a, result))
+                )
+            if status == DONE:
                 return result
         except TypeError:
             pass
-    tau: Array = _INVERSE(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]
+    tau: Array = _INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]
     return tau
 
 
@@ -208,11 +220,12 @@ def hybrid_dynamics(
     if wrenches is None and u is None and x is None:
         try:
             accelerations, efforts = np.empty(model.nv), np.empty(model.nv)
-            if model._calls.hybrid_on[names_key(prescribed)](q, v, tau, a, accelerations, efforts) == DONE:
+            kernel = model._calls.kernels["hybrid", names_key(prescribed)]
+            if kernel.call(q, v, tau, a, accelerations, efforts) == DONE:
                 return accelerations, efforts
         except TypeError:
             pass
-    accelerations, efforts = _HYBRID(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
+    accelerations, efforts = _HYBRID.ask(model, (q, v, tau, a), wrenches, u, x, None, prescribed)
     return accelerations, efforts
 
 
@@ -271,12 +284,12 @@ def mass_inverse_dynamics(
     tau, mass = (np.empty(model.nv), np.empty(model._shapes["nv", "nv"])) if out is None else _pair(out)
     if wrenches is None and u is None and x is None:
         try:
-            kernel = model._calls.mass_inverse if actuated is None else model._calls.mass_inverse_on[names_key(actuated)]
-            if kernel(q, v, a, tau, mass) == DONE:
+            kernel = model._calls.kernels["mass_inverse", None if actuated is None else names_key(actuated)]
+            if kernel.call(q, v, a, tau, mass) == DONE:
                 return tau, mass
         except TypeError:
             pass
-    tau, mass = _MASS_INVERSE(model, (q, v, a), wrenches, u, x, None if out is None else (tau, mass), actuated)
+    tau, mass = _MASS_INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else (tau, mass), actuated)
     return tau, mass
 
 
@@ -310,7 +323,7 @@ def mass_inertial_inverse_dynamics(
             return tau, mass
     except TypeError:
         pass
-    tau, mass = _MASS_INERTIAL_INVERSE(model, (q, v, a), out=None if out is None else (tau, mass))
+    tau, mass = _MASS_INERTIAL_INVERSE.ask(model, (q, v, a), out=None if out is None else (tau, mass))
     return tau, mass
 
 

@@ -13,9 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import RigidBody, is_rigid
 from titop.blocks.contract.block import PortRef
-from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Loop
@@ -23,8 +21,8 @@ from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
-from titop.solvers.mechanism.inputs import Inputs, PortPush, Push
-from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.mechanism.inputs import PortPush, Push
+from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
 from titop.solvers.signals.line_readings import line_places
@@ -92,11 +90,6 @@ class Mechanism(ClosedLoops):
 
     # -- what acts from outside ----------------------------------------------------------------------------------------
 
-    @structural
-    def inputs(self) -> Inputs:
-        """The inputs of actuators and blocks: names, units, ranges."""
-        return Inputs(self.assembly)
-
     @property
     def input_names(self) -> tuple[str, ...]:
         """Names of the inputs ``u``."""
@@ -147,7 +140,7 @@ class Mechanism(ClosedLoops):
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the rigid bodies that are in no fluid, which have inertial parameters; parents first."""
         blocks = self._assembly.blocks
-        return tuple(name for name in self.body_names if isinstance(blocks[name], RigidBody) and is_rigid(blocks[name]))
+        return tuple(name for name in self.body_names if blocks[name].is_rigid)
 
     @structural
     def inertial(self) -> InertialParameters:
@@ -224,7 +217,7 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensed(self) -> list[Quantity]:
         """What the sensors read."""
-        weighed = any(isinstance(sensor, WheelMomentum) for sensor in self._assembly.sensors)  # by what has parameters
+        weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
         return [sensed(assembly, sensor) for sensor in assembly.sensors]
 
@@ -246,7 +239,7 @@ class Mechanism(ClosedLoops):
 
     @structural
     def sensor_entries(self) -> dict[str, tuple[int, tuple[int, ...] | None]]:
-        """Place of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
+        """MovablePlace of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
         return sensor_entries(self._assembly.sensors)
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
@@ -306,7 +299,7 @@ class Mechanism(ClosedLoops):
             return self.cut_at(rod.name, fraction)
         kept = self._openings.get(name)
         if kept is None or kept[0] is not self.assembly:
-            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [Place(name, CHILD_PORT)]))
+            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [MovablePlace(name, CHILD_PORT)]))
         return kept[1]
 
     @structural

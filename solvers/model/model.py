@@ -6,6 +6,7 @@ This is the table of a model's functions; each stands, with what it takes and gi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.above import above
@@ -18,6 +19,11 @@ from titop.solvers.signals.units import units_of
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
+
+
+def _known(name: str, meaning: str) -> Any:
+    """Return a property that says what the mechanism says under a name."""
+    return property(attrgetter(f"mechanism.{name}"), doc=meaning)
 
 
 class Model(Resolved):
@@ -136,75 +142,31 @@ class Model(Resolved):
 
     # names
 
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """Names of the bodies, parents first."""
-        return self.mechanism.body_names
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, in the order of their bodies."""
-        return self.mechanism.joint_names
-
-    @property
-    def port_names(self) -> tuple[str, ...]:
-        """Names of all ports, the bodies' reference frames among them."""
-        return self.mechanism.port_names
-
-    @property
-    def nu(self) -> int:
-        """Number of inputs."""
-        return self.mechanism.nu
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """Names of the inputs ``u``."""
-        return self.mechanism.input_names
-
-    @property
-    def nx(self) -> int:
-        """Number of states of the first order."""
-        return self.mechanism.nx
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Names of the states ``x`` of the first order, of blocks and interactions."""
-        return self.mechanism.inputs.state_names
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """Names of the sensors' outputs."""
-        return self.mechanism.output_names
+    body_names: tuple[str, ...] = _known("body_names", "Names of the bodies, parents first.")
+    joint_names: tuple[str, ...] = _known("joint_names", "Names of the joints, in the order of their bodies.")
+    port_names: tuple[str, ...] = _known("port_names", "Names of all ports, the bodies' reference frames among them.")
+    nu: int = _known("nu", "Number of inputs.")
+    input_names: tuple[str, ...] = _known("input_names", "Names of the inputs ``u``.")
+    nx: int = _known("nx", "Number of states of the first order.")
+    state_names: tuple[str, ...] = _known(
+        "inputs.state_names", "Names of the states ``x`` of the first order, of blocks and interactions."
+    )
+    output_names: tuple[str, ...] = _known("output_names", "Names of the sensors' outputs.")
+    constraint_names: tuple[str, ...] = _known(
+        "constraint_names",
+        'Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``.',
+    )
+    constraint_units: tuple[str, ...] = _known(
+        "constraint_units", "Units of the constraints' errors: of a gear, its driven coordinate's."
+    )
+    is_constrained: bool = _known("is_constrained", "Whether there are rigid closures or gears.")
+    inertial_parameter_names: tuple[str, ...] = _known("inertial.names", "Names of the `inertial_parameters`.")
+    gravity: Array = _known("gravity", "Gravity (3, m/s^2) in inertial components; a copy.")
 
     @property
     def output_units(self) -> tuple[str, ...]:
         """Units of the sensors' outputs."""
         return tuple(unit for of in self.mechanism.sensed for unit in units_of(self, of))
-
-    @property
-    def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
-        return self.mechanism.constraint_names
-
-    @property
-    def constraint_units(self) -> tuple[str, ...]:
-        """Units of the constraints' errors: of a gear, its driven coordinate's."""
-        return self.mechanism.constraint_units
-
-    @property
-    def is_constrained(self) -> bool:
-        """Whether there are rigid closures or gears."""
-        return self.mechanism.is_constrained
-
-    @property
-    def inertial_parameter_names(self) -> tuple[str, ...]:
-        """Names of the `inertial_parameters`."""
-        return self.mechanism.inertial.names
-
-    @property
-    def gravity(self) -> Array:
-        """Gravity (3, m/s^2) in inertial components; a copy."""
-        return self.mechanism.gravity
 
     # for other tools
 

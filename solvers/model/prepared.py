@@ -15,9 +15,9 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.assembling import project_configuration, project_velocity
 from titop.solvers.constraints.interaction_loads import read_rates, target_motion
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.constraints.multipliers import independence, independent_rows
-from titop.solvers.mechanism.inputs import ActingPush, Place, PortPush, Push, acting_inputs
+from titop.solvers.mechanism.inputs import ActingPush, PortPush, Push, WrenchPlace, acting_inputs
+from titop.solvers.model.mechanism import Mechanism
 
 
 class Closed(NamedTuple):
@@ -46,8 +46,8 @@ class PreparedDynamics:
 
     Parameters
     ----------
-    model : NamedMechanism
-    places : sequence of Place
+    model : Mechanism
+    places : sequence of WrenchPlace
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
 
@@ -61,7 +61,7 @@ class PreparedDynamics:
         The largest distance from a singular configuration of a motion so far: callers set it.
     """
 
-    def __init__(self, model: NamedMechanism, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: Mechanism, places: Sequence[WrenchPlace], imposed: Array) -> None:
         self.model, self.places, self.imposed = model, places, imposed
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0
@@ -90,11 +90,7 @@ class PreparedDynamics:
         """Return all accelerations and efforts (nv)."""
         if not self.model.is_constrained:
             return self.model.engine.dynamics.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
-        a = self.accelerations(q, v, tau, a)
-        if not self.imposed.any():
-            return a, tau
-        rows, pushes = self.model.engine.dynamics.constraints(q, v), self._pushes()
-        return a, closed_dynamics.imposing_efforts(self.model, q, v, a, tau, self.imposed, pushes, rows)
+        return closed_dynamics.hybrid(self.model, q, v, tau, a, self.imposed, self._pushes(), self.rank)
 
     def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
         """Return accelerations and efforts (n, nv) of stacked states, each with `wrenches` (n, places, 6) and inputs (n, nu).

@@ -10,7 +10,7 @@ they define in Python, evaluated on truncated power series.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -91,8 +91,7 @@ def inverse_dynamics_series(
     each order where more coordinates are actuated than closures and gears leave free: they cause the motion, but are the
     derivatives of the first ones only where these are determined, as with as many `actuated`.
     """
-    plain = wrenches is None and u is None and actuated is None and isinstance(twists, str) and twists == "body"
-    if plain and type(v_series) is np.ndarray and v_series.ndim == 2:
+    if actuated is None and _is_plain(wrenches, u, twists, v_series) and v_series.ndim == 2:
         try:
             rows = len(v_series) - 1 if order is None else order + 1
             result = np.empty((rows, model.nv)) if out is None else out
@@ -100,14 +99,11 @@ def inverse_dynamics_series(
                 return result
         except TypeError:
             pass
+    one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
+    elsewhere = _elsewhere(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
+    if elsewhere is not None:
+        return store(elsewhere, out)
     mechanism = model.mechanism
-    mechanism.engine.raise_pending()
-    if ready := made_ready(q, v_series):
-        q, v_series = ready
-        return inverse_dynamics_series(model, q, v_series, order, wrenches, out, u, actuated, twists)
-    if axes_of(q) == 2:
-        one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
-        return store(at_states(mechanism, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u}), out)
     motion = _read_rows(model, "v_series", v_series, None if order is None else _read_order(order) + 2, 2)
     q, bases, mask = mechanism._read_q(q), BaseTwists(mechanism, twists), mechanism.actuated(actuated)
     pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(motion) - 1)
@@ -147,22 +143,17 @@ def forward_dynamics_series(
     Key L, Algorithm 3: the articulated inertias of the accelerations serve all orders (Lemma 2). With redundant closures
     the motion is exact; reactions are not the derivatives of the least ones.
     """
-    if wrenches is None and u is None and isinstance(twists, str) and twists == "body" and type(tau_series) is np.ndarray:
+    if _is_plain(wrenches, u, twists, tau_series):
         try:
             result = np.empty(tau_series.shape) if out is None else out
             if len(result) == len(tau_series) and model._calls.forward_dynamics_series(q, v, tau_series, result) == DONE:
                 return result
         except TypeError:
             pass
-    mechanism = model.mechanism
-    mechanism.engine.raise_pending()
-    if ready := made_ready(q, v, tau_series):
-        q, v, tau_series = ready
-        return forward_dynamics_series(model, q, v, tau_series, wrenches, out, u, twists)
-    if axes_of(q) == 2:
-        one = partial(forward_dynamics_series, model, twists=twists)
-        states = {"q": q, "v": v, "tau_series": tau_series}
-        return store(at_states(mechanism, one, states, {"wrenches": wrenches, "u": u}), out)
+    one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
+    elsewhere = _elsewhere(model, one, states, {"wrenches": wrenches, "u": u})
+    if elsewhere is not None:
+        return store(elsewhere, out)
     efforts = _read_rows(model, "tau_series", tau_series, None, 1)
     state = q, v, efforts, np.zeros(efforts.shape), np.zeros(model.nv, dtype=bool)
     return store(_hybrid_series(model, *state, wrenches, u, twists)[0], out)
@@ -207,13 +198,7 @@ def hybrid_dynamics_series(
     -----
     Key L, Algorithm 4.
     """
-    if (
-        wrenches is None
-        and u is None
-        and isinstance(twists, str)
-        and twists == "body"
-        and type(tau_series) is type(a_series) is np.ndarray
-    ):
+    if _is_plain(wrenches, u, twists, tau_series, a_series):
         accelerations, efforts = np.empty(tau_series.shape), np.empty(tau_series.shape)
         try:
             kernel = model._calls.hybrid_dynamics_series[names_key(prescribed)]
@@ -221,19 +206,28 @@ def hybrid_dynamics_series(
                 return accelerations, efforts
         except TypeError:
             pass
-    mechanism = model.mechanism
-    mechanism.engine.raise_pending()
-    if ready := made_ready(q, v, tau_series, a_series):
-        q, v, tau_series, a_series = ready
-        return hybrid_dynamics_series(model, q, v, tau_series, a_series, prescribed, wrenches, u, twists)
-    if axes_of(q) == 2:
-        one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
-        states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
-        a, tau = at_states(mechanism, one, states, {"wrenches": wrenches, "u": u})
-        return a, tau
+    one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
+    states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
+    elsewhere: Any = _elsewhere(model, one, states, {"wrenches": wrenches, "u": u})
+    if elsewhere is not None:
+        return elsewhere[0], elsewhere[1]
     efforts = _read_rows(model, "tau_series", tau_series, None, 1)
-    motion, mask = _read_rows(model, "a_series", a_series, len(efforts), 1), mechanism.prescribed(prescribed)
+    motion, mask = _read_rows(model, "a_series", a_series, len(efforts), 1), model.mechanism.prescribed(prescribed)
     return _hybrid_series(model, q, v, efforts, motion, mask, wrenches, u, twists)
+
+
+def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
+    """Tell whether kernels serve: nothing acts from outside, twists are bodies' own, and all stacks are arrays."""
+    own = wrenches is None and u is None and isinstance(twists, str) and twists == "body"
+    return own and all(type(stack) is np.ndarray for stack in stacks)
+
+
+def _elsewhere(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:
+    """Return a function of arrays made ready, or at stacked states; None where one state has to be read with care."""
+    model.mechanism.engine.raise_pending()
+    if ready := made_ready(*states.values()):
+        return function(**dict(zip(states, ready, strict=True)), **loads)
+    return at_states(model.mechanism, function, states, loads) if axes_of(states["q"]) == 2 else None
 
 
 def _hybrid_series(

@@ -75,6 +75,8 @@ def _taylor_derivatives(where: str, function: Callable[[Any], Any], t: float, or
         value = np.asarray(function(Taylor(now)), dtype=object)
         return derivatives_of(value, order)
     except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, AttributeError) and not isinstance(error.obj, Taylor):  # a mistake of another kind
+            raise
         raise ModelError(Finding("not-a-series", where, str(error), expected, advice)) from error
 
 

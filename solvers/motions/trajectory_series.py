@@ -14,7 +14,6 @@ from titop.blocks.basics.taylor import factorials
 from titop.blocks.basics.user_input import real_array, sequence_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.coordinates import todays
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
@@ -99,9 +98,9 @@ class _Reader:
 
     def block_motion(self, block: Block, functions: Mapping[str, Any]) -> tuple[Array, Array]:
         """Return configurations (n, nq of the block) and the derivatives of its velocities (highest, n, nv of the block)."""
-        if isinstance(block, Free):
+        if block.quaternion.start:
             return self._pose(block.name, functions[block.name])
-        if isinstance(block, Spherical):
+        if block.quaternion.stop:
             q, spin = self._rotation(_where(block.name), functions[block.name])[1:]
             return q, spin
         columns = [self._numbers(name, function, block) for name, function in functions.items()]
@@ -154,7 +153,7 @@ def _where(name: str) -> str:
 def _coordinate_names(m: Model, block: Block) -> tuple[str, ...]:
     """Return the names of a block's coordinates that have a function each: those of numbers."""
     names: tuple[str, ...] = m.coordinate_names[m.mechanism.assembly.v_slices[block.name]]
-    return () if isinstance(block, Free | Spherical) or names == (block.name,) else names
+    return () if block.quaternion.stop or names == (block.name,) else names
 
 
 def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -169,7 +168,7 @@ def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
     for block in m.mechanism.assembly.blocks_with_coordinates:
         names, whole = _coordinate_names(m, block), block.name in motions
         known += [block.name, *names]
-        if block.name in groups and not isinstance(block, Free | Spherical):
+        if block.name in groups and not block.quaternion.stop:
             advice = "write the stack of its derivatives yourself"
             findings.append(Finding("no-series", block.name, type(block).__name__, "coordinates that are numbers", advice))
         elif whole and any(name in motions for name in names):

@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 from numba import njit, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.extending import typeof_impl
 
 from titop.solvers.native import object_code
 from titop.solvers.native.calling import (
@@ -32,6 +33,9 @@ Caller = Callable[[str, str, Signature], str]
 
 #: Packages whose functions numba has forms of its own for.
 _KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
+
+#: Whose plain functions kernels may call.
+_BLOCKS = "titop.blocks."
 
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _PART = {**_ENTRY, "pipeline_class": PartCompiler}
@@ -59,6 +63,17 @@ def inlined(function: Callable[..., Any]) -> Any:
 def shared(function: Callable[..., Any]) -> Any:
     """Return numba's form of a function that is compiled once for all kernels that call it."""
     return _for_any_number(njit(**(_SHARED if obstacle() is None else _ENTRY))(function))
+
+
+@typeof_impl.register(FunctionType)
+def _of_blocks(function: Callable[..., Any], context: Any) -> Any:
+    """Let kernels call plain functions of titop's blocks, such as laws that both engines run: they become part of them."""
+    return _inlined_once(function)._numba_type_ if function.__module__.startswith(_BLOCKS) else None
+
+
+@functools.cache
+def _inlined_once(function: Callable[..., Any]) -> Any:
+    return inlined(function)
 
 
 def users(function: Callable[..., Any]) -> Any:

@@ -18,9 +18,10 @@ import numpy as np
 #: numba's settings that change what it makes of a kernel.
 _SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
 
-#: Where the kernels stand, what compiles and calls them, and the thresholds that they hold.
-_FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent)
-_TABLE = Path(__file__).parents[2] / "blocks" / "basics" / "tolerances.py"
+_BLOCKS = Path(__file__).parents[2] / "blocks"
+#: Where the kernels stand, what compiles and calls them, and what they call and hold of blocks.
+_FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent, _BLOCKS / "laws")
+_FILES = tuple(_BLOCKS / "basics" / name for name in ("tolerances.py", "angles.py"))
 
 _ARCHITECTURE = platform.machine()
 
@@ -40,7 +41,8 @@ def source_hash(folders: Iterable[Path] = _FOLDERS) -> str:
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    digest.update(_TABLE.read_bytes())
+    for path in _FILES:
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -86,7 +86,7 @@ def write_animation(
     head, tail = resources.files("titop.solvers.pictures").joinpath("animation.html").read_text("utf-8").split("@payload@")
     head = head.replace("@title@", html.escape(str(model.name)))
     fixed = len(head) + len(tail) + len(_to_json(scene.description()))
-    frame_bytes = _POSE_BYTES * len(scene.names) + POINT_BYTES * sum(len(shown.points) for shown in scene.soft_bodies)
+    frame_bytes = _POSE_BYTES * len(scene.names) + POINT_BYTES * sum(len(shown.points) for shown in scene.surfaces_shown)
     times = _frame_times(t, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / frame_bytes)
     payload = scene.description() | _motion(scene, configurations(model, t, q, times), times)
     page = (head + _to_json(payload) + tail).encode("utf-8", "xmlcharrefreplace")
@@ -137,7 +137,7 @@ def _motion(scene: Scene, states: Array, times: Array) -> dict[str, Any]:
     positions = np.array([[position for _, position in row] for row in poses])
     quaternions = Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat().reshape(*positions.shape[:2], 4)
     numbers = np.concatenate([positions, quaternions], axis=2).astype("<f4")
-    courses = [shown.course(states) for shown in scene.soft_bodies]
+    courses = [shown.course(states) for shown in scene.surfaces_shown]
     placed = [
         positions[:, k, None] + np.einsum("tij,tmj->tmi", rotations[:, k], course)
         for k, course in zip((surface["frame"] for surface in scene.surfaces), courses, strict=True)

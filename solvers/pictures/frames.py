@@ -8,13 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
 from titop.blocks.contract.block import PARENT_PORT, Block
+from titop.blocks.contract.description import MassProperties
 from titop.blocks.joints.joint import unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.outlines import SoftSurface, SweptRod, soft_surfaces, swept_rods
+from titop.solvers.pictures.outlines import DrawnSurface, SweptRod, drawn_surfaces, swept_rods
 
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.
 _THINNEST = 0.03
@@ -39,7 +38,7 @@ def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array]:
     return semi_axes, axes * np.linalg.det(axes)
 
 
-def _semi_axes(body: RigidBody | FlexibleBody) -> Array:
+def _semi_axes(body: MassProperties) -> Array:
     return ellipsoid(body.mass, body.inertia)[0] if body.mass > 0 and body.inertia.any() else np.zeros(0)
 
 
@@ -57,9 +56,9 @@ class Anchor:
 
 
 def port_anchor(block: Block, port: str | None) -> Anchor:
-    """Return where a port stands: fixed in its body, or the moving port of a user's block itself."""
-    if isinstance(block, PortedBlock):
-        return Anchor(block.name, *block.pose(port))
+    """Return where a port stands: fixed in a body without coordinates, or the moving port of another itself."""
+    if not block.nv:
+        return Anchor(block.name, *block.neutral_pose(port))
     is_body = port is None or port == PARENT_PORT
     return Anchor(block.name if is_body else f"{block.name}.{port}", np.eye(3), np.zeros(3))
 
@@ -89,9 +88,8 @@ class Frames:
 
     @cached_property
     def names(self) -> list[str]:
-        """Their names, in the order of the poses: reference frames, and child ports of users' blocks."""
-        bodies = [connection.child.block for connection in self.connections]
-        ports = [f"{body.name}.{port}" for body in bodies if not isinstance(body, PortedBlock) for port in body.ports]
+        """Their names, in the order of the poses: the bodies' frames, and the child ports of those with coordinates."""
+        ports = [f"{body.name}.{port}" for body in self.bodies if body.nv for port in body.ports]
         return [*self.model.body_names, *ports, *(swept.frame(k) for swept in self.rods for k in range(len(swept.reach)))]
 
     @cached_property
@@ -105,9 +103,9 @@ class Frames:
         return swept_rods(self.model)
 
     @cached_property
-    def soft_bodies(self) -> list[SoftSurface]:
-        """The deformable bodies that have a surface."""
-        return soft_surfaces(self.model)
+    def surfaces_shown(self) -> list[DrawnSurface]:
+        """The bodies that have a surface to show."""
+        return drawn_surfaces(self.model)
 
     def poses(self, q: Array) -> list[tuple[Array, Array]]:
         """Return rotations and positions (m) of all frames at a configuration, in inertial axes."""
@@ -116,6 +114,16 @@ class Frames:
         for swept in self.rods:
             poses += zip(*self.model.section_poses(swept.rod.name, swept.abscissas, q), strict=True)
         return poses
+
+    @property
+    def bodies(self) -> list[Block]:
+        """The blocks that joints carry, in their order."""
+        return [connection.child.block for connection in self.connections]
+
+    @cached_property
+    def masses(self) -> dict[str, MassProperties]:
+        """Mass properties of the bodies."""
+        return {body.name: body.mass_properties() for body in self.bodies}
 
     @property
     def connections(self) -> tuple[Connection, ...]:
@@ -144,13 +152,11 @@ class Frames:
 
     def _size(self, connection: Connection) -> float:
         body = connection.child.block
-        if isinstance(body, FlexibleBody) and not body.ports:
-            return float(max([np.linalg.norm(body.com), *_semi_axes(body)]))
-        if not isinstance(body, RigidBody):
-            return max((float(np.linalg.norm(neutral_chord(body, port))) for port in body.ports), default=0.0)
-        start = body.pose(connection.child.name)[1]
-        ends = [body.com, *(body.pose(port)[1] for port in self.connected[body.name])]
-        return float(max([*(np.linalg.norm(end - start) for end in ends), *_semi_axes(body)]))
+        if body.nv and body.ports:
+            return max(float(np.linalg.norm(neutral_chord(body, port))) for port in body.ports)
+        start, masses = body.neutral_pose(connection.child.name)[1], self.masses[body.name]
+        ends = [masses.com, *(body.neutral_pose(port)[1] for port in self.connected[body.name])]
+        return float(max([*(np.linalg.norm(end - start) for end in ends), *_semi_axes(masses)]))
 
     def joint_anchor(self, connection: Connection) -> Anchor:
         """Return where a joint stands in its parent."""

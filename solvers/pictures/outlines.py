@@ -11,8 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.soft.soft_body import SoftBody
-from titop.blocks.contract.block import PortRef
+from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.shape import Shape
 from titop.blocks.interactions.touching import RigidSpheres
@@ -67,27 +66,27 @@ class SweptRod:
 
 def swept_rods(model: Model) -> list[SweptRod]:
     """Return the rods of a model, in the order of its blocks."""
-    rods = [block for block in model.mechanism.assembly.blocks.values() if isinstance(block, Rod)]
+    rods: list[Any] = [block for block in model.mechanism.assembly.blocks.values() if block.has_sections]
     count = int(np.clip(_STRETCHES // max(len(rods), 1), _FEWEST_STRETCHES, _MOST_STRETCHES))
     parts = np.linspace(0.0, 1.0, count + 1)
     return [SweptRod(rod, parts * rod.length, rod.section.reach(parts, rod.given_length).T) for rod in rods]
 
 
 @dataclass(frozen=True)
-class SoftSurface:
-    """A deformable body with the surface by which it is shown.
+class DrawnSurface:
+    """A body with the surface by which it is shown.
 
     Attributes
     ----------
-    body : SoftBody
+    body : Block
     in_q : slice
         Where its coordinates stand in q.
     points : (k, 3) array, m
-        Of the surface at rest.
+        Of the surface at the neutral configuration, in the body's frame.
     triangles : (m, 3) array of int
     """
 
-    body: SoftBody
+    body: Block
     in_q: slice
     points: Array
     triangles: Array
@@ -99,19 +98,25 @@ class SoftSurface:
         ----------
         configurations : (n, nq) array
         """
-        return np.array([self.body.positions(q[self.in_q], self.points) for q in configurations])
+        pictures = (self.body.picture(q[self.in_q]) for q in configurations)
+        return np.array([picture.points for picture in pictures if picture is not None])
 
 
-def soft_surfaces(model: Model) -> list[SoftSurface]:
+def drawn_surfaces(model: Model) -> list[DrawnSurface]:
     """Return the bodies of a model that have a surface to show, in the order of its blocks."""
-    slices = model.mechanism.assembly.q_slices
-    bodies = [block for block in model.mechanism.assembly.blocks.values() if isinstance(block, SoftBody)]
-    drawn = [(body, body.domain.outline) for body in bodies]
-    return [
-        SoftSurface(body, slices[body.name], outline.points, outline.triangles)
-        for body, outline in drawn
-        if outline is not None and len(outline.points) <= MOST_POINTS
-    ]
+    shown = []
+    for body, in_q in pictured_bodies(model):
+        picture = body.picture(body.neutral())
+        if picture is not None and len(picture.triangles) and len(picture.points) <= MOST_POINTS:
+            shown.append(DrawnSurface(body, in_q, picture.points, picture.triangles))
+    return shown
+
+
+def pictured_bodies(model: Model) -> list[tuple[Block, slice]]:
+    """Return the bodies that are not drawn by sections, and where their coordinates stand in q."""
+    assembly = model.mechanism.assembly
+    bodies = [connection.child.block for connection in assembly.connections]
+    return [(body, assembly.q_slices.get(body.name, slice(0, 0))) for body in bodies if not body.has_sections]
 
 
 def pack_course(course: Array) -> dict[str, Any]:

@@ -12,10 +12,6 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
 from titop.blocks.basics.tolerances import EXACT, TYPED
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
-from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
@@ -89,7 +85,7 @@ class Scene(Frames):
 
     @cached_property
     def surfaces(self) -> list[dict[str, Any]]:
-        """Frames of the deformable bodies, and the triangles of their surfaces."""
+        """Frames of the bodies with surfaces, and the triangles of these."""
         return [
             {
                 "name": shown.body.name,
@@ -97,21 +93,20 @@ class Scene(Frames):
                 "frame": self.index[shown.body.name],
                 "triangles": shown.triangles.ravel().tolist(),
             }
-            for shown in self.soft_bodies
+            for shown in self.surfaces_shown
         ]
 
     @cached_property
     def shapes(self) -> list[dict[str, Any]]:
         """The rigid shapes, each fixed in a frame."""
         parts = [self._triad(), *(self._visuals(name) for name in self.visuals)]
+        surfaces = {shown.body.name for shown in self.surfaces_shown}
         for k, connection in enumerate(self.connections):
             body = connection.child.block
-            if isinstance(body, RigidBody):
-                if body.name not in self.visuals:
+            if not (body.nv and body.ports):
+                if body.name not in self.visuals and body.name not in surfaces:
                     parts.append(self._solid(body, k))
                 parts.append(self._bars(connection, k))
-            elif isinstance(body, FlexibleBody) and not body.ports:
-                parts.append(self._without_ports(body, k))
             if isinstance(connection.joint, Joint):
                 parts.append(self._axes(connection, connection.joint))
         parts += [self._dots(), self._contacts()]
@@ -120,13 +115,13 @@ class Scene(Frames):
     @cached_property
     def links(self) -> list[dict[str, Any]]:
         """The lines of users' blocks, between frames that move apart."""
-        links, surfaces = [], {shown.body.name for shown in self.soft_bodies}
+        links, surfaces = [], {shown.body.name for shown in self.surfaces_shown}
         for k, connection in enumerate(self.connections):
             joint, body = connection.joint, connection.child.block
             if not isinstance(joint, Joint):
                 ends = self.joint_anchor(connection), port_anchor(body, connection.child.name)
                 links.append(self._link(joint, joint.ports[0], *ends, k))
-            if not isinstance(body, PortedBlock | Rod) and body.name not in surfaces:
+            if body.nv and not body.has_sections and body.name not in surfaces:
                 links += [self._link(body, port, port_anchor(body, None), port_anchor(body, port), k) for port in body.ports]
         return links
 
@@ -169,36 +164,29 @@ class Scene(Frames):
             place = Anchor(name, visual.rotation, visual.position)
             yield self._shape("visual", name, visual.kind, visual.size, place, color if visual.color is None else visual.color)
 
-    def _without_ports(self, body: FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
-        """A flexible body without ports to show how it bends: a bar to its centre of mass, and its inertia."""
-        start = Anchor(body.name, np.eye(3), np.zeros(3))
-        if np.linalg.norm(body.com) > TYPED * self.detail:
-            yield self._bar("rod", body.name, start, body.com, _ROD * self.detail, k)
-        if body.name not in self.visuals and body.inertia.any():
-            yield from self._solid(body, k)
-
-    def _solid(self, body: RigidBody | FlexibleBody, k: int) -> Iterator[dict[str, Any]]:
-        if body.mass <= 0:
+    def _solid(self, body: Block, k: int) -> Iterator[dict[str, Any]]:
+        """The ellipsoid of a body's mass and inertia, a ball for a point mass."""
+        mass, com, inertia = self.masses[body.name]
+        if mass <= 0:
             return
-        if not body.inertia.any():
-            radius = _BALL * self.detail * max((body.mass / self._heaviest_point) ** (1 / 3), 0.3)
-            yield self._shape("visual", body.name, "sphere", [radius] * 3, Anchor(body.name, np.eye(3), body.com), k)
+        if not inertia.any():
+            radius = _BALL * self.detail * max((mass / self._heaviest_point) ** (1 / 3), 0.3)
+            yield self._shape("visual", body.name, "sphere", [radius] * 3, Anchor(body.name, np.eye(3), com), k)
             return
-        semi_axes, axes = ellipsoid(body.mass, body.inertia)
+        semi_axes, axes = ellipsoid(mass, inertia)
         semi_axes = np.maximum(semi_axes, _DOT * self.detail)
-        yield self._shape("ellipsoid", body.name, "sphere", semi_axes, Anchor(body.name, axes, body.com), k)
+        yield self._shape("ellipsoid", body.name, "sphere", semi_axes, Anchor(body.name, axes, com), k)
 
     @cached_property
     def _heaviest_point(self) -> float:
-        bodies = [connection.child.block for connection in self.connections]
-        return max(body.mass for body in bodies if isinstance(body, RigidBody) and not body.inertia.any())
+        return max(float(of.mass) for of in self.masses.values() if not of.inertia.any())
 
     def _bars(self, connection: Connection, k: int) -> Iterator[dict[str, Any]]:
-        body = connection.child.block
-        assert isinstance(body, RigidBody)
+        """Lines from where a body hangs to what it is joined to, and to its centre of mass."""
+        body, com = connection.child.block, self.masses[connection.child.block.name].com
         start = port_anchor(body, connection.child.name)
-        ends = [body.pose(port)[1] for port in self.connected[body.name]]
-        for end in (*ends, *([] if any(np.allclose(body.com, end) for end in ends) else [body.com])):
+        ends = [body.neutral_pose(port)[1] for port in self.connected[body.name]]
+        for end in (*ends, *([] if any(np.allclose(com, end) for end in ends) else [com])):
             if np.linalg.norm(end - start.position) > TYPED * self.detail:
                 yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
 
@@ -229,7 +217,7 @@ class Scene(Frames):
         radius = [_DOT * self.detail] * 3
         for name, ports in self.connected.items():
             block = self.model.mechanism.assembly.blocks[name]
-            moving = block.ports if not isinstance(block, PortedBlock) else ()
+            moving = block.ports if block.nv else ()
             for port in dict.fromkeys((*ports, *moving)):
                 label = name if port is None else f"{name}.{port}"
                 yield self._shape("port", label, "sphere", radius, port_anchor(block, port))
@@ -254,8 +242,9 @@ class Scene(Frames):
     def _label(self, connection: Connection) -> dict[str, Any]:
         """Return name, place and a line of facts."""
         body, joint = connection.child.block, connection.joint
-        at = body.com if isinstance(body, RigidBody) else np.zeros(3)
-        facts = f"{body.mass:.4g} kg, " if isinstance(body, RigidBody | FlexibleBody | SoftBody) else f"{type(body).__name__}, "
+        mass, com, _ = self.masses[body.name]
+        at = np.zeros(3) if body.nv else com
+        facts = f"{mass:.4g} kg, " if mass else f"{type(body).__name__}, "
         facts += f"on {joint.name} ({type(joint).__name__})"
         k = self.index[body.name]
         return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}

@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.beam import Beam
-from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.rigid_body import PortedBlock, RigidBody
-from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.coordinates import redefines
+from titop.blocks.contract.description import Picture
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.frames import neutral_chord
-from titop.solvers.pictures.outlines import contact_solids, edges, swept_rods
+from titop.solvers.pictures.outlines import contact_solids, edges, pictured_bodies, swept_rods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +73,7 @@ def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) 
 
 
 def _draw_shapes(axes: Any, model: Model, q: Array, colour: Array) -> list[Array]:
-    """Draw rods and deformable bodies in a colour (4), all their lines at once, and return points (k, 3; m) of each."""
+    """Draw rods and bodies with pictures in a colour (4), all lines at once, and return points (k, 3; m) of each."""
     from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
     lines: list[tuple[Array, float, float]] = []  # points (m), opacity, width
@@ -86,11 +81,12 @@ def _draw_shapes(axes: Any, model: Model, q: Array, colour: Array) -> list[Array
     for outlines, backbone in _rods(model, q):
         lines += [*((outline, 0.6, 0.7) for outline in outlines), (backbone, 1.0, 1.8)]
         seen.append(outlines.reshape(-1, 3))
-    for numbers, points in _soft_bodies(model, q):
-        lines += [(points[line], 0.7, 0.7) for line in numbers]
-        if not numbers:
-            axes.plot(*points.T, ".", color=colour, alpha=0.6, markersize=1.5)
-        seen.append(points)
+    for picture in _pictures(model, q):
+        if len(picture.triangles):
+            lines += [(picture.points[line], 0.7, 0.7) for line in picture.lines]
+        if not picture.lines:
+            axes.plot(*picture.points.T, ".", color=colour, alpha=0.6, markersize=1.5)
+        seen.append(picture.points)
     if lines:
         segments, opacities, widths = zip(*lines, strict=True)
         colours = [(*colour[:3], opacity) for opacity in opacities]
@@ -106,16 +102,6 @@ def _rods(model: Model, q: Array) -> Iterator[tuple[Array, Array]]:
         yield positions[:, None] + np.einsum("kij,kmj->kmi", rotations, swept.outlines()), positions
 
 
-def _soft_bodies(model: Model, q: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
-    """Yield the lines, each as the numbers of its points, and the points (k, 3; m) of every deformable body."""
-    for name, block in model.mechanism.assembly.blocks.items():
-        if isinstance(block, SoftBody):
-            outline, deformation = block.domain.outline, q[model.mechanism.assembly.q_slices[name]]
-            rotation, position = model.pose(name, q)
-            points = block.positions(deformation, None if outline is None else outline.points)
-            yield () if outline is None else outline.lines, position + points @ rotation.T
-
-
 def _contact_edges(model: Model, q: Array, reach: float) -> Iterator[Array]:
     """Yield the lines (k, 3; m) of what contacts touch, and of the spheres that do, in inertial axes."""
     for _, port, solid in contact_solids(model, reach):
@@ -123,24 +109,23 @@ def _contact_edges(model: Model, q: Array, reach: float) -> Iterator[Array]:
         yield from (position + line @ rotation.T for line in edges(solid))
 
 
+def _pictures(model: Model, q: Array) -> Iterator[Picture]:
+    """Yield the pictures of the bodies that have one, in inertial axes."""
+    for body, in_q in pictured_bodies(model):
+        if (picture := body.picture(q[in_q])) is not None:
+            rotation, position = model.pose(body.name, q)
+            yield picture._replace(points=position + picture.points @ rotation.T)
+
+
 def _curves(model: Model, q: Array) -> Iterator[Array]:
-    """Yield the lines (k, 3; m) of beams, other flexible bodies and users' blocks, in inertial axes."""
-    for connection in model.mechanism.assembly.connections:
-        block = connection.child.block
-        if isinstance(block, PortedBlock | Rod | SoftBody):
-            continue
-        rotation, position = model.pose(block.name, q)
-        deformation = q[model.mechanism.assembly.q_slices.get(block.name, slice(0, 0))]
-        if isinstance(block, Beam) and not redefines(block, "pose", Beam):
-            yield position + block.line_at(deformation) @ rotation.T
-            continue
-        for port in block.ports:
-            yield _curve(block, port, (rotation, position), model.pose(f"{block.name}.{port}", q))
-        if isinstance(block, FlexibleBody) and not block.ports:
-            yield (
-                position
-                + np.array([np.zeros(3), block.com + block.participation[:, :3].T @ deformation / block.mass]) @ rotation.T
-            )
+    """Yield lines (k, 3; m) in inertial axes: of pictures without surface, or of what deforms from port to port."""
+    for picture in _pictures(model, q):
+        if not len(picture.triangles):
+            yield from (picture.points[line] for line in picture.lines)
+    for body, in_q in pictured_bodies(model):
+        if body.nv and body.picture(q[in_q]) is None:
+            near = model.pose(body.name, q)
+            yield from (_curve(body, port, near, model.pose(f"{body.name}.{port}", q)) for port in body.ports)
 
 
 def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array, Array]) -> Array:
@@ -157,7 +142,7 @@ def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array,
 
 
 def _bars(model: Model) -> list[tuple[str, Array]]:
-    """Return rigid bodies, and the ways (2, 3; m) in each from where it hangs to its centre of mass and to what it carries."""
+    """Return bodies without coordinates, and the ways (2, 3; m) in each from where it hangs to its mass and what it carries."""
     hanging: dict[str, list[str | None]] = defaultdict(list)
     bars = []
     for connection in model.mechanism.assembly.connections:
@@ -166,9 +151,10 @@ def _bars(model: Model) -> list[tuple[str, Array]]:
         hanging[ref.block.name].append(ref.name)
     for hung in model.mechanism.assembly.connections:
         body = hung.child.block
-        if isinstance(body, RigidBody):
-            start = body.pose(hung.child.name)[1]
-            ends = [body.com, *(body.pose(port)[1] for port in dict.fromkeys(hanging[body.name]))]
+        if not body.nv:
+            start = body.neutral_pose(hung.child.name)[1]
+            ends = [body.mass_properties().com]
+            ends += [body.neutral_pose(port)[1] for port in dict.fromkeys(hanging[body.name])]
             bars += [(body.name, np.array([start, end])) for end in ends]
     return bars
 

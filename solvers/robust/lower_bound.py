@@ -83,7 +83,7 @@ def smallest(M: Array, structure: Structure, start: Singular) -> Singular:
     best = NONE
     for one in (found, start):
         if one.value > best.value:
-            best = max(best, LeastSize(M, structure, [d / one.value for d in one.deltas]).exact(), key=lambda own: own.value)
+            best = max(best, LeastSize(M, structure, [d / one.value for d in one.deltas]).exact(), key=lambda one: one.value)
     return best
 
 
@@ -181,8 +181,8 @@ class _Edge(NamedTuple):
             left = np.linalg.inv(right)
         except np.linalg.LinAlgError:  # some have fewer vectors than values
             left = np.linalg.pinv(right)
-        own = self.owners == self.free
-        return values, np.einsum("kij,jl,kli->ki", left, self.M[:, own], right[:, own])
+        free = self.owners == self.free
+        return values, np.einsum("kij,jl,kli->ki", left, self.M[:, free], right[:, free])
 
     def singular(self, place: float, value: complex) -> Singular:
         """Return the uncertainty next to a place where an eigenvalue is real, by Newton's method; of value zero if none is."""
@@ -212,7 +212,7 @@ class WorstComplex(NamedTuple):
 
     def singular(self, k: int) -> Singular:
         """Return one of them."""
-        return Singular(float(self.values[k]), [self.values[k] * own[k] for own in self.deltas])
+        return Singular(float(self.values[k]), [self.values[k] * values[k] for values in self.deltas])
 
 
 def worst_complex(M: Array, structure: Structure, reals: Array, rng: np.random.Generator) -> WorstComplex:
@@ -228,16 +228,16 @@ def worst_complex(M: Array, structure: Structure, reals: Array, rng: np.random.G
     """
     free = [k for k in range(len(structure.blocks)) if k not in structure.real]
     closed = _close_real(M, structure, free, reals)
-    own = Structure.of([structure.blocks[k] for k in free])
-    places = list(zip(own.blocks, own.w, own.z, strict=True))
+    others = Structure.of([structure.blocks[k] for k in free])
+    places = list(zip(others.blocks, others.w, others.z, strict=True))
     back = closed.conj().swapaxes(1, 2)
-    b, w = _unit(rng.normal(size=(2, len(reals), own.shape[0], 2)) @ (1, 1j))
+    b, w = _unit(rng.normal(size=(2, len(reals), others.shape[0], 2)) @ (1, 1j))
     for _ in range(_ITERATIONS):
         a = _unit(_times(closed, b))
         z = np.concatenate([_through(block, w[:, i], a[:, o]) for block, i, o in places], axis=1)
         w = _unit(_times(back, z))
         b = np.concatenate([_through(block, a[:, o], w[:, i]) for block, i, o in places], axis=1)
-    delta = np.zeros((len(reals), *own.shape), dtype=complex)
+    delta = np.zeros((len(reals), *others.shape), dtype=complex)
     for block, i, o in places:
         if block.kind == "full":
             delta[:, i, o] = _unit(w[:, i])[:, :, None] * _unit(a[:, o]).conj()[:, None]

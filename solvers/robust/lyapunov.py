@@ -210,19 +210,19 @@ def lyapunov_stability(
 def _margin(search: Search, holds: bool, tolerance: float) -> float:
     """Return the largest factor of all ranges with which a search shows stability, zero if it was not found."""
 
-    def shown(factor: float) -> bool:
+    def holds_at(factor: float) -> bool:
         return isinstance(search(factor), Certificate)
 
     low, high = (1.0, 2.0) if holds else (0.5, 1.0)
-    while holds and low < _WIDEST and shown(high):
+    while holds and low < _WIDEST and holds_at(high):
         low, high = high, 2 * high
-    while not holds and low > 1 / _WIDEST and not shown(low):
+    while not holds and low > 1 / _WIDEST and not holds_at(low):
         low, high = low / 2, low
     if low <= 1 / _WIDEST:
         return 0.0
     while low < _WIDEST and high - low > tolerance * low:
         middle = (low + high) / 2
-        low, high = (middle, high) if shown(middle) else (low, middle)
+        low, high = (middle, high) if holds_at(middle) else (low, middle)
     return low
 
 

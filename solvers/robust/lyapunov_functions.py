@@ -16,8 +16,9 @@ from scipy.linalg import eigh, matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, UnknownMatrix, greatest_decrease
-from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.varying_members import Doubts, Members
 
 #: Points at which the search begins, those added where it fails and their least distance, and how often.
@@ -264,11 +265,11 @@ class ParameterLyapunov:
 
 def monomials(parameters: int, varying: Array, degree: int) -> Array:
     """Return exponents (terms, parameters) of all monomials up to a degree in those that vary, the constant first."""
-    own = np.flatnonzero(varying)
-    rows = [row for row in itertools.product(range(degree + 1), repeat=len(own)) if sum(row) <= degree]
+    places = np.flatnonzero(varying)
+    rows = [row for row in itertools.product(range(degree + 1), repeat=len(places)) if sum(row) <= degree]
     rows.sort(key=sum)
     result = np.zeros((len(rows), parameters), dtype=int)
-    result[:, own] = np.array(rows, dtype=int).reshape(len(rows), len(own))
+    result[:, places] = np.array(rows, dtype=int).reshape(len(rows), len(places))
     return result
 
 

@@ -116,7 +116,7 @@ class LyapunovTest:
         family = self.family.with_ranges(factor)
         if not self.at_points:
             assert isinstance(family, FractionalFamily)
-            return common_lyapunov(family.grown, family.structure, decay)
+            return common_lyapunov(family.scaled_system, family.structure, decay)
         if factor not in self._searches:
             members = family.all_members()
             growth = abscissa(members.A)

@@ -102,8 +102,8 @@ def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[
     """
     clarabel = _clarabel()
     A = sparse.vstack([_by_entries(own, unknowns) for own in inequalities], format="csc")
-    weights = np.concatenate([*(unknown.fold(own) for unknown, own in zip(unknowns, size, strict=True)), [0.0]])
-    total = sum(float(np.sum(own**2)) for own in size)
+    weights = np.concatenate([*(unknown.fold(weight) for unknown, weight in zip(unknowns, size, strict=True)), [0.0]])
+    total = sum(float(np.sum(weight**2)) for weight in size)
     # the size gives one entry: as an equation of its own it would be a pivot near zero
     given = int(np.abs(weights).argmax())
     kept = np.delete(np.arange(len(weights)), given)
@@ -111,7 +111,7 @@ def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[
     A = (A[:, kept] - column @ sparse.csr_array(weights[None, kept])).tocsc()
     A.sort_indices()
     highest_t = -np.eye(1, len(kept), len(kept) - 1)[0]
-    cones = [clarabel.PSDTriangleConeT(len(own.N)) for own in inequalities]
+    cones = [clarabel.PSDTriangleConeT(len(each.N)) for each in inequalities]
     b = -total * column.toarray().ravel()
     for tolerances in _TOLERANCES:
         found = clarabel.DefaultSolver(_no_squares(A), highest_t, A, b, cones, _settings(clarabel, *tolerances)).solve()

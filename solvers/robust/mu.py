@@ -12,11 +12,12 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Matrices, Structure, balance
+from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.uncertain_loop import (
     centre_system,
     check_branching,
@@ -162,17 +163,17 @@ def mu(
     given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
     at = [_bound(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
-    numbers = [[d / own.found.value for d in own.found.deltas] for own in at]
+    numbers = [[d / bounds.found.value for d in bounds.found.deltas] for bounds in at]
     nothing = np.zeros(structure.shape)
     return MuBounds(
         frequencies,
-        np.array([own.upper for own in at]),
-        np.array([own.found.value for own in at]),
-        np.array([own.shares for own in at]),
+        np.array([bounds.upper for bounds in at]),
+        np.array([bounds.found.value for bounds in at]),
+        np.array([bounds.shares for bounds in at]),
         tuple(b.name for b in structure.blocks),
         np.array([given.matrix(in_given_ranges(given, structure, deltas)) if deltas else nothing for deltas in numbers]),
         tuple(structure.values(deltas) if deltas else {} for deltas in numbers),
-        np.array([own.left for own in at]),
+        np.array([bounds.left for bounds in at]),
     )
 
 

@@ -31,7 +31,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS
-from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.robust.structure import Structure
 
 #: Newton's decrement at which a centre is left. At 1 bounds come out several times too high.
 _CENTRED = 0.25
@@ -115,7 +116,7 @@ class Unknowns:
             return False
         return True
 
-    def own_slopes(self, factors: Sequence[Array]) -> tuple[Array, Array]:
+    def barrier_slopes(self, factors: Sequence[Array]) -> tuple[Array, Array]:
         """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the lower factors of all X."""
         n = self.places[-1].stop
         gradient, hessian = np.empty(n), np.zeros((n, n))
@@ -185,7 +186,7 @@ class Centres:
         X = self.unknowns.matrices(x)
         kept, mixed = (1 + g / wider) / 2, (1 - g / wider) / 2
         others = [i + sign for i, (_, sign) in enumerate(self.owners)]
-        return self.unknowns.coordinates([kept * own + mixed * X[other] for own, other in zip(X, others, strict=True)])
+        return self.unknowns.coordinates([kept * Y + mixed * X[other] for Y, other in zip(X, others, strict=True)])
 
     def bound(self, M: Array, x: Array, g: float) -> float:
         """Return the level that coordinates prove; see `Scaling.bound`."""
@@ -235,30 +236,30 @@ class Centres:
         pairs = []
         unit = np.diag(self.levels(level))
         for k, sign in self.owners:
-            own, response = unit[self.structure.w[k]], M[self.structure.z[k]]
+            unit_rows, response = unit[self.structure.w[k]], M[self.structure.z[k]]
             if sign:
                 b = unit[self.structure.w[k].start].max()
                 values, vectors = np.linalg.eigh(np.array([[-1, 1j * sign * g / b], [-1j * sign * g / b, 1]]) / 2)
                 mixed = [
-                    np.sqrt(abs(value)) * (first * response + second * own)
+                    np.sqrt(abs(value)) * (first * response + second * unit_rows)
                     for value, (first, second) in zip(values, vectors.conj().T, strict=True)
                 ]
                 pairs.append((mixed[1], mixed[0]))
             else:
-                pairs.append((own, response))
+                pairs.append((unit_rows, response))
         return _Factors(pairs, np.concatenate([part for pair in pairs for part in pair]))
 
     def _barrier(self, factors: _Factors, x: Array) -> _Barrier | None:
         """Return the barrier at a point, None outside its domain."""
         X = self.unknowns.matrices(x)
         try:
-            own = [np.linalg.cholesky(matrix) for matrix in X]
+            roots = [np.linalg.cholesky(matrix) for matrix in X]
             products = [part for S, (P, Q) in zip(X, factors.pairs, strict=True) for part in (_times(S, P), -_times(S, Q))]
             F = np.linalg.cholesky(factors.all.conj().T @ np.concatenate(products))
         except np.linalg.LinAlgError:
             return None
-        logs = sum(float(np.log(L.diagonal().real).sum()) for L in (F, *own))
-        return _Barrier(float(self.unknowns.identity @ x) - 2 * logs, F, own)
+        logs = sum(float(np.log(L.diagonal().real).sum()) for L in (F, *roots))
+        return _Barrier(float(self.unknowns.identity @ x) - 2 * logs, F, roots)
 
     def _slopes(self, factors: _Factors, at: _Barrier) -> tuple[Array, Array]:
         """Return gradient and Hessian of the barrier."""
@@ -275,7 +276,7 @@ class Centres:
                 rows.append((Z.real + Z.imag)[None])
             begin = end
         V = np.concatenate(rows).reshape(-1, n * n)
-        gradient, hessian = self.unknowns.own_slopes(at.own)
+        gradient, hessian = self.unknowns.barrier_slopes(at.own)
         return gradient - _traces(V, n) + self.unknowns.identity, hessian + V @ V.T
 
 

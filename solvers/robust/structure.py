@@ -1,4 +1,4 @@
-"""A loop's matrices: of the linear model, and of the uncertainty around which it closes; its channels balanced.
+"""The uncertainty around which a loop closes, and the loop's channels balanced.
 
 ``δ 1`` commutes with all matrices T, a full block with all numbers, so that ``T z`` and ``T w`` are as good as z and w. What
 reaches the channels of a block and what they reach are made equal and diagonal, or equal alone, over the frequencies of all
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT
 from titop.solvers.lft.delta_blocks import DeltaBlock, slices
+from titop.solvers.linear.matrices import Matrices
 
 #: Directions whose square is smaller than this part of a block's others are taken for as large.
 _LEAST = CLOSE**2
@@ -101,63 +101,6 @@ class Structure:
         return self.matrix(self.deltas(real))
 
 
-@dataclass(frozen=True)
-class Matrices:
-    """``dx/dt = A x + B w``, ``z = C x + D w``.
-
-    The unit of time is the system's own: poles and frequencies are in parts of the rate of an `UncertainLoop`.
-    """
-
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-
-    @classmethod
-    def constant(cls, D: Array) -> Matrices:
-        """Return a matrix (outputs, inputs) as a model without states."""
-        return cls(np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((D.shape[0], 0)), D)
-
-    @cached_property
-    def poles(self) -> Array:
-        """Eigenvalues of A (n)."""
-        return np.linalg.eigvals(self.A)
-
-    def response(self, omega: float) -> Array:
-        """Return the response (outputs, inputs; own units) at a frequency, which may be infinite."""
-        if np.isinf(omega):
-            return self.D.astype(complex)
-        return self.C @ np.linalg.solve(1j * omega * np.eye(len(self.A)) - self.A, self.B) + self.D
-
-    def close_loop(self, delta: Array) -> Matrices:
-        """Return the model of the remaining channels with ``w = Δ z + w'`` on the first ones, which stay.
-
-        Raises
-        ------
-        LinAlgError
-            If the loop is ill-posed.
-        """
-        n, m = delta.shape
-        full = np.zeros((self.B.shape[1], self.C.shape[0]), dtype=delta.dtype)
-        full[:n, :m] = delta
-        inner = np.linalg.inv(np.eye(len(self.D)) - self.D @ full)
-        fed = full @ inner
-        return Matrices(
-            self.A + self.B @ fed @ self.C,
-            self.B @ (np.eye(len(full)) + fed @ self.D),
-            inner @ self.C,
-            inner @ self.D,
-        )
-
-    def part(self, outputs: Any, inputs: Any) -> Matrices:
-        """Return the model of some outputs and inputs."""
-        return Matrices(self.A, self.B[:, inputs], self.C[outputs], self.D[np.ix_(outputs, inputs)])
-
-    def scale(self, outputs: Array, inputs: Array | float = 1.0) -> Matrices:
-        """Return the model with outputs and inputs multiplied by numbers."""
-        return Matrices(self.A, self.B * inputs, outputs[:, None] * self.C, outputs[:, None] * self.D * inputs)
-
-
 def balance(system: Matrices, structure: Structure) -> Matrices:
     """Return a stable loop with the channels of all blocks, its first ones, balanced."""
     w, z = structure.shape
@@ -191,12 +134,12 @@ def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, A
         for block, rows, columns in zip(structure.blocks, structure.z, structure.w, strict=True):
             reached, seen = _squares([M[rows] for M in responses]), _squares([M[:, columns].T for M in responses])
             T, inverse = _equalling(reached, seen) if block.kind == "full" else _balancing(reached, seen)
-            own, other = T @ into[rows], back[:, columns] @ inverse
-            if block.kind != "full" and np.abs(own[:, rows] @ other[columns] - np.eye(len(T))).max() > EXACT:
+            forth, other = T @ into[rows], back[:, columns] @ inverse
+            if block.kind != "full" and np.abs(forth[:, rows] @ other[columns] - np.eye(len(T))).max() > EXACT:
                 continue  # directions that nothing reaches would be stretched on and on: the loop would become another one
             for M in responses:
                 M[rows], M[:, columns] = T @ M[rows], M[:, columns] @ inverse
-            into[rows], back[:, columns] = own, other
+            into[rows], back[:, columns] = forth, other
     return into, back
 
 

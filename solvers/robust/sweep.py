@@ -24,8 +24,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS, NEAR_AXIS, SAME, TINY
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.scalings import Centres, Scaling
-from titop.solvers.robust.structure import Matrices
 from titop.solvers.robust.upper_bound import Known, LevelSearch, Start, UpperBound
 from titop.solvers.support.progress import progress_bar
 

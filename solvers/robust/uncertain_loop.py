@@ -24,8 +24,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, positions
-from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.robust.structure import Structure
 from titop.solvers.signals.exported import Signal
 
 #: So many parameters can be branched over.
@@ -115,10 +116,10 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
         advice = "pass what tt.lft returns, or M with blocks=[...]"
         raise ModelError(Finding("wrong-type", "lft", type(lft).__name__, "an LFTModel or a control.StateSpace", advice))
     structure = read_blocks(blocks)
-    A, B, C, D = (np.array(getattr(model, name), dtype=float) for name in "ABCD")
-    check_sizes(structure, D)
+    system = Matrices.of(model)
+    check_sizes(structure, system.D)
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
-    system = _continuous(A, B, C, D, period) if period else Matrices(A, B, C, D)
+    system = _continuous(system, period) if period else system
     rate = middle_rate(system.A)
     system, scales = _in_units(system, rate)
     _, inputs, outputs = named_signals(model)
@@ -227,7 +228,7 @@ def centre_system(system: Matrices, structure: Structure) -> tuple[Matrices, Str
 def in_given_ranges(given: Structure, structure: Structure, deltas: Sequence[Any]) -> tuple[Any, ...]:
     """Return values normalised as the given blocks are from those of a centred structure, one of each block."""
     pairs = zip(given.blocks, structure.blocks, deltas, strict=True)
-    return tuple(own.normalised(block.value(float(d))) if own != block else d for own, block, d in pairs)
+    return tuple(before.normalised(block.value(float(d))) if before != block else d for before, block, d in pairs)
 
 
 def _offset(block: DeltaBlock) -> float:
@@ -243,8 +244,9 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
     return Matrices(A, system.B / rate / scales[:, None], system.C * scales, system.D), scales
 
 
-def _continuous(A: Array, B: Array, C: Array, D: Array, period: float) -> Matrices:
+def _continuous(system: Matrices, period: float) -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
+    A, B, C, D = system
     one = np.eye(len(A))
     if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < SINGULAR * (1 + np.linalg.norm(A, 2)):
         raise ModelError(Finding("bad-pole", "lft", "a pole at -1", "none there", "take another sample time"))

@@ -16,8 +16,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, TYPED
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Matrices
 
 #: How much of the slack is left, how many centres are taken at most, and over how many the bound has to fall.
 _SLACK, _CENTRES, _PATIENCE = 0.1, 200, 4
@@ -120,8 +120,8 @@ def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, 
     g = max(LARGEST_G * float(np.linalg.norm(changed, 2)), 2 * float(np.linalg.norm(G, 2)))
     structure, matrices = centres.structure, []
     for (k, sign), size in zip(centres.owners, centres.unknowns.sizes, strict=True):
-        own = G[structure.w[k], structure.z[k]] if sign else 0.0
-        matrices.append(np.eye(size) + sign * own / (g or 1.0))
+        part = G[structure.w[k], structure.z[k]] if sign else 0.0
+        matrices.append(np.eye(size) + sign * part / (g or 1.0))
     x = centres.unknowns.coordinates(matrices)
     return changed, UpperBound(centres.bound(changed, x, g), x, g)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -19,7 +19,8 @@ from titop.blocks.basics.tolerances import NEAR_AXIS
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.feedback import read_closing
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.robust.structure import Structure
 
 #: Most members of a grid, and random ones between its points.
 _MOST, _BETWEEN = 4096, 200
@@ -55,26 +56,6 @@ class Members(NamedTuple):
 Doubts = Callable[[Array, float], Members]
 
 
-class VaryingFamily(Protocol):
-    """What tests read of a family."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters."""
-
-    def with_ranges(self, factor: float) -> VaryingFamily:
-        """Return the family with all ranges so many times as large."""
-
-    def all_members(self) -> Members:
-        """Return the members at the points of the test and between them, the reference first."""
-
-    def doubts(self, rate: float) -> Doubts | None:
-        """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
-
-    def values(self, s: Array) -> dict[str, float]:
-        """Return the parameters in their units at a normalised point (p,)."""
-
-
 @dataclass(frozen=True)
 class FractionalFamily:
     """Members of a linear fractional model; complex and full blocks are zero.
@@ -106,7 +87,7 @@ class FractionalFamily:
         return tuple(block.name for block in self.parameters)
 
     @property
-    def grown(self) -> Matrices:
+    def scaled_system(self) -> Matrices:
         """The channels of the uncertainty with the factor."""
         return self.system.scale(np.full(len(self.system.C), self.factor))
 
@@ -117,15 +98,15 @@ class FractionalFamily:
     def all_members(self) -> Members:
         """Return the members in the middle, where the only block leaves no response, on the grid, and random ones."""
         middle = np.zeros((1, len(self.names)))
-        where = poles(self.grown)[:, None] if len(self.names) == len(self.structure.blocks) == 1 else middle
+        where = poles(self.scaled_system)[:, None] if len(self.names) == len(self.structure.blocks) == 1 else middle
         return self.members(np.vstack([middle, where])).join(self.grid()).join(self.between())
 
     def doubts(self, rate: float) -> Doubts | None:
         """Return what looks between the points, the only parameter changing at a rate (its unit a second) or less; or None."""
         if len(self.names) > 1:
             return None
-        grown, slope = self.grown, slope_of(self.parameters[0], self.factor)
-        return lambda P, decay: self.members(suspects(grown, P, slope, rate, decay)[:, None])
+        scaled, slope = self.scaled_system, slope_of(self.parameters[0], self.factor)
+        return lambda P, decay: self.members(suspects(scaled, P, slope, rate, decay)[:, None])
 
     def grid(self) -> Members:
         """Return the members at all points of the grid."""
@@ -245,7 +226,9 @@ class SampledFamily:
     def _is_known(self, point: Array) -> bool:
         try:
             self.model.at(dict(zip(self.names, point, strict=True)))
-        except ModelError:
+        except ModelError as error:
+            if error.code != "outside":
+                raise
             return False
         return True
 
@@ -260,7 +243,11 @@ class SampledFamily:
         if self.controller is None:
             return np.asarray(member.A)
         closing = read_closing(_NominalModel(member), self.controller, 1, 0.0, 1)
-        return np.asarray(closing.exact((member.A, member.B, member.C, member.D))[0])
+        return np.asarray(closing.exact(Matrices.of(member)).A)
+
+
+#: What tests read members of.
+VaryingFamily = FractionalFamily | SampledFamily
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, ParameterBox
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Matrices, Structure, balance
+from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound

@@ -29,7 +29,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
 from titop.solvers.mechanism.inputs import Inputs, acting_inputs
-from titop.solvers.mechanism.movable_ports import Place
+from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.sensitivities.effects import ConstraintTurn, Effect, Move
 from titop.solvers.sensitivities.state import SensitivityState, Stepped
@@ -121,7 +121,7 @@ class ChangedPlacement(ChangedPart):
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
         eta = _displacement_of(_matrix(state.model.mechanism.assembly.joined_by[self.name].placement), changes[0])
-        effect.moves.append(Move.still(Place(self.name, None), eta))
+        effect.moves.append(Move.still(MovablePlace(self.name, None), eta))
 
 
 def _matrix(pose: Pose) -> Array:
@@ -158,7 +158,7 @@ def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspa
     by_rows = subspace + twist_cross(eta) @ S
     faster = by_rows @ v
     turning = rate + twist_cross(faster) @ S @ v + twist_cross(eta) @ bent
-    move = Move(Place(block.name, port), eta, faster, turning + by_rows @ a, rows, by_rows)
+    move = Move(MovablePlace(block.name, port), eta, faster, turning + by_rows @ a, rows, by_rows)
     if not any(part.any() for part in (eta, by_rows, move.acceleration)):
         return []
     return [move, *_hanging_back(block, port, state, eta)]
@@ -167,7 +167,7 @@ def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspa
 def _hanging_back(block: Block, port: str, state: SensitivityState, eta: Array) -> list[Move]:
     """Return how a body moves where it hangs, if it does so by this port: back."""
     hanging = state.model.mechanism.assembly.hung.get(block.name)
-    return [] if hanging is None or hanging.child.name != port else [Move.still(Place(block.name, None), -eta)]
+    return [] if hanging is None or hanging.child.name != port else [Move.still(MovablePlace(block.name, None), -eta)]
 
 
 def _displacement_of(pose: Array, change: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_dynamics import closure_pushes
-from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
 
 
@@ -23,7 +23,7 @@ class Move(NamedTuple):
 
     Attributes
     ----------
-    place : Place
+    place : MovablePlace
     displacement : (6,) array, m and rad
     rate, acceleration : (6,) arrays
         How fast the displacement changes in the course of the motion, and how that changes.
@@ -33,7 +33,7 @@ class Move(NamedTuple):
         The derivative of the displacement by these.
     """
 
-    place: Place
+    place: MovablePlace
     displacement: Array
     rate: Array
     acceleration: Array
@@ -41,7 +41,7 @@ class Move(NamedTuple):
     by_rows: Array
 
     @classmethod
-    def still(cls, place: Place, displacement: Array) -> Move:
+    def still(cls, place: MovablePlace, displacement: Array) -> Move:
         """Return a displacement that does not change in the course of the motion."""
         return cls(place, displacement, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0)))
 
@@ -96,7 +96,7 @@ class Response:
         Of J times the `shared` efforts, by the coordinates.
     jacobian : (k, m) array
         How fast the ports' motion opens the loops.
-    where : dict of Place to slice
+    where : dict of MovablePlace to slice
         Which coordinates hold which place.
     """
 
@@ -105,7 +105,7 @@ class Response:
     openings: Array
     turning: Array
     jacobian: Array
-    where: dict[Place, slice]
+    where: dict[MovablePlace, slice]
 
     def needed(self, move: Move) -> Array:
         """Return what inverse dynamics need more (nv) where a place moves."""
@@ -136,10 +136,10 @@ class Movable:
     Parameters
     ----------
     model : Model
-    places : collection of Place
+    places : collection of MovablePlace
     """
 
-    def __init__(self, model: SensitiveModel, places: Collection[Place]) -> None:
+    def __init__(self, model: SensitiveModel, places: Collection[MovablePlace]) -> None:
         self.places = frozenset(places)
         self._ports = model.mechanism.ports
         self._wider = model.mechanism.of(with_movable(model.mechanism.assembly, self.places))
@@ -147,7 +147,7 @@ class Movable:
         self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
         self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)
         self._added = np.setdiff1d(range(self._wider.nv), self._own)
-        self._where: dict[Place, slice] = {}
+        self._where: dict[MovablePlace, slice] = {}
         for place in self.places:
             first = int(np.searchsorted(self._added, self._wider.assembly.v_slices[place.joint].start))
             self._where[place] = slice(first, first + 6)
@@ -182,5 +182,5 @@ class Movable:
 
     def _port(self, name: str) -> str:
         """Return the name of the port that stands for one of the model's."""
-        place = Place(*self._ports[name])
+        place = MovablePlace(*self._ports[name])
         return place.body if place.port and place in self.places else name

@@ -10,7 +10,6 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_parameters import NAMES, OWN_NAMES, inertial_derivatives
-from titop.blocks.bodies.rigid_body import RigidBody
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import made_ready
 from titop.solvers.arguments.rowwise import read_states
@@ -125,6 +124,5 @@ def _numbers_by_own(mechanism: Any, body: str) -> Array:
     kept: dict[str, Array] = mechanism.inertial_derivatives
     if body not in kept:
         block = mechanism.assembly.blocks[body]
-        assert isinstance(block, RigidBody)
         kept[body] = inertial_derivatives(block).T
     return kept[body]

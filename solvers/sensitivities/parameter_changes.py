@@ -12,7 +12,6 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
-from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
@@ -98,7 +97,7 @@ class ParameterChange:
         ports = ChangedPorts(block.name, attached_ports(self._assembly, block, self._pushed))
         if isinstance(block, Joint) and is_elementary(block):
             return [self._of_joint(block, entry, ports)]
-        if is_rigid(block):
+        if block.is_rigid:
             return [ports] if owner_of(entry) in block.ports else [ChangedLaw(block.name)]
         return [ChangedLaw(block.name), ports]
 

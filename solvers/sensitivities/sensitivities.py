@@ -17,9 +17,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
-from titop.solvers.constraints.multipliers import dependent_columns, independent_rows
-from titop.solvers.constraints.shares import Shares
-from titop.solvers.mechanism.movable_ports import Place
+from titop.solvers.constraints.multipliers import Shares
+from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.sensitivities.effects import Effect, Movable
 from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
@@ -103,7 +102,7 @@ class Sensitivities:
         def accelerated(needed: Array, turned: Array, opening: Array) -> Array:
             if not opening.any():
                 return -mobility @ needed
-            closing = closed.shares.closing(opening)
+            closing = closed.shares.partition.follow(-opening)
             return closing - mobility @ (needed + model.mechanism.engine.dynamics.mass_matrix(q) @ closing)
 
         return _together(self._changes(state, closed), accelerated)
@@ -112,11 +111,8 @@ class Sensitivities:
         """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
         model = self.model
         jacobian = model.mechanism.engine.dynamics.constraints(q, v).jacobian
-        comparable = model.mechanism.scale.comparable(jacobian)
-        rows = independent_rows(comparable, rank, model.mechanism.gear_count)
-        dependent = dependent_columns(comparable, rows, model.mechanism.gear_count)
-        shares = Shares.of(jacobian, rows, dependent, unknown, model.mechanism.scale.coordinates)
-        shared, multipliers = shares.split(needed, len(jacobian))
+        shares = closed_dynamics.shares_at(model.mechanism, jacobian, unknown, rank)
+        shared, multipliers = shares.split(needed)
         return _Closed(shares, multipliers, shared)
 
     def _changes(self, state: SensitivityState, closed: _Closed | None) -> dict[str, _Change]:
@@ -157,7 +153,7 @@ class Sensitivities:
             changes[name] = _Change(needed, turned, opening)
         return changes
 
-    def _movable_at(self, places: set[Place]) -> Movable:
+    def _movable_at(self, places: set[MovablePlace]) -> Movable:
         """Return the model in which these places, and those met before, can be moved."""
         known = self._movable
         if known is None or not known.places >= places:

@@ -19,7 +19,6 @@ from titop.blocks.basics.spatial import (
     twist_transport,
 )
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
-from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.connections import Connection
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.configuration_series import configuration_series, integral, quaternion_series
@@ -49,7 +48,7 @@ class BaseTwists:
             raise ModelError(Finding("unknown-twists", "twists", twists, expected, did_you_mean(str(twists), TWISTS)))
         self._assembly = model.assembly
         connections = model.assembly.connections if twists == "spatial" else ()
-        self._bases = [each for each in connections if isinstance(each.joint, Free) and each.parent.block.name == "world"]
+        self._bases = [each for each in connections if each.joint.quaternion.start and each.parent.block.name == "world"]
 
     def __bool__(self) -> bool:
         """Whether anything is to be turned."""

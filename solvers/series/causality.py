@@ -20,10 +20,10 @@ from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted
+from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted, partition_at, shares_at
+from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import mobility, of_each_term
-from titop.solvers.constraints.mechanism import ClosedMechanism, PortSeries
-from titop.solvers.constraints.multipliers import dependent_columns, independent_rows, share_efforts
+from titop.solvers.constraints.mechanism import PortSeries
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.series.acting_series import at_start, up_to
 
@@ -49,13 +49,13 @@ class ConstraintSeries:
 
     Parameters
     ----------
-    model : ClosedMechanism
+    model : ClosedLoops
     q : (nq,) array
     v_series : (r + 2, nv) array
         The velocity and its derivatives.
     """
 
-    def __init__(self, model: ClosedMechanism, q: Array, v_series: Array) -> None:
+    def __init__(self, model: ClosedLoops, q: Array, v_series: Array) -> None:
         self._model, self._v_series, self._last = model, v_series, len(v_series) - 1
         refs = [str(ref) for loop in model.rigid_loops for ref in (loop.first, loop.second)]
         ports = model.engine.series.port_series(refs, q, v_series) if refs else []
@@ -70,20 +70,19 @@ class ConstraintSeries:
     def pushes(self, multipliers: Array) -> list[PortPush]:
         """Return what the rigid closures' multipliers, with their derivatives (at most r + 2, k), do to ports."""
         pushes: list[PortPush] = []
-        row, last = 0, len(multipliers) - 1
+        last = len(multipliers) - 1
         padded = np.vstack([multipliers, np.zeros((self._last - last, multipliers.shape[1]))])
         for loop, _, E in self._closings:
-            own = slice(row, row + len(loop.closure.constraint_names))
+            own = self._model.closure_rows[loop.closure.name]
             for ref, rates in zip((loop.first, loop.second), E, strict=True):
                 pushes.append(
                     PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, own]), last))
                 )
-            row = own.stop
         return pushes
 
 
 def hybrid(
-    model: ClosedMechanism,
+    model: ClosedLoops,
     q: Array,
     v: Array,
     efforts_of: Callable[[Array], Array],
@@ -95,7 +94,7 @@ def hybrid(
 
     Parameters
     ----------
-    model : ClosedMechanism
+    model : ClosedLoops
     q, v : (nq,), (nv,) arrays
     efforts_of : callable
         Returns the efforts (k + 1, nv) with their derivatives, read where no motion is imposed, from the velocity (k + 1, nv)
@@ -128,7 +127,7 @@ def hybrid(
 
 
 def inverse(
-    model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
+    model: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
 ) -> Array:
     """Return the efforts (r + 1, nv) beside those `driven` that cause a motion; least ones on the `actuated` coordinates alone.
 
@@ -141,15 +140,16 @@ def inverse(
         return model.engine.series.tree_inverse(q, v_series, pushes) - driven
     refuse_opening(model, q, v_series, pushes, driven)
     rows, rank = counted(model, q, v_series[0])
+    shares = shares_at(model, rows.jacobian, actuated, rank)
     efforts = np.zeros(driven.shape)
     multipliers = np.zeros((len(efforts), len(model.constraint_names)))
     for k in range(len(efforts)):
         motion = v_series[: k + 2]
         _, closing = _closing_pushes(model, q, motion, multipliers[: k + 1])
         needed = _needed(model, q, motion, [*up_to(pushes, k), *closing]) - driven[k]
-        efforts[k], multipliers[k], unbalanced = share_efforts(
-            rows.jacobian, model.scale.weights, model.scale.coordinates, needed, actuated, rank, model.gear_count
-        )
+        w, multipliers[k] = shares.split(needed)
+        efforts[k] = np.where(actuated, w, 0.0)
+        unbalanced = shares.unbalanced(needed, efforts[k])
         if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, model, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
             advice = "actuate more coordinates, or take accelerations from m.forward_dynamics_series"
@@ -158,7 +158,7 @@ def inverse(
     return efforts
 
 
-def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
+def refuse_opening(model: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
     """Refuse a motion that opens the loops at some order from the accelerations on, beside what rounding leaves of `efforts`.
 
     Raises
@@ -187,7 +187,7 @@ def refuse_opening(model: ClosedMechanism, q: Array, v_series: Array, pushes: Se
             raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
 
 
-def _is_rounding(left: Array, model: ClosedMechanism, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
+def _is_rounding(left: Array, model: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
     """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
     sizes, order = model.scale.coordinates, len(v_series) - 2
     terms = balancing_terms(model, q, v_series[0], v_series[1], at_start(pushes), driven)
@@ -201,12 +201,12 @@ def _rate(sizes: Array) -> float:
     return float(max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0))
 
 
-def _needed(model: ClosedMechanism, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
+def _needed(model: ClosedLoops, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
     """Return the efforts (nv) of the last order."""
     return model.engine.series.tree_inverse(q, motion, pushes)[-1]
 
 
-def _closing_pushes(model: ClosedMechanism, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
+def _closing_pushes(model: ClosedLoops, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
     """Return the constraints' derivatives (k) of the last order, and what the multipliers known so far do to ports."""
     if not model.is_constrained:
         return np.zeros(0), []
@@ -217,7 +217,7 @@ def _closing_pushes(model: ClosedMechanism, q: Array, motion: Array, multipliers
 class _TreeEquations:
     """The equations of each order, of a tree."""
 
-    def __init__(self, model: ClosedMechanism, q: Array, imposed: Array) -> None:
+    def __init__(self, model: ClosedLoops, q: Array, imposed: Array) -> None:
         self._model, self._q, self._imposed = model, q, imposed
 
     def accelerations(self, missing: Array, rates: Array) -> Array:
@@ -235,29 +235,19 @@ class _TreeEquations:
 class _ClosedEquations:
     """The equations of each order with constraints, along the motions that these leave."""
 
-    def __init__(self, model: ClosedMechanism, q: Array, v: Array, imposed: Array) -> None:
-        self._model, self._imposed = model, imposed
-        rows, self._rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
-        self._jacobian, free = rows.jacobian, ~imposed
-        comparable, gears = model.scale.comparable(rows.jacobian)[:, free], model.gear_count
-        self._chosen = independent_rows(comparable, self._rank, gears)
-        self._dependent = np.flatnonzero(free)[dependent_columns(comparable, self._chosen, gears)]
-        others = np.setdiff1d(np.flatnonzero(free), self._dependent)
-        self._along = rows.jacobian[np.ix_(self._chosen, self._dependent)]
-        self._free = np.zeros((model.nv, len(others)))
-        self._free[others] = np.eye(len(others))
-        self._free[self._dependent] = -np.linalg.solve(self._along, rows.jacobian[np.ix_(self._chosen, others)])
+    def __init__(self, model: ClosedLoops, q: Array, v: Array, imposed: Array) -> None:
+        self._imposed = imposed
+        rows, rank = counted(model, q, v) if imposed.all() else acting(model, q, v)
+        self._partition = partition_at(model, rows.jacobian, rank, imposed)
+        self._shares = shares_at(model, rows.jacobian, imposed, rank, by_passive=True)
         self._mass = model.engine.dynamics.mass_matrix(q)
-        self._inertia = self._free.T @ self._mass @ self._free
 
     def accelerations(self, missing: Array, rates: Array) -> Array:
         """Return the accelerations (nv) that `missing` efforts cause where none is imposed, and that undo the `rates` (k)."""
-        start = np.zeros(self._model.nv)
-        start[self._dependent] = -np.linalg.solve(self._along, rates[self._chosen])
-        return start + self._free @ np.linalg.solve(self._inertia, self._free.T @ (missing - self._mass @ start))
+        free, start = self._partition.motions, self._partition.follow(-rates)
+        return start + free @ np.linalg.solve(free.T @ self._mass @ free, free.T @ (missing - self._mass @ start))
 
     def shared(self, needed: Array) -> tuple[Array, Array]:
         """Return the share of `needed` efforts (nv) where motion is imposed, and the multipliers (k) that carry the rest."""
-        weights, gears = (self._model.scale.weights, self._model.scale.coordinates), self._model.gear_count
-        own, carried, _ = share_efforts(self._jacobian, *weights, needed, self._imposed, self._rank, gears, by_passive=True)
-        return own, carried
+        w, carried = self._shares.split(needed)
+        return np.where(self._imposed, w, 0.0), carried

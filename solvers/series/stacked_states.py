@@ -10,18 +10,18 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.arguments.rowwise import stacked
-from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.series.acting_series import read_numbers
 
 
 def at_states(
-    model: ClosedMechanism, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any] | None = None
+    model: ClosedLoops, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any] | None = None
 ) -> Any:
     """Return a function's results at stacked states, stacked; those of tuples each for itself.
 
     Parameters
     ----------
-    model : ClosedMechanism
+    model : ClosedLoops
     function : callable
         ``function(q, ..., **loads)`` at one state.
     states : mapping of name to array_like

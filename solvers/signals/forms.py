@@ -30,7 +30,7 @@ class Form(Protocol):
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class CoordinateForm:
     """Joints, blocks with coordinates, and coordinates: by `endings`, what they stand for and the ending of their entries.
 
     The entries of joints and blocks are named after the coordinates, an only one after the joint or block itself unless `full`.
@@ -76,7 +76,7 @@ class PlainPositions:
 
 
 @dataclass(frozen=True)
-class Ports:
+class PortForm:
     """Ports: by endings, what they stand for and which of its entries.
 
     A port itself stands for all of these together if `whole`. The world's are among them if `world`.
@@ -111,7 +111,7 @@ class Ports:
 
 
 @dataclass(frozen=True)
-class Sections(Ports):
+class SectionForm(PortForm):
     """Ports of rods, which stand for the sections that carry them."""
 
     def _has(self, model: NamedModel, port: str) -> bool:
@@ -119,7 +119,7 @@ class Sections(Ports):
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputForm:
     """Inputs; and actuators and interactions, which stand for all of theirs, unless `single`."""
 
     single: bool = False
@@ -143,7 +143,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Sensors:
+class SensorForm:
     """Sensors, their outputs, and outputs that are components of one vector."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
@@ -161,7 +161,7 @@ class Sensors:
 
 
 @dataclass(frozen=True)
-class Reactions:
+class ReactionForm:
     """Joints, and closures between ports, with the ending of their wrench."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
@@ -180,7 +180,7 @@ class Reactions:
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineForm:
     """Lines in rods: what they measure, and its rate."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
@@ -197,7 +197,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class ContactPoints:
+class ContactForm:
     """Contacts, and their spheres and points: gaps and forces."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
@@ -222,7 +222,7 @@ class ContactPoints:
 
 
 @dataclass(frozen=True)
-class OwnStates:
+class OwnStateForm:
     """States of the first order; and blocks, which stand for all of theirs."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
@@ -237,7 +237,7 @@ class OwnStates:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class ParameterForm:
     """Numbers of blocks."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:

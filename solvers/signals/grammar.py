@@ -13,18 +13,18 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.solvers.signals.forms import (
-    ContactPoints,
-    Coordinates,
+    ContactForm,
+    CoordinateForm,
     Form,
-    Inputs,
-    Lines,
-    OwnStates,
-    Parameters,
+    InputForm,
+    LineForm,
+    OwnStateForm,
+    ParameterForm,
     PlainPositions,
-    Ports,
-    Reactions,
-    Sections,
-    Sensors,
+    PortForm,
+    ReactionForm,
+    SectionForm,
+    SensorForm,
 )
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -77,14 +77,14 @@ OUTPUT = Role(
     "output",
     "a coordinate's, port's, joint's, tendon's, contact's or sensor's output",
     (
-        Sensors(),
-        Ports(_MOTION_OF_PORTS),
-        Sections(_OF_SECTIONS),
-        Coordinates(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
-        Reactions(),
-        Lines(),
-        ContactPoints(),
-        OwnStates(),
+        SensorForm(),
+        PortForm(_MOTION_OF_PORTS),
+        SectionForm(_OF_SECTIONS),
+        CoordinateForm(_STATES | {".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}),
+        ReactionForm(),
+        LineForm(),
+        ContactForm(),
+        OwnStateForm(),
     ),
 )
 #: What can drive a system.
@@ -92,9 +92,9 @@ INPUT = Role(
     "input",
     "a joint, actuator, tendon, port or prescribed acceleration",
     (
-        Inputs(),
-        Coordinates({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),
-        Ports(_WRENCHES, whole=True),
+        InputForm(),
+        CoordinateForm({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),
+        PortForm(_WRENCHES, whole=True),
     ),
 )
 #: What an equilibrium is searched over, and what a family's parameters may be.
@@ -102,46 +102,46 @@ UNKNOWN = Role(
     "unknown",
     "a coordinate, rate, effort, input or parameter",
     (
-        Coordinates(_POSITIONS | {".v": (Kind.RATE, ".v"), ".tau": (Kind.EFFORT, ".tau")}, full=True),
-        Inputs(),
-        Parameters(),
+        CoordinateForm(_POSITIONS | {".v": (Kind.RATE, ".v"), ".tau": (Kind.EFFORT, ".tau")}, full=True),
+        InputForm(),
+        ParameterForm(),
     ),
 )
 #: Joints and coordinates themselves.
-COORDINATE = Role("coordinate", "a joint or coordinate", (Coordinates({"": (Kind.POSITION, "")}, full=True),))
+COORDINATE = Role("coordinate", "a joint or coordinate", (CoordinateForm({"": (Kind.POSITION, "")}, full=True),))
 #: States of a linear model: displacements, rates, or both.
-STATE = Role("coordinate", "a state to omit", (Coordinates({"": (Kind.STATE, "")} | _STATES, full=True), OwnStates()))
+STATE = Role("coordinate", "a state to omit", (CoordinateForm({"": (Kind.STATE, "")} | _STATES, full=True), OwnStateForm()))
 #: What a controller can measure.
 MEASURED = Role(
     "signal",
     "an output of the model",
     (
-        Sensors(),
+        SensorForm(),
         PlainPositions(),
-        Ports(_MOTION_OF_PORTS, world=True),
-        Coordinates(_STATES, full=True),
-        Lines(),
-        ContactPoints(),
+        PortForm(_MOTION_OF_PORTS, world=True),
+        CoordinateForm(_STATES, full=True),
+        LineForm(),
+        ContactForm(),
     ),
 )
 #: What a controller can command.
 COMMANDED = Role(
     "signal",
     "an input of the model",
-    (Inputs(), Coordinates({"": (Kind.EFFORT, ".tau"), ".tau": (Kind.EFFORT, ".tau")}, full=True)),
+    (InputForm(), CoordinateForm({"": (Kind.EFFORT, ".tau"), ".tau": (Kind.EFFORT, ".tau")}, full=True)),
 )
 #: What dynamics change with beside the state.
 CAUSE = Role(
     "name",
     "a parameter, an input or a port of the model",
-    (Parameters(), Inputs(single=True), Ports(_WRENCHES, whole=True, world=True)),
+    (ParameterForm(), InputForm(single=True), PortForm(_WRENCHES, whole=True, world=True)),
 )
 
 
 def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
     """Return what a name stands for.
 
-    Parameters
+    ParameterForm
     ----------
     model : NamedModel
     role : Role

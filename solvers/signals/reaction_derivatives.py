@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import load_derivatives, loads_by_states, stepping
 from titop.graph.network.connections import Loop
@@ -54,8 +53,8 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
     """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
-    pair = port_pairs(at.model.mechanism, [loop], at.q, at.v, at.a)[0]
-    own = [owner_of(name) == loop.closure.name for name in at.model.constraint_names]
+    pair = port_pairs(at.model.mechanism, [loop], at.q)[0]
+    own = at.model.mechanism.closure_rows[loop.closure.name]
     multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
     turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)
     return turning + np.hstack(loop.closure.jacobians(pair.rotation, pair.position)).T @ changes

@@ -46,7 +46,7 @@ class Snapshot(NamedTuple):
         return np.asarray(self.model.mechanism.inputs.whole(self.u))[..., self.model.nu :]
 
 
-class Carried(NamedTuple):
+class CarriedLoads(NamedTuple):
     """The multipliers (k, N and N m) with which closures and gears act at a snapshot, and their changes (k, z)."""
 
     multipliers: Array
@@ -77,7 +77,7 @@ class SnapshotChanges:
         found: T = self._found[what]
         return found
 
-    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> Carried:
+    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
         """Return what closures and gears carry at the snapshot, and its changes.
 
         `loads` gives, at a configuration, rates and inputs, the efforts (nv, inputs) of these and of wrenches a unit of each.
@@ -162,13 +162,15 @@ class SnapshotDerivatives(SnapshotChanges):
         return np.concatenate([self._columns(by_state), by_input], axis=-1)
 
 
-def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> Carried:
+def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
     """Return what closures and gears carry at a snapshot, and its changes with those of q, v, a, tau and inputs in `change`."""
     model, q, v, a = at.model, at.q, at.v, at.a
     if not model.is_constrained:
-        return Carried(np.zeros(0), np.zeros((0, change.q.shape[-1])))
+        return CarriedLoads(np.zeros(0), np.zeros((0, change.q.shape[-1])))
     pushes = model.mechanism.external_pushes(at.wrenches, at.u)
     multipliers = model.mechanism.multipliers(q, v, a, pushes, at.u, at.tau)
     (by_q, by_v, by_a), jacobian = inverse_with_constraints(model.mechanism, q, v, a, pushes, multipliers)
     needed = change.along(by_q, by_v, by_a) - loads(model, q, v, at.u) @ change.inputs
-    return Carried(multipliers, multiplier_changes(model.mechanism, q, jacobian, multipliers, needed - change.tau, change.q))
+    return CarriedLoads(
+        multipliers, multiplier_changes(model.mechanism, q, jacobian, multipliers, needed - change.tau, change.q)
+    )

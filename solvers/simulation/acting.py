@@ -57,9 +57,8 @@ class Sampled:
 class FeedbackFunction:
     """Efforts (nv), or motors' inputs, as a function of time and state, which is asked at every stage of a step.
 
-    It is given copies of the state, which it may change, and keep. What it returns has to be an array of the right length;
-    others are read with care. Whether efforts are finite is seen by what they do: compiled code looks at them, and `check` says
-    what is not.
+    It is passed copies of the state, which it may change and keep. An array of the right length is taken as it is; anything
+    else it returns is read with care. Compiled code sees efforts that are not finite; `check` then names them.
 
     Parameters
     ----------
@@ -268,7 +267,7 @@ class Drive:
         """Return all external wrenches."""
         return self.constant | {port: value.at(t, q, v) for port, value in self.varying.items()}
 
-    def known(self, t: Array) -> tuple[Array, Array | None] | None:
+    def histories(self, t: Array) -> tuple[Array, Array | None] | None:
         """Return efforts (n, nv) and inputs (n, nu), None for none, at times t (n, s); None where the state has to be known."""
         if self.feedback or self.loop is not None:
             return None

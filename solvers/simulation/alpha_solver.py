@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, ONE_SIDED_STEP, SAME, TINY
 from titop.solvers.control.continuous_loop import Answer, ContinuousLoop
 from titop.solvers.simulation.alpha_step import AlphaSystem, Step, StepEnd, tangent
-from titop.solvers.simulation.closed_states import OnClosures, project
+from titop.solvers.simulation.closed_states import ClosedState, project
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.implicit_equations import FirstOrderStates, first_order_states
@@ -23,7 +23,8 @@ _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 _WORTH_A_CHANGE = 1.2
 #: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
 _SMALLEST, _SHORTER = EXACT, 2 * NEGLIGIBLE
-#: How far to both sides of the end of a step what acts is looked at, in parts of the step; at the start, of the whole time.
+#: Step of the differences by which rates of the accelerations are found at the end of a step, in parts of it; at the start, of
+#: the whole time.
 _BESIDE = 10 * ONE_SIDED_STEP
 #: With rigid closures the spectral radius has to be less.
 _LARGEST_RADIUS = 0.95
@@ -111,7 +112,7 @@ class AlphaSolver(Stepper):
     def statistics(self) -> dict[str, float]:
         return dict(self.system.counts)
 
-    def go_on(self, closed: OnClosures) -> None:
+    def go_on(self, closed: ClosedState) -> None:
         q, v = self.plant.split(self.t, closed.y)
         self.node = self.node._replace(q=q, v_closed=v)
         if self._rounds and self.is_running:
@@ -135,10 +136,10 @@ class AlphaSolver(Stepper):
 
         return lambda times: np.array([state(t) for t in times])
 
-    def end_at(self, t: float) -> OnClosures:
-        """Make the last step again.
+    def end_at(self, t: float) -> ClosedState:
+        """Repeat the last step up to a time.
 
-        How short it is says nothing of the steps behind it: these are of the length that was wanted, if it reaches the time.
+        Its length says nothing of later steps: these are as long as was wanted before, if it reaches the time.
         """
         end, wanted, self.node, self.before = self.end, self.h, self.before, self._earlier
         self.end, self.h = t, t - self.node.t
@@ -150,7 +151,7 @@ class AlphaSolver(Stepper):
             if self.t == t:
                 self.h = wanted
 
-    def pass_over(self, t: float) -> OnClosures | None:
+    def pass_over(self, t: float) -> ClosedState | None:
         return None
 
     def go_to(self, end: float, anew: bool) -> bool:
@@ -168,7 +169,7 @@ class AlphaSolver(Stepper):
         return True
 
     def _bend(self) -> None:
-        """Let the rate of the accelerations, and what is averaged with it, be that of what acts from now on."""
+        """Change the rate of the accelerations, and the averaged acceleration, by the bend of what acts here."""
         node, plant, step = self.node, self.plant, _BESIDE * self.node.h
         if node.jerk is None or isinstance(plant.loop, ContinuousLoop):
             return
@@ -185,13 +186,13 @@ class AlphaSolver(Stepper):
         a, _ = self.plant.dynamics(self.t, self.node.q, self.node.v_closed)
         return bool((self.h * np.abs(a - self.node.a) > self.system.scales(self.h)[1]).any())
 
-    def step(self, watch: float) -> OnClosures:
+    def step(self, watch: float) -> ClosedState:
         """Make one step, of a length with which its error is small and Newton's method converges, whatever to `watch` for."""
         grow, adaptive = True, self.scheme.step is None
         while True:
             h, t = self._until_end(self.h)
             if h < min(self.smallest, self.end - self.t):
-                raise self._gave_up(h)
+                raise self._failure(h)
             step = Step(self.system, self.before, self.node, h, t)
             if not step.solve():
                 self.h, grow = 0.5 * h, False
@@ -242,7 +243,7 @@ class AlphaSolver(Stepper):
         worst = max(np.abs(jerk / scale_q).max() / 6, np.abs(jerk / scale_v).max() / self.span / 6, TINY)
         return float(np.clip(0.5 * worst ** (-1 / 3), SAME * self.span, 0.05 * self.span))
 
-    def _gave_up(self, h: float) -> ConvergenceError:
+    def _failure(self, h: float) -> ConvergenceError:
         return ConvergenceError(
             f"generalized-alpha gave up after t = {self.t:.6g} s of {self.end:.6g} s (steps of {2 * h:.3g} s are too long); "
             "perhaps efforts that jump or grow without bound, or a singular configuration; try "

@@ -87,8 +87,8 @@ class AlphaSystem:
     def derivatives(self, step: Step) -> ImplicitDerivatives:
         """Return the derivatives at the start of a step, or those of a former one that still hold.
 
-        They do not where Newton's method needed others since, nor for steps that have grown since: stiffness that has gone, as
-        that of a stop that was left, does not show in short steps.
+        They hold no longer where Newton's method has needed others since, nor in steps that have grown: stiffness that has
+        gone, as that of a stop that was left, does not show in short steps.
         """
         if self._derivatives is None or step.h > self.holds_for:
             node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
@@ -125,8 +125,9 @@ class AlphaSystem:
     def look(self, node: StepEnd) -> None:
         """Note how far coordinates and rates reach: what swings is measured by its amplitude, where it passes zero too.
 
-        Own coordinates of a body are measured by the one that goes farthest among those of the same unit. They round, and what
-        others do to them: of these, those that reach farthest, and in loops the places of which these take differences.
+        A body's own coordinates are measured by the one of the same unit that goes farthest. The rounding of a coordinate is
+        its own, and that of the coordinate that goes farthest, which acts on it; with closures, which are differences of
+        places, of its whole size.
         """
         now = np.abs([self.model.difference(self.model.neutral(), node.q), node.v_closed])
         order, first, group = self._groups

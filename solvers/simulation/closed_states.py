@@ -24,7 +24,7 @@ UTMOST = 0.05 * EPS
 NEAR = 0.3
 
 
-def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
+def close_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
     """Return start values on the closures; prescribed motions (`fixed`) keep theirs.
 
     Raises
@@ -40,7 +40,7 @@ def closed_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tupl
     return q, model.assemble_velocity(q, v, fixed)
 
 
-class OnClosures(NamedTuple):
+class ClosedState(NamedTuple):
     """A state ``y`` on the closures.
 
     Attributes
@@ -57,17 +57,17 @@ class OnClosures(NamedTuple):
     rank: int
 
 
-def project(plant: DrivenModel, t: float, y: Array, precision: float = PRECISION) -> OnClosures:
+def project(plant: DrivenModel, t: float, y: Array, precision: float = PRECISION) -> ClosedState:
     """Return the state on the closures next to a given one, prescribed motions imposed."""
     model = plant.model
     others = y[model.nq + model.nv :]
     if not model.is_constrained:
-        return OnClosures(np.concatenate([*plant.split(t, y), others]), 1.0, 0)
+        return ClosedState(np.concatenate([*plant.split(t, y), others]), 1.0, 0)
     try:
         q, v, distance, rank = plant.prepared.closed(*plant.split(t, y), precision)
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
-    return OnClosures(np.concatenate([q, v, others]), distance, rank)
+    return ClosedState(np.concatenate([q, v, others]), distance, rank)
 
 
 def project_rows(plant: DrivenModel, t: Array, y: Array) -> Array:
@@ -78,14 +78,16 @@ def project_rows(plant: DrivenModel, t: Array, y: Array) -> Array:
     return y if plant.has_plain_states else np.hstack([*plant.split_rows(t, y), y[:, model.nq + model.nv :]])
 
 
-def follow_branch(plant: DrivenModel, t: float, closed: OnClosures) -> OnClosures:
+def follow_branch(plant: DrivenModel, t: float, closed: ClosedState) -> ClosedState:
     """Return a state that is reached; count the constraints that act anew, unless it is next to a singular configuration."""
     model = plant.model
     if closed.rank == plant.prepared.rank or not model.is_constrained:
         return closed
     try:
         plant.prepared.rank = rank_of_free(model.mechanism, closed.y[: model.nq], plant.motion.mask)
-    except ModelError:
+    except ModelError as error:
+        if error.code != "singular-closure":
+            raise
         return closed
     return project(plant, t, closed.y)
 

@@ -16,7 +16,7 @@ from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.engines.compiled.engine import CompiledEngine
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
-from titop.solvers.mechanism.inputs import Place
+from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.acting import NOWHERE, Drive
@@ -60,7 +60,7 @@ class DrivenModel(Drive):
         self.motion = motion
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self.in_x = slice(self._in_v.stop, self._in_v.stop + model.nx)
-        places = [Place(port, False) for port in (*self.constant, *self.varying)]
+        places = [WrenchPlace(port, False) for port in (*self.constant, *self.varying)]
         places += model.mechanism.inputs.places if self.is_driven else []
         self.prepared = model.mechanism.engine.dynamics.prepared(places, motion.mask)
         for row, wrench in zip(self.prepared.wrenches, self.constant.values(), strict=False):
@@ -177,9 +177,9 @@ class DrivenModel(Drive):
         """
         n, model = len(t), self.model
         wrenches = {port: np.tile(self.constant.get(port, np.zeros(6)), (n, 1)) for port in (*self.constant, *self.varying)}
-        known = self.known(t)
-        if known is not None:
-            return known[0], np.zeros((n, model.nu)) if known[1] is None else known[1], wrenches
+        if (histories := self.histories(t)) is not None:
+            tau, inputs = histories
+            return tau, np.zeros((n, model.nu)) if inputs is None else inputs, wrenches
         tau, inputs = np.empty((n, model.nv)), np.zeros((n, model.nu))
         for k, instant in enumerate(t.tolist()):
             if self.loop is not None:

@@ -82,7 +82,7 @@ class EventValue(NamedTuple):
         return self if value == self.value == 0 else EventValue(value, t, -self.sign)
 
 
-class Watched:
+class WatchedEvent:
     """An event that is watched for, as a function of time and state ``y``, and what was found of it.
 
     Parameters
@@ -131,7 +131,7 @@ class Watched:
         return float(value.ravel()[0])
 
 
-def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str, Watched]:
+def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str, WatchedEvent]:
     """Return the functions of time and state ``y`` that events stand for, by name.
 
     Raises
@@ -153,10 +153,10 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
     names = [event.name for event in listed]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))
-    return {event.name: Watched(plant, event) for event in listed}
+    return {event.name: WatchedEvent(plant, event) for event in listed}
 
 
-def find_events(events: Sequence[Watched], step: LastStep, times: Array) -> float | None:
+def find_events(events: Sequence[WatchedEvent], step: LastStep, times: Array) -> float | None:
     """Add what happens within a step to the events; return the time (s) of the first terminal one.
 
     Changes of sign are looked for between its ends, the output `times` in it, and places that split it into equal parts.
@@ -172,9 +172,9 @@ def find_events(events: Sequence[Watched], step: LastStep, times: Array) -> floa
     return None
 
 
-def _find_between(events: Sequence[Watched], step: LastStep, span: tuple[float, float], lasting: float) -> float | None:
-    """Do so for a part of the step; what happens at the instant at which it ends is found too."""
-    zeros: list[tuple[float, Watched]] = []
+def _find_between(events: Sequence[WatchedEvent], step: LastStep, span: tuple[float, float], lasting: float) -> float | None:
+    """Add what happens within a part of the step, its end included; return the time (s) of the first terminal event."""
+    zeros: list[tuple[float, WatchedEvent]] = []
     state = step.state(span[1])
     for event in events:
         seen = event.seen
@@ -194,7 +194,7 @@ def _find_between(events: Sequence[Watched], step: LastStep, span: tuple[float, 
     return end if end < math.inf else None
 
 
-def _zero(event: Watched, step: LastStep, seen: EventValue, now: EventValue, span: tuple[float, float]) -> float:
+def _zero(event: WatchedEvent, step: LastStep, seen: EventValue, now: EventValue, span: tuple[float, float]) -> float:
     """Return when an event's sign changes; what begins or ends to be zero has its new sign there."""
 
     def along(t: float) -> float:

@@ -18,7 +18,7 @@ from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
-from titop.solvers.simulation.closed_states import NEAR, PRECISION, OnClosures
+from titop.solvers.simulation.closed_states import NEAR, PRECISION, ClosedState
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import OdeStepper
 
@@ -67,10 +67,10 @@ class Tableau(NamedTuple):
 @cache
 def tableau(method: str) -> Tableau:
     """Return a method, ``"DOP853"``, ``"RK45"`` or ``"RK23"``."""
-    return _dop853() if method == "DOP853" else _of_a_pair({"RK45": RK45, "RK23": RK23}[method])
+    return _dop853() if method == "DOP853" else _embedded_pair({"RK45": RK45, "RK23": RK23}[method])
 
 
-def _of_a_pair(kind: Any) -> Tableau:
+def _embedded_pair(kind: Any) -> Tableau:
     n = kind.n_stages
     coefficients = np.zeros((n + 1, n + 1))
     coefficients[:n, : kind.A.shape[1]], coefficients[n, :n] = kind.A, kind.B
@@ -99,9 +99,9 @@ def _dop853() -> Tableau:
     return Tableau(DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
 
 
-#: What trial states may give that go too far: numbers that overflow, and loops that are open.
+#: Statuses of trial states that went too far: numbers that overflow, and loops that are open.
 _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
-#: Tries after which Python has a look: at signals such as Ctrl-C, and to tell how far it is.
+#: Tries after which compiled steps return to Python, which sees signals such as Ctrl-C and tells how far it is.
 _MANY = 100
 
 
@@ -164,7 +164,7 @@ class RungeKutta(OdeStepper):
     def y(self) -> Array:
         return self._y
 
-    def advance(self, watch: float) -> OnClosures | None:
+    def advance(self, watch: float) -> ClosedState | None:
         clock, method, is_step = self._clock, self.method, False
         self.states[0], self.is_clear = self._y, None
         while not is_step and clock[control.LENGTH] > 0.0:
@@ -261,7 +261,7 @@ class CompiledRungeKutta(RungeKutta):
         self._act()  # anew in any case
         return super().go_to(end, anew)
 
-    def advance(self, watch: float) -> OnClosures | None:
+    def advance(self, watch: float) -> ClosedState | None:
         """Make a step, or several until one reaches the time `watch` (s), or there were many.
 
         In the last one something may have switched: see `is_clear`. It may have to be put on the closures with care: None is
@@ -273,7 +273,7 @@ class CompiledRungeKutta(RungeKutta):
         self._check_length()
         return reached
 
-    def _steps(self, watch: float) -> OnClosures | None:
+    def _steps(self, watch: float) -> ClosedState | None:
         method, clock = self.method, self._clock
         first, reached = clock.item(control.STEPS), min(watch, clock.item(control.END))
         one_by_one = self._in_time or self._by_functions
@@ -287,7 +287,7 @@ class CompiledRungeKutta(RungeKutta):
                 made, self.is_clear = clock.item(control.STEPS) - first, status == layout.OK
                 if not self.is_clear or (made and (clock.item(control.TIME) >= reached or made >= _MANY)):
                     reached_state = self._dynamics.told
-                    return OnClosures(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
+                    return ClosedState(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
             elif status in (control.LOOK_CLOSER, control.TOO_SHORT):
                 self.is_clear = None
                 return None

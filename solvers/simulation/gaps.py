@@ -78,13 +78,13 @@ class Gaps:
         return self._compiled is not None and self._compiled.clears(self.step_guards, length, q, v)
 
     def _are_of_rates(self, q: Array, v: Array) -> bool:
-        """Tell whether gaps change with rates, at a configuration or in no special position."""
+        """Tell whether gaps change with rates, at a configuration or at one in no special position."""
         states, change = (q, self._model.mechanism.probes[1]), np.random.default_rng(0).normal(size=len(v))
         return any(not np.array_equal(self.at(q, v), self.at(q, v + change)) for q in states)
 
     def at(self, q: Array, v: Array) -> Array:
         """Return the gaps (n) at a state with unit quaternions."""
-        compiled = self._known(q[None], v[None])[0][0] if len(self.guards) else np.zeros(0)
+        compiled = self._compiled_gaps(q[None], v[None])[0][0] if len(self.guards) else np.zeros(0)
         return np.concatenate([compiled, *(part(q, v) for part in self._parts)]) if self._parts else compiled
 
     def rows(self, q: Array, v: Array, step: float) -> tuple[Array, Array]:
@@ -93,16 +93,16 @@ class Gaps:
         Rates of gaps that Python finds are differences over a `step` (s).
         """
         if not self._parts:
-            return self._known(q, v)
+            return self._compiled_gaps(q, v)
         ahead = [self._model.mechanism.moved(*state) for state in zip(q, step * v, strict=True)]
-        now, then = (np.array([self._in_python(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
-        known = self._known(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
+        now, then = (np.array([self._python_gaps(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
+        known = self._compiled_gaps(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
         return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])
 
-    def _in_python(self, q: Array, v: Array) -> Array:
+    def _python_gaps(self, q: Array, v: Array) -> Array:
         return np.concatenate([part(q, v) for part in self._parts])
 
-    def _known(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def _compiled_gaps(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return those that compiled code knows (m, k) at stacked states, and their rates."""
         assert self._compiled is not None
         gaps, rates = self._compiled.gaps(self.guards, q, v)
@@ -117,15 +117,15 @@ class Gaps:
     def _add_all(self, q: Array, v: Array) -> Array:
         """Take all gaps, as many as there are at a state; return rows for those that compiled code knows."""
         stops = self._stops()
-        of_interactions = self._of_interactions(q, v)
+        of_interactions = self._count_interaction_gaps(q, v)
         self._stages = [entry for entry in of_interactions if self._compiled and gap_stage(entry[1])]
         self.owners += [closure.name for _, closure, count in self._stages for _ in range(count)]
-        for block in filter(_says_own, self._model.mechanism.assembly.blocks.values()):
-            if count := len(self._of_block(block)(q, v)):
-                self._parts.append(self._of_block(block, count))
+        for block in filter(_redefines_gaps, self._model.mechanism.assembly.blocks.values()):
+            if count := len(self._block_gaps(block)(q, v)):
+                self._parts.append(self._block_gaps(block, count))
                 self.owners += [block.name] * count
         if others := [entry for entry in of_interactions if entry not in self._stages]:
-            self._parts.append(self._of_interactions_in_python(others))
+            self._parts.append(self._interaction_gaps(others))
             self.owners += [closure.name for _, closure, count in others for _ in range(count)]
         if self._compiled is None:
             return NO_GUARDS
@@ -151,7 +151,7 @@ class Gaps:
             self._parts.append(lambda q, v: signs * (q[in_q] - bounds))
         return np.column_stack([where, signs, bounds])
 
-    def _of_interactions(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
+    def _count_interaction_gaps(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
         """Return the interactions that have gaps at a state: which among all, and how many."""
         closures = [(k, loop.closure) for k, loop in enumerate(self._model.mechanism.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
@@ -161,14 +161,14 @@ class Gaps:
         counted = [(k, closure, len(_read(closure, motions[k]))) for k, closure in switching]
         return [entry for entry in counted if entry[2]]
 
-    def _of_interactions_in_python(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
+    def _interaction_gaps(self, interactions: list[tuple[int, Interaction, int]]) -> _Part:
         def gaps(q: Array, v: Array) -> Array:
             motions = self._dynamics.target_motions(q, v)
             return np.concatenate([_read(closure, motions[k], count) for k, closure, count in interactions])
 
         return gaps
 
-    def _of_block(self, block: Block, count: int | None = None) -> _Part:
+    def _block_gaps(self, block: Block, count: int | None = None) -> _Part:
         """Return the gaps of a block or joint that says them itself, as many as `count` where that is known."""
         model, assembly = self._model, self._model.mechanism.assembly
         nowhere, still = slice(0, 0), np.zeros(model.nv)
@@ -188,7 +188,7 @@ class Gaps:
         return gaps
 
 
-def _says_own(block: Block) -> bool:
+def _redefines_gaps(block: Block) -> bool:
     """Tell whether a block that is no interaction says gaps of its own."""
     base = next((kind for kind in _WITH_STOPS if isinstance(block, kind)), Block)
     return redefines(block, "gaps", base) and not isinstance(block, Interaction)

@@ -24,7 +24,6 @@ from titop.blocks.basics.errors import ConvergenceError, ModelError
 from titop.blocks.basics.spatial import Array, quaternion_matrix, skew
 from titop.blocks.basics.tolerances import CENTRAL_STEP, ONE_SIDED_STEP
 from titop.blocks.contract.block import Block
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.solvers.constraints.closed_derivatives import inverse_derivatives
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.control.continuous_loop import ContinuousLoop
@@ -105,8 +104,9 @@ class ImplicitDynamics:
     def independent(self, jacobian: Array) -> Array:
         """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.
 
-        Next to a singular configuration they are fewer than elsewhere: a step across it then keeps the others. As many as act,
-        once chosen, are kept while what is left of the last of them is at least half of what it was then.
+        Next to a singular configuration they are fewer than elsewhere, and a step across it keeps these. Where there are as
+        many as constraints act, the choice is kept as long as its least independent row is at least half as independent as it
+        was.
         """
         comparable = (jacobian * self.model.mechanism.scale.coordinates)[:, ~self.plant.motion.mask]
         rank, chosen = self.plant.prepared.rank, self._chosen
@@ -304,14 +304,14 @@ def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents
     """Return a block's share."""
     if block.configuration_names == block.coordinates:
         return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
-    if isinstance(block, Free):
+    if block.quaternion.start:
         rotation, turn = quaternion_matrix(q[3:]), _quaternion_tangents(q[3:], v[3:])
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
         rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
         return CoordinateTangents(derivatives, by_numbers, rates)
-    if isinstance(block, Spherical):
+    if block.quaternion.stop:
         return _quaternion_tangents(q, v)
     derivatives = block.slopes(lambda x: x, q)
     return CoordinateTangents(
@@ -330,8 +330,8 @@ def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
 def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tuple[Array, Array]:
     """Return the derivatives (nv, nv) by tangent changes of q, and by v, of what the user's functions apply, the system held.
 
-    Functions of time alone are known by what they apply when all coordinates and rates move at once, each by a part of its
-    own: nothing else. They cost one more evaluation.
+    Functions of time alone are recognised by one evaluation with all coordinates and rates changed by unlike parts: they apply
+    the same.
     """
     model, nothing = plant.model, np.zeros(plant.model.nv)
 

@@ -13,9 +13,8 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, rotation_log
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.interactions.compliant_closure import CompliantClosure
+from titop.blocks.interactions.springs import CompliantClosure
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.model.model import Model
@@ -313,16 +312,16 @@ def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
     """Yield each spring that stores the energy of a rotation, and the rotation as a function of q."""
     for loop in model.mechanism.assembly.loops:
         if isinstance(loop.closure, CompliantClosure) and loop.closure.stiffness[3:].any():
-            yield loop.closure.name, _of_loop(model, loop)
+            yield loop.closure.name, _loop_rotation(model, loop)
     for block in model.mechanism.assembly.blocks_with_coordinates:
-        if isinstance(block, Free | Spherical) and block.stiffness[-3:].any():
-            yield block.name, _of_joint(block, model.mechanism.assembly.q_slices[block.name])
+        if isinstance(block, Joint) and block.quaternion.stop and block.stiffness[-3:].any():
+            yield block.name, _joint_rotation(block, model.mechanism.assembly.q_slices[block.name])
 
 
-def _of_loop(model: Model, loop: Loop) -> Callable[[Array], Array]:
+def _loop_rotation(model: Model, loop: Loop) -> Callable[[Array], Array]:
     return lambda q: relative_pose(model.mechanism, loop, q)[0]
 
 
-def _of_joint(joint: Joint, where: slice) -> Callable[[Array], Array]:
+def _joint_rotation(joint: Joint, where: slice) -> Callable[[Array], Array]:
     rest, _ = joint.pose("", joint.rest)
     return lambda q: rest.T @ joint.pose("", q[where])[0]

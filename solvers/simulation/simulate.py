@@ -22,9 +22,9 @@ from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion
-from titop.solvers.simulation.closed_states import closed_start
+from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import Event, Watched, read_events
+from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
@@ -182,7 +182,7 @@ def simulate(
     if model.is_constrained:
         if isinstance(scheme, str):
             require_projecting(scheme)
-        q, v = closed_start(model, q, v, motion.names)
+        q, v = close_start(model, q, v, motion.names)
         plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
@@ -219,7 +219,7 @@ def simulate(
         raise stop from None
 
 
-def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, Watched]) -> Trajectory:
+def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, WatchedEvent]) -> Trajectory:
     """Return the solution at the output times that it reached, and at the terminal event."""
     (t, y, statistics), model = solution, plant.model
     ends = [(event.times[0], event.states[0]) for event in events.values() if event.terminal and event.times]
@@ -263,7 +263,7 @@ def _integrate(
     plant: DrivenModel,
     times: Array,
     y0: Array,
-    events: Sequence[Watched],
+    events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
     monitor: Monitor,

@@ -2,11 +2,11 @@
 
 Accelerations keep loops closed to second order only (index 1), so that errors of the integrator would open them. After every
 step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
-integrator goes on from there. The rank of the constraints is held: at states that the integrator has moved off the closures
-redundant constraints look independent by as little as they are off.
+integrator goes on from there. The rank of the constraints is held: a little off the closures redundant constraints look
+independent.
 
-Next to a singular configuration what a state is off the closures, over the distance or its square, would be taken for motion:
-there the states within a step are projected too, and no step ends so near that rounding alone would do the same.
+Next to a singular configuration errors of closure are divided by the distance from it, or by its square, and look like motion.
+There the states within a step are projected too, and no step ends so near that rounding alone has this effect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from titop.solvers.kernels.ports.guards import PARTS, exactness
 from titop.solvers.simulation.closed_states import (
     NEAR,
     UTMOST,
-    OnClosures,
+    ClosedState,
     explain_trial,
     project,
     project_rows,
@@ -91,7 +91,7 @@ class Stepper(ABC):
         """Whether the end is not reached yet."""
 
     @abstractmethod
-    def step(self, watch: float) -> OnClosures:
+    def step(self, watch: float) -> ClosedState:
         """Make a step; return the state on the closures at its end.
 
         Where nobody has to see every step it may be several, until one reaches the time `watch` (s).
@@ -105,26 +105,26 @@ class Stepper(ABC):
         """
 
     @abstractmethod
-    def go_on(self, closed: OnClosures) -> None:
+    def go_on(self, closed: ClosedState) -> None:
         """Go on from the state on the closures that belongs to the one that is reached."""
 
     @abstractmethod
-    def end_at(self, t: float) -> OnClosures:
+    def end_at(self, t: float) -> ClosedState:
         """Let the last step end at a time (s) within it, or before; return the state on the closures there."""
 
     @abstractmethod
-    def pass_over(self, t: float) -> OnClosures | None:
-        """Go on from a time (s) right behind the last step's end, where a law that jumps has surely jumped.
+    def pass_over(self, t: float) -> ClosedState | None:
+        """Go on from a time (s) right behind the last step's end, so that a law that jumps there has jumped.
 
-        Return the state on the closures there; None if it goes on from the end, as methods do whose steps begin where others
-        end: what jumps in the first of them shortens it, and no more.
+        Return the state on the closures there. None for one-step methods, which go on from the end itself: a jump in their
+        first stage only shortens the step.
         """
 
     @abstractmethod
     def go_to(self, end: float, anew: bool) -> bool:
         """Go on to a later end (s); tell whether that can be done.
 
-        From now on what acts bends in another way; where that is to begin `anew`, it is another.
+        What acts may bend here; where it is to begin `anew`, it may jump.
         """
 
     @abstractmethod
@@ -171,7 +171,7 @@ class OdeStepper(Stepper):
     def rate(self, t: float, y: Array) -> Array:
         """Return dy/dt, at the projected state where it `is_near`.
 
-        NaN where a trial step went too far or loops do not close, for the integrator to take a shorter one.
+        It is NaN where a trial step went too far, or loops do not close there, which makes the integrator take a shorter one.
         """
         dy = np.full(len(y), np.nan)
         if not np.isfinite(y).all():
@@ -202,7 +202,7 @@ class OdeStepper(Stepper):
         """Time (s) to which it goes."""
 
     @abstractmethod
-    def advance(self, watch: float) -> OnClosures | None:
+    def advance(self, watch: float) -> ClosedState | None:
         """Make a step, or several until one reaches the time `watch`; return what is reached, None if it is to be projected.
 
         Raises
@@ -220,9 +220,9 @@ class OdeStepper(Stepper):
         """Go on from another state."""
 
     def interpolate(self, t: float, is_behind: bool) -> bool:
-        """Let the last step end at a time (s) within it or right behind it, by the curve between its ends.
+        """Let the last step end at a time (s) within it or right behind it, by interpolation; tell whether that was done.
 
-        Tell whether that was done: methods that go on from its end as well as from another go back instead.
+        One-step methods do not: they repeat the step with another length.
         """
         return False
 
@@ -232,10 +232,10 @@ class OdeStepper(Stepper):
     def is_running(self) -> bool:
         return self.t < self.end
 
-    def step(self, watch: float) -> OnClosures:
+    def step(self, watch: float) -> ClosedState:
         return self._step_on_closures(watch) if self._is_constrained else self._step_of_tree(watch)
 
-    def _step_of_tree(self, watch: float) -> OnClosures:
+    def _step_of_tree(self, watch: float) -> ClosedState:
         plant, t, y = self.plant, self.t, self.y.copy()
         try:
             reached = self._try(watch)
@@ -251,7 +251,7 @@ class OdeStepper(Stepper):
         self._refused = None
         return reached
 
-    def _step_on_closures(self, watch: float) -> OnClosures:
+    def _step_on_closures(self, watch: float) -> ClosedState:
         """Make a step; a shorter one where it would end too near to a singular configuration."""
         closed = self._try(watch)
         if closed is not None:
@@ -267,7 +267,7 @@ class OdeStepper(Stepper):
             self._give_up("steps that shrink to nothing next to a singular configuration")
         return closed or project(self.plant, self.t, self.y)
 
-    def _try(self, watch: float) -> OnClosures | None:
+    def _try(self, watch: float) -> ClosedState | None:
         try:
             return self.advance(watch)
         except ArithmeticError as error:
@@ -276,7 +276,7 @@ class OdeStepper(Stepper):
     def _give_up(self, reason: str) -> NoReturn:
         raise ConvergenceError(f"{self.name} gave up after t = {self.t:.6g} s of {self.end:.6g} s: {reason}") from None
 
-    def _closed_end(self) -> OnClosures | None:
+    def _closed_end(self) -> ClosedState | None:
         """Return the state on the closures at the end of the step, None if there is none."""
         try:
             return project(self.plant, self.t, self.y)
@@ -289,18 +289,18 @@ class OdeStepper(Stepper):
         prepared.farthest = max(prepared.farthest, distance)
         return distance / prepared.farthest if prepared.farthest else 1.0
 
-    def go_on(self, closed: OnClosures) -> None:
+    def go_on(self, closed: ClosedState) -> None:
         if self._is_constrained:  # others need no projection
             self._away = self._relative(closed.distance)
             self.move(closed.y)
 
-    def end_at(self, t: float) -> OnClosures:
+    def end_at(self, t: float) -> ClosedState:
         if self.interpolate(t, False):
             return project(self.plant, self.t, self.y)
         self.go_back(t - self.begin)
         return self.step(-math.inf)
 
-    def pass_over(self, t: float) -> OnClosures | None:
+    def pass_over(self, t: float) -> ClosedState | None:
         return project(self.plant, self.t, self.y) if t < self.end and self.interpolate(t, True) else None
 
 

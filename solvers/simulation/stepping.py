@@ -16,9 +16,9 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.kernels.entries.gap_entries import LONGER, TRIES
 from titop.solvers.simulation.alpha_solver import AlphaSolver
-from titop.solvers.simulation.closed_states import OnClosures, follow_branch
+from titop.solvers.simulation.closed_states import ClosedState, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import EventValue, Watched, find_events
+from titop.solvers.simulation.events import EventValue, WatchedEvent, find_events
 from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
@@ -32,7 +32,7 @@ def integrate_stepwise(
     plant: DrivenModel,
     times: Array,
     y0: Array,
-    events: Sequence[Watched],
+    events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
     kinks: Array,
@@ -140,7 +140,7 @@ class OutputStates:
 def _step_to_end(
     plant: DrivenModel,
     stepper: Stepper,
-    events: Sequence[Watched],
+    events: Sequence[WatchedEvent],
     outputs: OutputStates,
     look: Callable[[float, Array], None],
     every: bool,
@@ -173,8 +173,8 @@ def _step_to_end(
 
 
 def _end_where_it_switches(
-    plant: DrivenModel, stepper: Stepper, step: LastStep, closed: OnClosures, switching: Switching
-) -> tuple[LastStep, OnClosures, bool]:
+    plant: DrivenModel, stepper: Stepper, step: LastStep, closed: ClosedState, switching: Switching
+) -> tuple[LastStep, ClosedState, bool]:
     """Let a step end where something switches; return it, its end, and whether it does there."""
     if switching.clears(step, closed.y, stepper.is_clear):
         return step, closed, False

@@ -2,8 +2,8 @@
 
 After a step each gap is looked at where it ends, and its rate at both ends. Where the curve through these stays away from zero
 there is no more to do. Others are looked at within the step too: also where they come to zero and leave it on the same side.
-What is found first ends the step: methods of one step make it anew, up to there, so that no stage of it has felt what is
-behind; of others what they say between their steps is taken. Whoever integrates begins anew from there.
+The first switch ends the step. One-step methods repeat the step up to there, so that no stage has seen what lies behind; others
+are interpolated. The integration begins anew from there.
 """
 
 from __future__ import annotations

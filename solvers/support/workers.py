@@ -202,17 +202,17 @@ def _answer(function: Callable[[Any], Any], task: Any) -> bytes:
     try:
         result = function(task)
     except Exception as error:
-        return _packed(error)
+        return _pickle_error(error)
     try:
         return pickle.dumps((True, result))
     except Exception as error:
         found = f"a result of type {type(result).__name__} that does not pickle: {error}"
         expected = "what processes can send back"
         advice = "return numbers, arrays or what titop returns, or use workers=1"
-        return _packed(ModelError(Finding("worker-result", "workers", found, expected, advice)))
+        return _pickle_error(ModelError(Finding("worker-result", "workers", found, expected, advice)))
 
 
-def _packed(error: Exception) -> bytes:
+def _pickle_error(error: Exception) -> bytes:
     """Return an error to be sent; one that cannot be sent, as its words."""
     try:
         answer = pickle.dumps((False, error))

@@ -5,8 +5,7 @@
 - `strain_basis`: functions along a rod; `strains`: which components of its strain are made of which; `quadrature`: points, and
   whether they are enough for these;
 - `rod_ports`: where ports stand;
-- `discretisation`: all of this as numbers; `exponential`: of SE(3), with its tangent; `recursion`: from these poses, motions
-  and inertia, from point to point;
+- `discretisation`: all of this as numbers; `recursion`: from these poses, motions and inertia, from point to point;
 - `rod_data`: a rod's fields and parameters; `rod_sections`: how its sections stand, and what stresses them; `rod`: its law;
   `cut_rod`: a rod cut at a section.
 """

@@ -2,17 +2,179 @@
 
 Locals: ``X`` the transport ``Ad(g)^-1`` of a step, ``Z`` the motion subspace of its end relative to its start, ``J`` the motion
 of a section a unit of ``[V_P; v]`` (6 x 6 + n). Twists are linear first, each in its section's own frame.
+
+The exponential of SE(3) and its tangent operator, for many displacements at once.
+
+A displacement ``x = [rho; phi]`` is linear first. With ``s = phi . phi`` the powers of ``ad(x)`` end at the fourth
+(``ad^5 = -2 s ad^3 - s^2 ad``), and four functions of s say all::
+
+    exp(x)^-1 d exp(x) = T dx        T = 1 - f1 ad + f2 ad^2 - f3 ad^3 + f4 ad^4
+
+Their closed forms cancel at small angles, those of their slopes still at tenths of a radian: series take their place up to two
+radians. Everything accepts complex displacements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
-from titop.blocks.bodies.rods.exponential import adjoint, exponentials, poses, tangent_rates
+
+#: Below this squared angle (rad^2) the series are used; there the first of its terms that is left out is below 1e-19.
+_SERIES = 4.0
+_TERMS = np.arange(13)
+
+
+def _coefficients(factors: Array, shift: int) -> Array:
+    """Return ``(-1)^k factors[k] / (2 k + shift)!``."""
+    return np.array([(-1.0) ** k * factor / factorial(2 * k + shift) for k, factor in enumerate(factors)])
+
+
+#: Coefficients of the powers of s in f1 to f4 (4 x terms).
+_OF_VALUES = np.array(
+    [
+        _coefficients(1.0 - _TERMS, 2),
+        _coefficients(1.0 - _TERMS, 3),
+        _coefficients(1.0 + _TERMS, 4),
+        _coefficients(1.0 + _TERMS, 5),
+    ]
+)
+#: Of their derivatives by s.
+_OF_SLOPES = _OF_VALUES[:, 1:] * _TERMS[1:]
+
+
+def adjoint(twists: Array) -> Array:
+    """Return ``ad(V)`` (..., 6, 6; m and rad) of twists or displacements (..., 6)."""
+    matrix = np.zeros((*twists.shape, 6), twists.dtype)
+    x, y, z, u, v, w = np.moveaxis(twists, -1, 0)
+    for rows, columns, (a, b, c) in ((0, 0, (u, v, w)), (0, 3, (x, y, z)), (3, 3, (u, v, w))):
+        block = matrix[..., rows : rows + 3, columns : columns + 3]
+        block[..., 0, 1], block[..., 0, 2], block[..., 1, 2] = -c, b, -a
+        block[..., 1, 0], block[..., 2, 0], block[..., 2, 1] = c, -b, a
+    return matrix
+
+
+class Exponentials(NamedTuple):
+    """Exponentials of displacements (..., 6).
+
+    Attributes
+    ----------
+    rotation : (..., 3, 3) array
+    position : (..., 3) array, m
+    transport : (..., 6, 6) array
+        ``Ad(exp(x))^-1``, m.
+    tangent : (..., 6, 6) array
+        T, m.
+    """
+
+    rotation: Array
+    position: Array
+    transport: Array
+    tangent: Array
+
+
+def exponentials(displacements: Array) -> Exponentials:
+    """Return the exponentials of displacements (..., 6; m, rad), and their tangent operators."""
+    A = adjoint(displacements)
+    s = _squared_angles(displacements)
+    f1, f2, f3, f4 = _values(s)
+    tangent = _horner(A, f1, f2, f3, f4)
+    rotation, position = poses(displacements)
+    return Exponentials(rotation, position, transports(rotation, position), tangent)
+
+
+def poses(displacements: Array) -> tuple[Array, Array]:
+    """Return rotations (..., 3, 3) and positions (..., 3; m) of the exponentials of displacements (..., 6; m, rad)."""
+    K, s = adjoint(displacements)[..., 3:, 3:], _squared_angles(displacements)
+    f1, f2, f3, f4 = _values(s)
+    versine, cubic = f1 - s * f3, f2 - s * f4
+    one, square = np.eye(3), K @ K
+    rotation = one + (1.0 - s * cubic) * K + versine * square
+    position = ((one + versine * K + cubic * square) @ displacements[..., :3, None])[..., 0]
+    return rotation, position
+
+
+def tangent_rates(displacements: Array, rates: Array) -> Array:
+    """Return the rates (..., 6, 6; m/s and rad/s) of the tangent operators of displacements (..., 6) that change at `rates`."""
+    A, change = adjoint(displacements), adjoint(rates)
+    s = _squared_angles(displacements)
+    turning = 2.0 * (displacements[..., 3:] * rates[..., 3:]).sum(-1)[..., None, None]
+    f1, f2, f3, f4 = values = _values(s)
+    d1, d2, d3, d4 = (turning * slope for slope in _slopes(s, *values))
+    one = np.eye(6)
+    inner, inner_rate = f4 * A - f3 * one, f4 * change + d4 * A - d3 * one
+    middle, middle_rate = A @ inner + f2 * one, change @ inner + A @ inner_rate + d2 * one
+    outer, outer_rate = A @ middle - f1 * one, change @ middle + A @ middle_rate - d1 * one
+    return change @ outer + A @ outer_rate
+
+
+def transports(rotation: Array, position: Array) -> Array:
+    """Return ``Ad(g)^-1`` (..., 6, 6; m) of poses: rotations (..., 3, 3) and positions (..., 3)."""
+    x, y, z = np.moveaxis(position, -1, 0)
+    back = np.swapaxes(rotation, -1, -2)
+    matrix = np.zeros((*rotation.shape[:-2], 6, 6), np.result_type(rotation, position))
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = back
+    lever = np.zeros((*rotation.shape[:-2], 3, 3), matrix.dtype)
+    lever[..., 0, 1], lever[..., 0, 2], lever[..., 1, 2] = z, -y, x
+    lever[..., 1, 0], lever[..., 2, 0], lever[..., 2, 1] = -z, y, -x
+    matrix[..., :3, 3:] = back @ lever
+    return matrix
+
+
+def _squared_angles(displacements: Array) -> Array:
+    """Return ``phi . phi`` as (..., 1, 1), to be multiplied with matrices."""
+    return (displacements[..., 3:] ** 2).sum(-1)[..., None, None]
+
+
+def _horner(A: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> Array:
+    """Return ``1 - f1 A + f2 A^2 - f3 A^3 + f4 A^4``."""
+    one = np.eye(6)
+    return one + A @ (A @ (A @ (f4 * A - f3 * one) + f2 * one) - f1 * one)
+
+
+def _values(s: Array) -> list[Array]:
+    """Return f1 to f4."""
+    small = np.real(s) < _SERIES
+    near, far = np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
+    angle = np.sqrt(far)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    closed = (
+        (4.0 - 4.0 * cosine - angle * sine) / (2.0 * far),
+        (4.0 * angle - 5.0 * sine + angle * cosine) / (2.0 * far * angle),
+        (2.0 - 2.0 * cosine - angle * sine) / (2.0 * far**2),
+        (2.0 * angle - 3.0 * sine + angle * cosine) / (2.0 * far**2 * angle),
+    )
+    return [np.where(small, _polynomial(row, near), one) for row, one in zip(_OF_VALUES, closed, strict=True)]
+
+
+def _slopes(s: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> list[Array]:
+    """Return the derivatives of f1 to f4 by s."""
+    small = np.real(s) < _SERIES
+    near, far = np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
+    closed = (
+        (0.5 - 0.5 * far**2 * f4 - f1) / far,
+        (f1 - 3.0 * f2) / (2.0 * far),
+        (0.5 * f2 - far * f4 - 2.0 * f3) / far,
+        (f3 - 5.0 * f4) / (2.0 * far),
+    )
+    return [np.where(small, _polynomial(row, near), one) for row, one in zip(_OF_SLOPES, closed, strict=True)]
+
+
+def _polynomial(coefficients: Array, s: Array) -> Array:
+    """Return the polynomial in s with the given coefficients, lowest first."""
+    total = coefficients[-1] + 0.0 * s
+    for coefficient in coefficients[-2::-1]:
+        total = total * s + coefficient
+    return total
+
+
+# -- the motion of sections ----------------------------------------------------------------------------------------------------
+
 
 _MAGNUS = np.sqrt(3.0) / 12.0
 

@@ -9,8 +9,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.discretisation import packed
-from titop.blocks.bodies.rods.exponential import transports
-from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
+from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix, transports
 from titop.blocks.bodies.rods.rod_sections import RodSections
 from titop.blocks.bodies.water.immersion import gathered, moving_wrenches, pressed, stream_wrenches, weightless
 from titop.blocks.contract.law import LawTerms

@@ -45,6 +45,7 @@ class RodData(Block):
     """The part of `Rod` that is data."""
 
     has_sections = True
+    file_tables = ("bodies",)
 
     length = Field(scalar)
     young = Field(scalar)

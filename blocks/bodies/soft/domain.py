@@ -10,10 +10,11 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.outline import Outline, lofted
+from titop.blocks.bodies.soft.outline import lofted
 from titop.blocks.bodies.soft.quadrature import gauss, gauss_angles, gauss_radii
 from titop.blocks.bodies.soft.surface import Edge, circle, placed, polygon, sector, swept, triangulated
 from titop.blocks.bodies.soft.tetrahedra import mesh_outline, mesh_points, read_tetrahedra
+from titop.blocks.contract.description import Picture
 
 
 class Domain:
@@ -31,7 +32,7 @@ class Domain:
         For which the points stand: the weights of a quadrature.
     tip : array_like (3,), m, optional
         Where a child port stands if none is named.
-    outline : Outline, optional
+    outline : Picture, optional
         The surface at rest, for pictures.
     surface : (m, 13) array, optional
         The surface at rest as a quadrature, for the volume of cavities: see `titop.blocks.bodies.soft.surface`. By default that
@@ -51,7 +52,7 @@ class Domain:
     """
 
     def __init__(
-        self, points: Any, volumes: Any, tip: Any = None, outline: Outline | None = None, surface: Array | None = None
+        self, points: Any, volumes: Any, tip: Any = None, outline: Picture | None = None, surface: Array | None = None
     ) -> None:
         reader = FieldReader("domain")
         count = len(np.atleast_1d(np.asarray(volumes, dtype=object)))

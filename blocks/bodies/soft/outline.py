@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.description import Picture
 
 #: Rows of points along a body, and how many of them are drawn as lines.
 _ROWS, _LINES = 13, 7
 
 
-class Outline(NamedTuple):
-    """A surface.
-
-    Attributes
-    ----------
-    points : (k, 3) array, m
-        Material points on it.
-    triangles : (m, 3) array of int
-        Which points each has for its corners; seen from outside they turn to the left.
-    lines : tuple of int arrays
-        Points of lines that show the shape: sections, and some along the body. Empty of meshes.
-    """
-
-    points: Array
-    triangles: Array
-    lines: tuple[Array, ...]
-
-
-def lofted(rings: list[Array], scales: tuple[float, float], length: float) -> Outline:
+def lofted(rings: list[Array], scales: tuple[float, float], length: float) -> Picture:
     """Return the outline of a body along z from the origin.
 
     Parameters
@@ -61,7 +42,7 @@ def lofted(rings: list[Array], scales: tuple[float, float], length: float) -> Ou
         points = np.concatenate([points, [[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
         base, tip = (np.stack([end, np.roll(end, -1), np.full(count, m)], 1) for end, m in zip(ends, middles, strict=True))
         triangles += [base[:, ::-1], tip]
-    return Outline(points, np.concatenate(triangles), tuple(lines))
+    return Picture(points, np.concatenate(triangles), tuple(lines))
 
 
 def _strip(grid: Array) -> Array:

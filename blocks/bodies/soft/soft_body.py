@@ -11,6 +11,7 @@ from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transpor
 from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_data import SoftData
+from titop.blocks.contract.description import Picture
 from titop.blocks.contract.law import LawTerms
 
 
@@ -151,6 +152,13 @@ class SoftBody(SoftData):
         """
         own = self.points if points is None else np.pad(points, [(0, 0), (0, self.points.shape[1] - 3)])
         return self._law.places.evaluate(self.shared(q), own)[1][:, :3]
+
+    def picture(self, q: Array) -> Picture:
+        """Return the domain's surface as it is deformed, or its points where it has none."""
+        outline = self.domain.outline
+        if outline is None:
+            return Picture(self.positions(q), np.zeros((0, 3), int), ())
+        return outline._replace(points=self.positions(q, outline.points))
 
     @property
     def _law(self) -> LawPrograms:

@@ -14,9 +14,7 @@ from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
-from titop.blocks.bodies.soft.material import Material
-from titop.blocks.bodies.soft.material_numbers import check_numbers
-from titop.blocks.bodies.soft.misuse import advice_on
+from titop.blocks.bodies.soft.material import Material, check_numbers
 from titop.blocks.bodies.soft.soft_fields import (
     ShapeError,
     read_density,
@@ -42,6 +40,7 @@ class SoftData(Block):
     """The part of `SoftBody` that is data."""
 
     can_fold = True
+    not_in_files = "its kinematics are Python functions, and so are its curves: keep the system in a script that builds it"
 
     _densities: Array
     kinematics = Fixed[Any](lambda body, field, value: value)
@@ -272,3 +271,27 @@ def _is_frame(entries: Array) -> bool:
         return False
     rotation = entries[:9].reshape(3, 3)
     return bool(np.abs(rotation.T @ rotation - np.eye(3)).max() < TYPED and np.linalg.det(rotation) > 0)
+
+
+# -- what errors of users' functions mean when they are called with unknowns, and what to write instead ------------------------
+
+
+#: Parts of messages, and what to do where one has them; the first that fits.
+_ADVICE = (
+    (
+        "does not support argument",
+        "NumPy's functions take no arrays that mix numbers and unknowns: write tt.Kinematics.array([0.0, q[0]]), or take the "
+        "function of each entry",
+    ),
+    ("is not known yet to become a float", "write it by NumPy's functions, and arrays by tt.Kinematics.array([...])"),
+    ("a branch on a number", "write tt.Kinematics.where(condition, yes, no), which is also the way to a maximum or a clip"),
+    ("Cannot cast ufunc", "of unknowns NumPy has no det, inv or solve: write the formula, or tt.Material.determinant(F)"),
+    ("has no attribute 'dtype'", "of unknowns NumPy has no sinc: write tt.Kinematics.sinc(x), which is sin(x)/x"),
+)
+
+_ELSE = "write it by NumPy's functions of numbers, without branches on x or q"
+
+
+def advice_on(error: Exception) -> str:
+    """Return what to do about an error that a function raised when it was called with unknowns."""
+    return next((advice for part, advice in _ADVICE if part in str(error)), _ELSE)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.soft.outline import Outline
 from titop.blocks.bodies.soft.quadrature import gauss_angles
+from titop.blocks.contract.description import Picture
 
 #: What a point has: its place (m), the tangents a and b, the place from which an end's fan goes out, and its weight w.
 PLACE, FIRST, SECOND, APEX, FAN, SURFACE_SIZE = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), 12, 13
@@ -85,7 +85,7 @@ def swept(edges: list[Edge], scales: tuple[float, float], length: float, along: 
     return np.concatenate(parts)
 
 
-def triangulated(outline: Outline) -> Array:
+def triangulated(outline: Picture) -> Array:
     """Return the surface (k, 13) of triangles, three points in each."""
     corners = outline.points[outline.triangles]
     points = np.zeros((3 * len(corners), SURFACE_SIZE))

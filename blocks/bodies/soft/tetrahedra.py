@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.bodies.soft.optional import meshio
-from titop.blocks.bodies.soft.outline import Outline
+from titop.blocks.contract.description import Picture
 
 #: Corners of each face of a tetrahedron; seen from outside they turn to the left.
 _FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
@@ -62,12 +62,12 @@ def mesh_points(corners: Array, tetrahedra: Array, count: int) -> tuple[Array, A
     return points, np.repeat(_volumes(corners, tetrahedra) / count, count)
 
 
-def mesh_outline(corners: Array, tetrahedra: Array) -> Outline:
+def mesh_outline(corners: Array, tetrahedra: Array) -> Picture:
     """Return the faces that belong to one tetrahedron alone."""
     faces = tetrahedra[:, _FACES].reshape(-1, 3)
     _, first, counts = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
     kept, triangles = np.unique(faces[first[counts == 1]], return_inverse=True)
-    return Outline(corners[kept], triangles.reshape(-1, 3), ())
+    return Picture(corners[kept], triangles.reshape(-1, 3), ())
 
 
 def _read(path: str | Path) -> Any:

@@ -16,7 +16,7 @@ from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.inputs import Inputs, Place
+from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
 
 #: Tables of their own, kernels bound to them, and what puts wrenches on ports, and inputs, into them.
@@ -41,6 +41,8 @@ class Bound:
         Whether constraints share the efforts: the last argument before the tables is then what drives beside these (nv).
     imposed : (nv,) bool array, optional
         The coordinates whose motion is imposed.
+    is_kept : bool
+        Whether it will be asked for again.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class Bound:
         behind: tuple[Any, ...] = (),
         shares: bool = False,
         imposed: Array | None = None,
+        is_kept: bool = True,
     ) -> None:
         self._parts, self._tables, self.shares, self.imposed = (function, before, behind), tables, shares, imposed
+        self.is_kept = is_kept
         self.call = partial(function, *before, *tables, *behind)
 
     @classmethod
@@ -68,7 +72,7 @@ class Bound:
     def beside(self, driven: Array) -> Bound:
         """Return the function for the efforts that are left to do beside `driven` ones (nv)."""
         function, before, behind = self._parts
-        return Bound(function, (*before[:-1], driven), self._tables, behind)
+        return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False)
 
 
 class Acting:
@@ -98,7 +102,7 @@ class Acting:
         known = read_wrenches(dict.fromkeys(ports, np.zeros(6)), system.mechanism.ports)
         places = inputs.places if driven else ()
         own = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
-        loads = (*(Place(port, False) for port in known), *places, *(Place(port, False) for port in own))
+        loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in own))
         loaded = system.loaded_at(loads) if loads else system
         self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
         acting = [(system.acting_inputs[name], own) for name, own in inputs.driving] if driven else []
@@ -109,42 +113,8 @@ class Acting:
         #: Which inputs act at places, and the wrenches of one unit of each.
         self._columns = np.array([inputs.columns if driven else []], dtype=np.int64)
         self._units, self._driven = real_only(inputs.units_at_places, "units"), inputs.count if driven else 0
-        self._rooms: list[_Room] = []
-
-    def run(
-        self, bound: Bound, wrenches: Mapping[str, Any] | None, u: Array | None, *arguments: Any, often: bool = True
-    ) -> int:
-        """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
-
-        Parameters
-        ----------
-        bound : Bound
-        wrenches : mapping of port name to (6,) array_like
-        u : (nu,) array
-        *arguments
-            What the kernel takes behind its tables.
-        often : bool
-            Whether this kernel will be asked for again.
-
-        Raises
-        ------
-        TypeError
-            Where a wrench is not six real numbers, or `u` not as many as there are: they have to be read with
-            more care.
-        """
-        room = self._taken_room()
-        _, _, puts, put_inputs = room
-        try:
-            if wrenches:
-                for put, wrench in zip(puts, wrenches.values(), strict=False):
-                    if _status(put, wrench) != layout.OK:
-                        raise TypeError
-            if u is not None and put_inputs(u) != layout.OK:
-                raise TypeError
-            status: int = _called(room, bound, often)(*arguments)
-        finally:
-            self._rooms.append(room)
-        return status
+        #: Tables that nobody uses now: who takes a set brings it back.
+        self.rooms: list[_Room] = []
 
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with what it takes in each of several `rows`; return the first status that is not done.
@@ -162,9 +132,9 @@ class Acting:
         TypeError
             As `run`.
         """
-        room = self._taken_room()
-        _, _, puts, put_inputs = room
-        call, status = _called(room, bound, often=True), DONE
+        room = self.rooms.pop() if self.rooms else self.new_room()
+        _, calls, puts, put_inputs = room
+        call, status = calls.get(bound) or _kept(room, bound), DONE
         acting = [*zip(puts, wrenches, strict=True), *([] if u is None else [(put_inputs, u)])]
         turning = [(put, loads) for put, loads in acting if loads.ndim == 2]
         try:
@@ -178,17 +148,11 @@ class Acting:
                 if status != DONE:
                     break
         finally:
-            self._rooms.append(room)
+            self.rooms.append(room)
         return status
 
-    def _taken_room(self) -> _Room:
-        """Return a room that nobody else has until it is back."""
-        try:
-            return self._rooms.pop()
-        except IndexError:
-            return self._new_room()
-
-    def _new_room(self) -> _Room:
+    def new_room(self) -> _Room:
+        """Return tables of their own, with what puts loads into them."""
         ints, floats, *laws = self._tables
         if self._loads:
             floats = floats.copy()
@@ -201,31 +165,15 @@ class Acting:
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
 
 
-def _called(room: _Room, bound: Bound, often: bool) -> Any:
-    """Return a kernel bound to the tables of a room, and keep it there if it will be asked for `often`."""
+def _kept(room: _Room, bound: Bound) -> Any:
+    """Return a kernel bound to the tables of a room; keep it there, if it will be asked for again."""
     tables, calls, _, _ = room
-    call = calls.get(bound)
-    if call is None:
-        call = bound.on(tables)
-        if often:
-            if len(calls) == _MOST_CALLS:
-                calls.clear()
-            calls[bound] = call
+    call = bound.on(tables)
+    if bound.is_kept:
+        if len(calls) == _MOST_CALLS:
+            calls.clear()
+        calls[bound] = call
     return call
-
-
-def _status(put: Callable[..., int], wrench: Any) -> int:
-    """Put a wrench into tables, made ready if need be; return the status of that.
-
-    Raises
-    ------
-    TypeError
-        Where it is no real numbers in an array, a list or a tuple, or stacked.
-    """
-    try:
-        return put(wrench)
-    except TypeError:
-        return put(*made_ready(wrench))  # without anything it refuses once more
 
 
 def _each(place: Any) -> Iterable[int]:
@@ -259,30 +207,77 @@ class ActedOn:
         self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
         self._acting = Variants(lambda key: Acting(system, inputs, *key))
 
-    def by(
-        self, wrenches: Mapping[str, Any] | None, u: Any, q: Any, closing: bool = False
-    ) -> tuple[Acting, Array | None, Array | None]:
-        """Return what acts on ports, the inputs, and the efforts (nv) of those that act along coordinates, if any can.
+    def run(
+        self,
+        bound: Bound,
+        wrenches: Mapping[str, Any] | None,
+        u: Array | None,
+        arguments: tuple[Any, ...],
+        closing: bool = False,
+    ) -> int:
+        """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
-        With room for closures (`closing`) as derivatives need it, which leave out what inputs of blocks change with q.
+        Parameters
+        ----------
+        bound : Bound
+        wrenches : mapping of port name to (6,) array_like, optional
+        u : (nu,) array, optional
+            As `read_inputs` returns them.
+        arguments : tuple
+            What the kernel takes behind its tables.
+        closing : bool
+            Whether the tables have room for what the rigid closures do to their ports, as derivatives need it.
+
+        Raises
+        ------
+        TypeError
+            Where a wrench is not six real numbers, or `u` not as many as there are: they have to be read with more care.
+        """
+        if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
+            raise TypeError
+        acting = self._acting[tuple(wrenches) if wrenches else (), u is not None, closing]
+        room = acting.rooms.pop() if acting.rooms else acting.new_room()
+        _, calls, puts, put_inputs = room
+        try:
+            if wrenches:
+                for put, wrench in zip(puts, wrenches.values(), strict=False):
+                    try:
+                        status = put(wrench) if type(wrench) is np.ndarray else put(*made_ready(wrench))
+                    except TypeError:
+                        status = put(*made_ready(wrench))  # without anything it refuses once more
+                    if status != layout.OK:
+                        raise TypeError
+            if u is not None and put_inputs(u) != layout.OK:
+                raise TypeError
+            call = calls.get(bound) or _kept(room, bound)
+            status = call(*arguments)
+        finally:
+            acting.rooms.append(room)
+        return status
+
+    def read_inputs(self, u: Any, q: Any, closing: bool = False) -> tuple[Array | None, Array | None]:
+        """Return inputs (nu) if any can act on ports or by interactions, and efforts (nv) if any can along coordinates.
+
+        Derivatives (`closing`) leave out what inputs of blocks change with q.
 
         Raises
         ------
         TypeError
             Where arguments have to be read with more care.
         """
-        if (closing and u is not None and self._inputs.own) or not isinstance(wrenches, _WRENCHES):
+        inputs = self._inputs
+        if type(u) is not np.ndarray or u.dtype is not _FLOAT or inputs.state_names:
+            u = real_only(np.asarray(inputs.whole(u)), "u")
+        if u.shape != (inputs.count,):
             raise TypeError
-        acting = self._acting[() if wrenches is None else tuple(wrenches), u is not None, closing]
-        if u is None:
-            return acting, None, None
-        if self._inputs.own and not is_ready(q, self._nq):
+        acting = u if inputs.drives_ports else None
+        if not inputs.drives_coordinates:
+            return acting, None
+        if not inputs.own and not inputs.state_names:
+            return acting, inputs.motors.dot(u)
+        if inputs.own and (closing or not is_ready(q, self._nq)):
             raise TypeError
-        if type(u) is not np.ndarray or u.dtype is not _FLOAT or self._inputs.state_names:
-            u = real_only(np.asarray(self._inputs.whole(u)), "u")
-        if u.shape != (self._inputs.count,):
-            raise TypeError
-        return acting, u, self._inputs.efforts(u, q) if self._inputs.drives_coordinates else None
+        return acting, inputs.efforts(u, q)
 
     def run_stacked(
         self,
@@ -318,7 +313,7 @@ class ActedOn:
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
         turning = any(axes_of(each) == 2 for each in (*loads, u))
         if bound is not None and not turning:
-            return acting.run(bound, stack.wrenches, u, *at(slice(None)))
+            return self.run(bound, stack.wrenches, u, at(slice(None)), closing)
         rows = range(len(stack.states[0]))
         if single is not None:
             return acting.run_rows(single, loads, u, map(at, rows))

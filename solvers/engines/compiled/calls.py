@@ -18,7 +18,6 @@ from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.arguments.rowwise import Stack
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.constrained import (
     HybridKernels,
@@ -45,10 +44,11 @@ from titop.solvers.kernels.entries import (
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
-class Row(NamedTuple):
+class KernelRow(NamedTuple):
     """How the kernel of a function is bound.
 
     Attributes
@@ -82,33 +82,28 @@ def _is_dry(system: PackedSystem) -> bool:
     return not any(moves_fluid(general.block) for general in system.tables.general)
 
 
-#: The kernels of functions of a state, which are the same for every choice of coordinates.
+#: The kernels of functions by name. Where a row serves no closed system, `_BINDING` has what is bound in its place.
 ROWS = {
-    "mass_matrix": Row(dynamics_entries.whole_mass_matrix, "bare"),
-    "inverse_mass_matrix": Row(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
-    "nonlinear_effects": Row(dynamics_entries.inverse_dynamics, "bare"),
-    "gravity_effects": Row(dynamics_entries.inverse_dynamics, "bare"),
-    "inertial_inverse_dynamics": Row(dynamics_entries.inverse_dynamics, "inertial"),
-    "mass_inertial_inverse_dynamics": Row(mass_entries.mass_inverse_dynamics, "inertial"),
-    "momentum": Row(observation_entries.momentum),
-    "momentum_matrix": Row(observation_entries.momentum_matrix),
-    "mass_center": Row(observation_entries.center_of_mass, serves=_is_dry),
-    "linear_matrices": Row(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
-    "tangent": Row(directional_entries.forward_tangent, serves=_is_tree),
-    "adjoint": Row(directional_entries.forward_adjoint, serves=_is_tree),
+    "mass_matrix": KernelRow(dynamics_entries.whole_mass_matrix, "bare"),
+    "inverse_mass_matrix": KernelRow(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
+    "nonlinear_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
+    "gravity_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
+    "inertial_inverse_dynamics": KernelRow(dynamics_entries.inverse_dynamics, "inertial"),
+    "mass_inertial_inverse_dynamics": KernelRow(mass_entries.mass_inverse_dynamics, "inertial"),
+    "momentum": KernelRow(observation_entries.momentum),
+    "momentum_matrix": KernelRow(observation_entries.momentum_matrix),
+    "mass_center": KernelRow(observation_entries.center_of_mass, serves=_is_dry),
+    "linear_matrices": KernelRow(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
+    "forward": KernelRow(dynamics_entries.forward_dynamics, serves=_is_tree),
+    "forward_batch": KernelRow(dynamics_entries.forward_batch, serves=_is_tree),
+    "forward_derivatives": KernelRow(derivative_entries.forward_derivatives, behind=("tree", "paths"), serves=_is_tree),
+    "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
+    "inverse_batch": KernelRow(dynamics_entries.inverse_batch, serves=_is_tree),
+    "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
+    "mass_inverse": KernelRow(mass_entries.mass_inverse_dynamics, serves=_is_tree),
+    "tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
+    "adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
 }
-
-#: Those of dynamics of trees; with constraints others stand in their place.
-_TREE_ROWS = {
-    "forward": Row(dynamics_entries.forward_dynamics),
-    "inverse": Row(dynamics_entries.inverse_dynamics),
-    "mass_inverse": Row(mass_entries.mass_inverse_dynamics),
-    "forward_derivatives": Row(derivative_entries.forward_derivatives, behind=("tree", "paths")),
-    "inverse_derivatives": Row(derivative_entries.inverse_derivatives, behind=("paths",)),
-}
-
-#: Those of stacked states, in trees.
-_OF_STACKS = {"forward": dynamics_entries.forward_batch, "inverse": dynamics_entries.inverse_batch}
 
 #: How configurations are moved between, in systems whose blocks do not say that themselves.
 _MOVING = {
@@ -116,36 +111,33 @@ _MOVING = {
     for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
 }
 
+#: What runs kernels under loads.
+_UNDER_LOADS = ("run", "read_inputs", "driven")
+
 
 class CompiledCalls:
     """The kernels of a system; those of functions of a state by name, as attributes.
 
     Parameters
     ----------
-    model : NamedMechanism
+    mechanism : Mechanism
         Its coordinates and constraints.
     system : PackedSystem
     """
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
-        self._model, self._system = model, system
-        self._acted_on = ActedOn(system, model.inputs)
-        self.acted_on, self.driven = self._acted_on.by, self._acted_on.driven
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
 
     def __getattr__(self, name: str) -> Any:
-        """Bind the kernel of a name, or what gives it by the names of the chosen coordinates (``..._on``)."""
-        row = ROWS.get(name) or (None if self._model.is_constrained else _TREE_ROWS.get(name))
-        value: Any = None
-        if row is not None:
-            if row.serves is None or row.serves(self._system):
-                system, behind = self._tables_of(row)
-                value = partial(system.kernel(row.entry).compiled, *system.arrays, *behind)
-        elif name in _MOVING:
+        """Bind the kernel of a name, on all coordinates where these can be chosen; None where there is none."""
+        value: Any
+        if name in _MOVING:
             value = self._moving(_MOVING[name])
-        elif name.endswith("_on") and name[:-3] in _CHOOSING:
-            value = Variants(lambda names: self.kernels[name[:-3], names].call)
-        elif name in _CHOOSING:
-            value = self.kernels[name, None].call
+        elif name in _UNDER_LOADS:
+            value = getattr(self._acted_on, name)
+        elif name in ROWS or name in _BINDING:
+            bound = self._bound(name, None)
+            value = bound and bound.call
         else:
             raise AttributeError(name)
         setattr(self, name, value)
@@ -157,18 +149,20 @@ class CompiledCalls:
 
         Names that have to be read with more care give a `TypeError`.
         """
-        return Variants(lambda key: _CHOOSING[key[0]](self, key[1]) if key[0] in _CHOOSING else self._of_row(ROWS[key[0]]))
+        return Variants(lambda key: self._bound(*key))
 
-    def _of_row(self, row: Row) -> Bound | None:
-        if row.serves is not None and not row.serves(self._system):
-            return None
-        system, behind = self._tables_of(row)
-        return Bound.of(system, row.entry, behind=behind)
-
-    def _tables_of(self, row: Row) -> tuple[PackedSystem, tuple[Any, ...]]:
-        """Return on whose tables a kernel works, and what it takes behind these."""
+    def _bound(self, name: str, names: tuple[str, ...] | None) -> Bound | None:
+        """Return a kernel bound to the system's tables."""
+        row = ROWS.get(name) if names is None else None
+        if row is None or not (row.serves is None or row.serves(self._system)):
+            return _BINDING[name](self, names) if name in _BINDING else None
         system = getattr(self._system, row.variant) if row.variant else self._system
-        return system, tuple([getattr(system.tables, name) for name in row.behind])
+        return Bound.of(system, row.entry, behind=tuple([getattr(system.tables, table) for table in row.behind]))
+
+    @cached_property
+    def _acted_on(self) -> ActedOn:
+        """What acts on the system from outside."""
+        return ActedOn(self._system, self._mechanism.inputs)
 
     # -- under loads -----------------------------------------------------------------------------------------------------
 
@@ -177,11 +171,14 @@ class CompiledCalls:
 
         By the kernel of single states, or where there is one and the same acts on all states, by one of stacked states.
         """
-        together = Bound.of(self._system, _OF_STACKS[name]) if name in _OF_STACKS and not self._model.is_constrained else None
+        together = self.kernels[f"{name}_batch", None] if f"{name}_batch" in ROWS else None
         try:
-            status = self._acted_on.run_stacked(
-                together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
-            )
+            if together is not None and stack.wrenches is None and stack.u is None:
+                status = together.call(*arrays)
+            else:
+                status = self._acted_on.run_stacked(
+                    together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
+                )
         except TypeError:
             status = layout.WRONG_SIZE
         raise_pending()
@@ -196,7 +193,7 @@ class CompiledCalls:
 
     def _mask(self, names: tuple[str, ...] | None) -> Array:
         if names is None:
-            return np.ones(self._model.nv, dtype=bool)
+            return np.ones(self._mechanism.nv, dtype=bool)
         try:
             return coordinate_mask(names, self._system.structure)
         except ModelError:  # whoever reads them with care says what is wrong
@@ -207,50 +204,16 @@ class CompiledCalls:
         """The kernels of hybrid dynamics by masks of the imposed coordinates, for as many constraints as act generically."""
         return Variants(lambda mask: generic_hybrid(self._system, np.frombuffer(mask, dtype=bool).copy()))
 
-    def _hybrid(self, names: tuple[str, ...] | None) -> HybridKernels:
+    def hybrid_of(self, names: tuple[str, ...] | None) -> HybridKernels:
+        """Return the kernels of hybrid dynamics in which the motion of some coordinates is imposed."""
         kernels: HybridKernels = self.hybrids[self.masks[names or ()].tobytes()]
         return kernels
 
-    def _forward(self, names: None) -> Any:
-        system = self._system
-        return self._tree_kernel("forward") or constrained_forward(system, self._model.generic_rank)
-
-    def _forward_derivatives(self, names: None) -> Any:
-        system = self._system
-        if kernel := self._tree_kernel("forward_derivatives"):
-            return kernel
-        return constrained_derivatives(system, system.closing(), self._model.generic_rank)
-
-    def _inverse(self, names: tuple[str, ...] | None) -> Any:
-        return self._tree_kernel("inverse", names) or least_efforts(self._system, self.masks[names])
-
-    def _mass_inverse(self, names: tuple[str, ...] | None) -> Any:
-        return self._tree_kernel("mass_inverse", names) or least_efforts(self._system, self.masks[names], with_mass=True)
-
-    def _inverse_derivatives(self, names: tuple[str, ...] | None) -> Any:
-        if kernel := self._tree_kernel("inverse_derivatives", names):
-            return kernel
-        system, nothing = self._system, np.zeros(self._model.nv)
-        return shared_derivatives(system, self.masks[names], nothing, system.closing(), self._model.generic_rank)
-
-    def _tree_kernel(self, name: str, names: tuple[str, ...] | None = None) -> Bound | None:
-        """Return the kernel of a tree on all of whose coordinates efforts act, None for others."""
-        return self._of_row(_TREE_ROWS[name]) if names is None and not self._model.is_constrained else None
-
     @cached_property
-    def nearest_velocity(self) -> Any:
-        """What finds velocities which keep loops closed; none where followers have to go first."""
-        return None if self._model.gear_count else self.nearest_rates[0]
-
-    @cached_property
-    def nearest_acceleration(self) -> Any:
-        return None if self._model.gear_count else self.nearest_rates[1]
-
-    @cached_property
-    def nearest_rates(self) -> tuple[Any, Any]:
+    def nearest_rates(self) -> Any:
         """What finds velocities, and accelerations, which keep loops closed; none without loops."""
-        if not self._model.is_constrained:
-            return None, None
+        if not self._mechanism.is_constrained:
+            return None
         return nearest_motion(self._system, second=False), nearest_motion(self._system, second=True)
 
     # -- derivatives by time ---------------------------------------------------------------------------------------------
@@ -272,7 +235,7 @@ class CompiledCalls:
 
     def _series(self, kernel: Any, *mask: Array) -> Any:
         """Return a kernel of a tree's time derivatives, for wrenches that are constant; None where it does not serve."""
-        if self._model.is_constrained or not has_series(self._system):
+        if self._mechanism.is_constrained or not has_series(self._system):
             return None
         return partial(kernel.compiled, CONSTANT, *mask, *self._system.arrays)
 
@@ -288,7 +251,7 @@ class CompiledCalls:
     @cached_property
     def efforts(self) -> CompiledEfforts:
         """What acts along the coordinates."""
-        return CompiledEfforts(self._model, self._system)
+        return CompiledEfforts(self._mechanism, self._system)
 
     @cached_property
     def passive_efforts(self) -> Any:
@@ -296,7 +259,7 @@ class CompiledCalls:
 
     @cached_property
     def actuation_rows(self) -> Any:
-        return None if self._model.inputs.own else self.efforts.actuation
+        return None if self._mechanism.inputs.own else self.efforts.actuation
 
     @cached_property
     def at_ports(self) -> AtPorts:
@@ -304,7 +267,7 @@ class CompiledCalls:
 
     @cached_property
     def readings(self) -> CompiledReadings:
-        return CompiledReadings(self._model, self._acted_on)
+        return CompiledReadings(self._mechanism, self._acted_on)
 
     @cached_property
     def energies(self) -> Callable[[Array, Array, Array], int] | None:
@@ -330,7 +293,7 @@ class CompiledCalls:
         """Return a kernel bound to the system's tables; None if some blocks say themselves how their coordinates move."""
         if moving_otherwise(self._system):
             return None
-        plain = self._model.plain_coordinates
+        plain = self._mechanism.plain_coordinates
         return partial(kernel.compiled, self._system.ints, np.array([plain.in_q, plain.in_v], dtype=np.int64))
 
     @cached_property
@@ -339,15 +302,26 @@ class CompiledCalls:
         return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
 
 
-#: What binds a kernel for some chosen coordinates, by the kernel's name.
-_CHOOSING: dict[str, Callable[[CompiledCalls, Any], Any]] = {
-    "forward": CompiledCalls._forward,
-    "inverse": CompiledCalls._inverse,
-    "mass_inverse": CompiledCalls._mass_inverse,
-    "hybrid": lambda calls, names: calls._hybrid(names).dynamics(calls._system.arrays),
-    "forward_derivatives": CompiledCalls._forward_derivatives,
-    "inverse_derivatives": CompiledCalls._inverse_derivatives,
-    "hybrid_derivatives": lambda calls, names: calls._hybrid(names).derivatives(calls._system.closing()),
+def _forward_derivatives(calls: CompiledCalls, names: None) -> Bound:
+    system = calls._system
+    return constrained_derivatives(system, system.closing(), system.mechanism.generic_rank)
+
+
+def _inverse_derivatives(calls: CompiledCalls, names: tuple[str, ...] | None) -> Bound:
+    system = calls._system
+    nothing, rank = np.zeros(system.mechanism.nv), system.mechanism.generic_rank
+    return shared_derivatives(system, calls.masks[names], nothing, system.closing(), rank)
+
+
+#: What binds kernels with constraints, and for chosen coordinates.
+_BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
+    "forward": lambda calls, names: constrained_forward(calls._system, calls._system.mechanism.generic_rank),
+    "forward_derivatives": _forward_derivatives,
+    "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
+    "inverse_derivatives": _inverse_derivatives,
+    "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),
+    "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
+    "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
 }
 
 

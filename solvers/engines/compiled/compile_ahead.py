@@ -12,7 +12,6 @@ from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
 from titop.solvers.kernels.derivatives import interaction_derivatives, interaction_directions
 from titop.solvers.kernels.entries import (
     closed_derivative_entries,
-    closed_stepping_entries,
     closure_entries,
     derivative_entries,
     directional_entries,
@@ -29,7 +28,7 @@ from titop.solvers.kernels.entries import (
     stepping_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
-from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, own_states, port_wrenches, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
@@ -61,14 +60,14 @@ def _groups() -> list[list[Unit]]:
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
         *(mass_entries, observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
-        *(series_entries, state_entries, stepping_entries, closed_stepping_entries, gap_entries),
+        *(series_entries, state_entries, stepping_entries, gap_entries),
     )
     pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
     alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
     derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
-    laws += [term_stages.OUTWARD, term_stages.INWARD]
+    laws += [OUTWARD, INWARD]
     acting = [
         stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
     ]

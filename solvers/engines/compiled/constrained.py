@@ -41,9 +41,9 @@ def shared_derivatives(system: PackedSystem, actuated: Array, driven: Array, tab
 
 def nearest_motion(system: PackedSystem, second: bool) -> Any:
     """Return what finds velocities, or `second` rates, which keep loops closed."""
-    model = system.mechanism
-    loops = system.loops(model.generic_rank)
-    return Bound.of(system.bare, closure_entries.nearest_motion, loops, second, model.scale.coordinates).call
+    mechanism = system.mechanism
+    loops = system.loops(mechanism.generic_rank)
+    return Bound.of(system.bare, closure_entries.nearest_motion, loops, second, mechanism.scale.coordinates).call
 
 
 class HybridKernels:
@@ -78,7 +78,7 @@ class HybridKernels:
 
 def generic_hybrid(system: PackedSystem, imposed: Array) -> HybridKernels:
     """Return the kernels for as many constraints as act generically."""
-    model = system.mechanism
-    whole, q = model.generic_rank, model.regular_configuration
-    rank = min(whole, int(np.count_nonzero(~imposed))) if q is None else free_rank(model, q, imposed, whole)
+    mechanism = system.mechanism
+    whole, q = mechanism.generic_rank, mechanism.regular_configuration
+    rank = min(whole, int(np.count_nonzero(~imposed))) if q is None else free_rank(mechanism, q, imposed, whole)
     return HybridKernels(system, imposed, whole, rank)

@@ -9,8 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.constraints.branch import is_open, rank_on_branch, refuse_dead_centre
-from titop.solvers.constraints.mechanism import NamedMechanism
+from titop.solvers.constraints.branch import is_open_at, rank_on_branch, refuse_dead_centre
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
@@ -20,19 +19,20 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
 class CompiledDerivatives:
     """The derivatives of the compiled engine; see `DerivativesCore` for its functions."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
-        self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._mechanism, self._system, self._calls, self._nv = mechanism, system, calls, mechanism.nv
 
     # -- along one direction, in trees without the matrices ----------------------------------------------------------------
 
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
-        if self._model.is_constrained:
+        if self._mechanism.is_constrained:
             by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
             change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
             return change
@@ -44,7 +44,7 @@ class CompiledDerivatives:
         return da
 
     def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        if self._model.is_constrained:
+        if self._mechanism.is_constrained:
             by_state = (weights @ by for by in self.forward(q, v, tau, pushes))
             by_q, by_v, by_tau = by_state
             return by_q, by_v, by_tau
@@ -82,15 +82,15 @@ class CompiledDerivatives:
 
             if self._settled(q, run) == layout.OK:
                 return result
-        closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated)  # refuses what has no derivatives
-        return closed_derivatives.actuated_derivatives(self._model, q, v, a, pushes, actuated, motors)
+        closed_dynamics.inverse(self._mechanism, q, v, a, pushes, motors, actuated)  # refuses what has no derivatives
+        return closed_derivatives.actuated_derivatives(self._mechanism, q, v, a, pushes, actuated, motors)
 
     def _settled(self, q: Array, run: Callable[[int], int]) -> int:
         """Return the status of a kernel that is told how many constraints act: the generic rank, or else that at q."""
-        model = self._model
-        status = run(model.generic_rank)
-        if status == layout.SINGULAR and not is_open(model, model.engine.dynamics.constraints(q, np.zeros(self._nv)).error):
-            status = run(rank_on_branch(model, q))
+        mechanism = self._mechanism
+        status = run(mechanism.generic_rank)
+        if status == layout.SINGULAR and not is_open_at(mechanism, q):
+            status = run(rank_on_branch(mechanism, q))
         raise_pending()
         return status
 
@@ -99,7 +99,7 @@ class CompiledDerivatives:
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         q, v, tau = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau")
         result, driven = np.empty((3, self._nv, self._nv)), tau + own_efforts(pushes, q, self._nv)
-        if self._model.is_constrained:
+        if self._mechanism.is_constrained:
             tables = self._system.closing(pushes)
 
             def run(rank: int) -> int:
@@ -126,10 +126,10 @@ class CompiledDerivatives:
 
         def run(kernels: HybridKernels) -> int:
             if kernels is not self._calls.hybrids[mask.tobytes()]:
-                refuse_dead_centre(self._model, q, mask, kernels.whole, kernels.rank)
+                refuse_dead_centre(self._mechanism, q, mask, kernels.whole, kernels.rank)
             return int(kernels.derivatives(tables).call(q, v, driven, a, result))
 
-        if not settled_hybrid(self._model, self._system, self._calls, q, mask, run):
+        if not settled_hybrid(self._mechanism, self._system, self._calls, q, mask, run):
             return self._hybrid_of_inverse(q, v, tau, a, mask, pushes)
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):
@@ -142,11 +142,11 @@ class CompiledDerivatives:
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]
     ) -> HybridDerivatives:
         """Return the derivatives of hybrid dynamics from those of inverse dynamics."""
-        if not self._model.is_constrained:
-            a, _ = self._model.engine.dynamics.tree_hybrid(q, v, tau, a, mask, pushes)
+        if not self._mechanism.is_constrained:
+            a, _ = self._mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, mask, pushes)
             return hybrid_derivatives(self.tree_inverse(q, v, a, pushes), mask)
-        a, tau = closed_dynamics.hybrid(self._model, q, v, tau, a, mask, pushes)
-        return closed_derivatives.hybrid_with_closures(self._model, q, v, a, tau, pushes, mask)
+        a, tau = closed_dynamics.hybrid(self._mechanism, q, v, tau, a, mask, pushes)
+        return closed_derivatives.hybrid_with_closures(self._mechanism, q, v, a, tau, pushes, mask)
 
     # -- closures --------------------------------------------------------------------------------------------------------
 
@@ -156,14 +156,14 @@ class CompiledDerivatives:
         return changes, rows
 
     def closure_rate(self, q: Array, v: Array) -> Array:
-        nothing, held = np.zeros(self._nv), np.zeros(len(self._model.constraint_names))
+        nothing, held = np.zeros(self._nv), np.zeros(len(self._mechanism.constraint_names))
         rows: Array = self._changes_with_closures(self._system.bare, q, v, nothing, [], held)[1]
         return rows[3]
 
     def _changes_with_closures(
         self, system: PackedSystem, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
     ) -> tuple[Array, Array]:
-        q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._model.scale.weights
+        q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._mechanism.scale.weights
         changes, rows = np.empty((3, self._nv, self._nv)), np.empty((4, len(weights), self._nv))
         kernel = system.kernel(closed_derivative_entries.inverse_slopes_with_closures)
         held = real_only(multipliers, "multipliers") / weights
@@ -193,7 +193,7 @@ class CompiledDerivatives:
 
     def _nearest_column(self, port: str) -> tuple[int, int]:
         """Return the element that carries a port, and the row of the coordinate nearest to the port (-1 without)."""
-        block, name = self._model.ports[port]
+        block, name = self._mechanism.ports[port]
         element = self._system.tables.elements[block]
         entries_of = self._system.ints[element]
         if element and entries_of[layout.LAW] >= 0:
@@ -207,7 +207,7 @@ class CompiledDerivatives:
         self, port: str, element: int, last: int, v: Array, work: Array, sums: Array, columns: Array
     ) -> tuple[Array, Array]:
         """Return a port's pose (12) in its tree's first element, and its twist there, from what a kernel has written."""
-        block, name = self._model.ports[port]
+        block, name = self._mechanism.ports[port]
         entries_of, base = self._system.ints[element], sums[element, :12]
         twist = _carried(base, work[element, layout.TWIST : layout.TWIST + 6])
         if port in self._system.tables.port_rows:

@@ -11,8 +11,8 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics, consistency
 from titop.solvers.constraints.assembling import project_acceleration, project_velocity
-from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near, rank_on_branch
-from titop.solvers.constraints.mechanism import Constraints, NamedMechanism, finite_constraints
+from titop.solvers.constraints.branch import free_rank, is_open, is_open_at, least_beside_dead_centre, rank_near, rank_on_branch
+from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_forward
@@ -22,8 +22,9 @@ from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, mass_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.inputs import OwnPush, Place, Push, own_efforts
+from titop.solvers.mechanism.inputs import OwnPush, Push, WrenchPlace, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
@@ -34,8 +35,8 @@ _LEAST_SAVED = 8
 class CompiledDynamics:
     """The dynamics of the compiled engine; see `DynamicsCore` for its functions."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
-        self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._mechanism, self._system, self._calls, self._nv = mechanism, system, calls, mechanism.nv
 
     # -- of the tree -----------------------------------------------------------------------------------------------------
 
@@ -59,8 +60,8 @@ class CompiledDynamics:
         return efforts - own_efforts(pushes, q, self._nv), rows.error, rows.jacobian
 
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
-        if self._model.gear_count:
-            return closed_dynamics.open_accelerations(self._model, q, v, tau, [])
+        if self._mechanism.gear_count:
+            return closed_dynamics.open_accelerations(self._mechanism, q, v, tau, [])
         a, system = np.empty(self._nv), self._system
         system.raise_for(system.kernel(dynamics_entries.forward_dynamics)(*system.arrays, q, v, tau, a))
         return a
@@ -112,7 +113,7 @@ class CompiledDynamics:
         changes, bare, q, v = np.empty((3, self._nv, self._nv)), self._system.bare, real_only(q, "q"), real_only(v, "v")
         derivatives = bare.bound(derivative_entries.inverse_derivatives)
         bare.raise_for(derivatives(bare.tables.paths, q, v, np.zeros(self._nv), changes))
-        return 0.5 * (changes[1] + changes[2] @ self._model.bracket(v))
+        return 0.5 * (changes[1] + changes[2] @ self._mechanism.bracket(v))
 
     def pivots(self, q: Array) -> Pivots:
         return pivots_at(self._system, q)
@@ -123,8 +124,8 @@ class CompiledDynamics:
         q, v, tau = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau")
         system, driven = self._system.pushed(pushes), tau + own_efforts(pushes, q, self._nv)
         a = np.empty(driven.shape)
-        if self._model.is_constrained:
-            kernel = constrained_forward(system, self._model.generic_rank).call
+        if self._mechanism.is_constrained:
+            kernel = constrained_forward(system, self._mechanism.generic_rank).call
             for state in _rows(q, v, driven, a):
                 status = kernel(*state)
                 if status != layout.OK:
@@ -136,14 +137,14 @@ class CompiledDynamics:
 
     def _look_closer(self, status: int, system: PackedSystem, pushes: list[Push], state: tuple[Array, ...]) -> None:
         """Write forward dynamics with as many constraints as act here, or raise what stands against it."""
-        model, (q, v, driven, a) = self._model, state
+        mechanism, (q, v, driven, a) = self._mechanism, state
         if status == layout.SINGULAR:
-            opened = is_open(model, self.constraints(q, v).error)
-            status = constrained_forward(system, rank_on_branch(model, q), opened).call(q, v, driven, a)
+            opened = is_open(mechanism, self.constraints(q, v).error)
+            status = constrained_forward(system, rank_on_branch(mechanism, q), opened).call(q, v, driven, a)
         if status == layout.INCONSISTENT:
-            rows, rank = closed_dynamics.acting(model, q, v)
+            rows, rank = closed_dynamics.acting(mechanism, q, v)
             others: list[Push] = [push for push in pushes if not isinstance(push, OwnPush)]
-            consistency.refuse_opening(model, rows, q, v, a, driven, others, rank)
+            consistency.refuse_opening(mechanism, rows, q, v, a, driven, others, rank)
         system.raise_for(status)
 
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
@@ -160,12 +161,12 @@ class CompiledDynamics:
         self, system: PackedSystem, states: tuple[Array, ...], pushes: list[Push], motors: Any, actuated: Array
     ) -> None:
         """Write the least efforts on actuated coordinates at states q, v and a into the array that stands behind them."""
-        kernel, loops = system.kernel(closure_entries.constrained_inverse).compiled, system.loops(self._model.generic_rank)
+        kernel, loops = system.kernel(closure_entries.constrained_inverse).compiled, system.loops(self._mechanism.generic_rank)
         driven = np.zeros(states[-1].shape) + motors + own_efforts(pushes, states[0], self._nv)
         for drive, q, v, a, tau in _rows(driven, *states):
             if kernel(loops, actuated, drive, *system.arrays, q, v, a, tau) != layout.OK:
                 raise_pending()
-                tau[:] = closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated)
+                tau[:] = closed_dynamics.inverse(self._mechanism, q, v, a, pushes, motors, actuated)
 
     def mass_inverse(
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
@@ -187,9 +188,9 @@ class CompiledDynamics:
         def run(kernels: HybridKernels) -> int:
             return int(kernels.dynamics(tables).call(q, v, applied, a, accelerations, efforts))
 
-        if settled_hybrid(self._model, self._system, self._calls, q, mask, run):
+        if settled_hybrid(self._mechanism, self._system, self._calls, q, mask, run):
             return accelerations, np.where(mask, efforts - driven, tau)
-        a, tau = closed_dynamics.hybrid(self._model, q, v, tau + motors, a, mask, pushes)
+        a, tau = closed_dynamics.hybrid(self._mechanism, q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
 
     def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
@@ -206,7 +207,7 @@ class CompiledDynamics:
 
     def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
         """Return the constraints from known twists, laws and accelerations: bias is with these."""
-        system, weights = self._system, self._model.scale.weights
+        system, weights = self._system, self._mechanism.scale.weights
         error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
         loops = system.constraint_tables[0]
         closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)
@@ -214,23 +215,26 @@ class CompiledDynamics:
 
     def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
         nearest = self._nearest(False, q, v, fixed, v)
-        return project_velocity(self._model, q, v, fixed, rank_near(self._model, q)) if nearest is None else nearest
+        return project_velocity(self._mechanism, q, v, fixed, rank_near(self._mechanism, q)) if nearest is None else nearest
 
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
         nearest = self._nearest(True, q, v, fixed, a)
-        return project_acceleration(self._model, q, v, a, fixed, rank_near(self._model, q)) if nearest is None else nearest
+        return (
+            project_acceleration(self._mechanism, q, v, a, fixed, rank_near(self._mechanism, q)) if nearest is None else nearest
+        )
 
     def _nearest(self, second: bool, q: Array, v: Array, fixed: Array, rates: Array) -> Array | None:
         """Return the nearest rates to some that keep loops closed; None where that has to be looked at more closely."""
-        if not self._model.is_constrained:
+        kernels = self._calls.nearest_rates
+        if kernels is None:
             return None
         nearest = real_only(rates, "rates").copy()
-        status = self._calls.nearest_rates[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
+        status = kernels[second](real_only(q, "q"), real_only(v, "v"), fixed, nearest)
         raise_pending()
         return nearest if status == layout.OK else None
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
-        return CompiledPreparedDynamics(self._model, self._system, places, imposed)
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
+        return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)
 
 
 def _rows(*arrays: Array) -> list[tuple[Array, ...]]:
@@ -239,7 +243,7 @@ def _rows(*arrays: Array) -> list[tuple[Array, ...]]:
 
 
 def settled_hybrid(
-    model: NamedMechanism,
+    mechanism: Mechanism,
     system: PackedSystem,
     calls: CompiledCalls,
     q: Array,
@@ -248,16 +252,16 @@ def settled_hybrid(
 ) -> bool:
     """Tell whether kernels succeed, if need be with as many constraints as act at q, or NumPy forms have to look closer."""
     status = run(calls.hybrids[mask.tobytes()])
-    if not model.is_constrained:
+    if not mechanism.is_constrained:
         system.raise_for(status)
-    if status == layout.SINGULAR and not is_open(model, model.engine.dynamics.constraints(q, np.zeros(model.nv)).error):
+    if status == layout.SINGULAR and not is_open_at(mechanism, q):
         try:
-            rank = rank_on_branch(model, q)
+            rank = rank_on_branch(mechanism, q)
         except ModelError:  # a singular configuration, which does not matter where all is imposed
             return False
-        jacobian = model.engine.dynamics.constraints(q, np.zeros(model.nv)).jacobian
-        if least_beside_dead_centre(model, q, jacobian, mask, rank) < DEPENDENT:  # kernels do not count on so little
+        jacobian = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
+        if least_beside_dead_centre(mechanism, q, jacobian, mask, rank) < DEPENDENT:  # kernels do not count on so little
             return False
-        status = run(HybridKernels(system, mask, rank, free_rank(model, q, mask, rank)))
+        status = run(HybridKernels(system, mask, rank, free_rank(mechanism, q, mask, rank)))
     raise_pending()
     return status == layout.OK

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.contract.applied import is_acted_on
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import effort_entries
 from titop.solvers.kernels.interface import layout
+from titop.solvers.model.mechanism import Mechanism
 
 
 class CompiledEfforts:
     """What acts along the coordinates of a system, as far as it is compiled."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
-        self._model, self._system = model, system
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
 
     @cached_property
     def answering(self) -> list[GeneralBlock]:
@@ -54,7 +54,7 @@ class CompiledEfforts:
     @cached_property
     def actuation(self) -> Any:
         """Compiled efforts a unit of each input (nu, nv), but for those of blocks' own inputs."""
-        inputs, system = self._model.inputs, self._system
+        inputs, system = self._mechanism.inputs, self._system
         loaded = system.loaded_at(inputs.places) if inputs.places else system
         if inputs.places:
             loaded = loaded.variant(floats=loaded.floats.copy())

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.block import Block, PortRef
@@ -20,14 +19,14 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
-from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints, Rows, Tables
+from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, IntegerRows, Ints, Tables
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.tree import packing
 
 WORLD = 0
 
 
-class _Mount(Block):
+class _ElementMount(Block):
     """The way from a port by which a body hangs back to the body's reference frame.
 
     Only a body that says itself where its ports are needs it; of others the kernels know.
@@ -62,8 +61,8 @@ class _Flattening:
         self.assembly = assembly
         self.names = parameter_names
         self.index = {name: k for k, name in enumerate(parameter_names)}
-        self.ints = Rows(layout, layout.INT_COLUMNS, -1)
-        self.sources = Rows(packing, packing.SOURCE_COLUMNS, -1)
+        self.ints = IntegerRows(layout, layout.INT_COLUMNS, -1)
+        self.sources = IntegerRows(packing, packing.SOURCE_COLUMNS, -1)
         self.constants: list[list[float]] = []
         self.joints: list[str] = []
         self.elements = {"world": WORLD}
@@ -149,11 +148,11 @@ class _Flattening:
         joint, body = connection.joint, connection.child.block
         start = self._attach(connection)
         last = self._chain(joint, start) if is_elementary(joint) else self._through(joint, start)
-        if is_rigid(body):
+        if body.is_rigid:
             self._carry(body, connection.child.name, last)
             return
         if connection.child.name in body.ports:
-            last = self._through(_Mount(body, str(connection.child.name)), {"parent": last})
+            last = self._through(_ElementMount(body, str(connection.child.name)), {"parent": last})
         if body.name in self.bearing:
             last = self.carriers[body.name] = self._element(body.name, Link("weld"), parent=last)
         self._general(body, {"parent": last})
@@ -390,7 +389,7 @@ class _Flattening:
         rows: dict[str, int] = {}
         table: list[tuple[int, int]] = []
         for name, element in self.elements.items():
-            if name not in self.general and is_rigid(block := self.assembly.blocks[name]):
+            if name not in self.general and (block := self.assembly.blocks[name]).is_rigid:
                 for port in (None, *block.ports):
                     rows[name if port is None else f"{name}.{port}"] = len(table)
                     table.append((element, -1 if port is None else self.index[f"{name}.{port}.position.x"]))

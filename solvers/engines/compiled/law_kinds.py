@@ -17,7 +17,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
+from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.identity import source_hash
 from titop.solvers.native.programs import ProgramCode
@@ -73,9 +73,9 @@ def law_of_kind(block: Block) -> CompiledLaw | None:
     return law
 
 
-def interaction_of_kind(interaction: Block) -> CompiledInteraction | InteractionStages | None:
+def interaction_of_kind(interaction: Block) -> InteractionStages | None:
     """Return what an interaction of titop's own kinds does, None for others."""
-    acting: CompiledInteraction | InteractionStages | None = _of_kind(interaction, INTERACTIONS)
+    acting: InteractionStages | None = _of_kind(interaction, INTERACTIONS)
     return acting
 
 
@@ -96,7 +96,7 @@ def all_laws() -> list[CompiledLaw]:
     return [_load(place) for place in kinds]
 
 
-def all_interactions() -> list[CompiledInteraction | InteractionStages]:
+def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
     kinds = ("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT")
     others = ("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD")

@@ -24,7 +24,7 @@ from titop.solvers.engines.compiled.python_laws import PythonInteraction, Python
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction, InteractionStages
+from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
@@ -169,7 +169,7 @@ def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
     return surroundings_of(law)
 
 
-def compiled_interaction(interaction: Interaction) -> CompiledInteraction | InteractionStages | None:
+def compiled_interaction(interaction: Interaction) -> InteractionStages | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
     if interaction.compiled_law is not None:
         law, states = interaction.compiled_law, len(interaction.state_names)
@@ -185,7 +185,7 @@ def gap_stage(interaction: Interaction) -> Stage | None:
     return None if kind is None or in_python else kind.gap
 
 
-def compiled_rates(interaction: Interaction) -> CompiledInteraction | InteractionStages | None:
+def compiled_rates(interaction: Interaction) -> InteractionStages | None:
     """Return the kind that says compiled how an interaction's states change, None if it says so in Python."""
     kind = compiled_interaction(interaction)
     if kind is None or (interaction.compiled_law is not None and _says_anew(interaction, ("state_rates",))):

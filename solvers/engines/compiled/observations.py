@@ -15,7 +15,6 @@ from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import touch_rows
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.law_kinds import run_line
 from titop.solvers.engines.compiled.law_tables import touches_stage
@@ -27,12 +26,13 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.model.mechanism import Mechanism
 
 
 class CompiledObservations:
     """What the compiled engine reads of a state; see `ObservationsCore` for its functions."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._model, self._system, self._calls, self._nv = model, system, calls, model.nv
 
     def _asked(self, kernel: Any, size: tuple[int, ...], q: Array, *rates: Array) -> Array:

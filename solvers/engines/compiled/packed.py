@@ -16,16 +16,16 @@ from titop.blocks.contract.overrides import built_in, overrides
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.flatten import flatten
 from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, place_rooms
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
-from titop.solvers.mechanism.inputs import Place, PortPush, Push, acting_inputs, port_pushes
+from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
@@ -58,7 +58,7 @@ class PackedSystem:
 
     Attributes
     ----------
-    mechanism : NamedMechanism
+    mechanism : Mechanism
         Coordinates and constraints.
     structure : Assembly
         The assembly with its first parameters; `assembly` is that with the current ones.
@@ -74,7 +74,7 @@ class PackedSystem:
     laws : LawStages
     """
 
-    mechanism: NamedMechanism
+    mechanism: Mechanism
     structure: Assembly
     tables: Tables
     units: tuple[str, ...]
@@ -87,7 +87,7 @@ class PackedSystem:
     numbers: Array
     laws: LawStages
 
-    def __init__(self, mechanism: NamedMechanism, assembly: Assembly) -> None:
+    def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
         self.mechanism, self.structure = mechanism, assembly
         self._check_closures()
         described = assembly_parameters(assembly)
@@ -217,7 +217,7 @@ class PackedSystem:
         at_ports, inputs = port_pushes(pushes), acting_inputs(pushes)
         if not at_ports and not inputs:
             return self
-        system = self.loaded_at(tuple(Place(port, inertial) for port, inertial, _ in at_ports))
+        system = self.loaded_at(tuple(WrenchPlace(port, inertial) for port, inertial, _ in at_ports))
         floats, numbers = system.floats, system.numbers
         if at_ports:
             floats = floats.copy()
@@ -234,7 +234,7 @@ class PackedSystem:
         names = [str(ref) for loop in self.mechanism.rigid_loops for ref in (loop.first, loop.second)]
         return self.pushed([*pushes, *(PortPush(name, False, np.zeros(6)) for name in names)]).arrays
 
-    def loaded_at(self, places: tuple[Place, ...]) -> PackedSystem:
+    def loaded_at(self, places: tuple[WrenchPlace, ...]) -> PackedSystem:
         """Return the system with loads without force at some places: the last rows of its tables."""
         if places not in self._loaded:
             if len(self._loaded) == MOST_VARIANTS:
@@ -243,10 +243,10 @@ class PackedSystem:
         return self._loaded[places]
 
     @cached_property
-    def _loaded(self) -> dict[tuple[Place, ...], PackedSystem]:
+    def _loaded(self) -> dict[tuple[WrenchPlace, ...], PackedSystem]:
         return {}
 
-    def _with_loads(self, places: tuple[Place, ...]) -> PackedSystem:
+    def _with_loads(self, places: tuple[WrenchPlace, ...]) -> PackedSystem:
         rows = np.full((len(places), layout.INT_COLUMNS), -1, dtype=np.int64)
         used, tables = self.ints[:, layout.USED].copy(), self.tables
         floats = np.zeros((len(places), layout.FLOAT_COLUMNS))

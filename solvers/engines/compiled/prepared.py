@@ -12,12 +12,10 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.constrained import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
-    closed_stepping_entries,
     closure_entries,
     dynamics_entries,
     gap_entries,
@@ -26,7 +24,8 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
-from titop.solvers.mechanism.inputs import Place, PortPush
+from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import Closed, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
@@ -39,9 +38,9 @@ NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
 class CompiledPreparedDynamics(PreparedDynamics):
     """The dynamics of a compiled model for integrators; see `PreparedDynamics`."""
 
-    model: NamedMechanism
+    model: Mechanism
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, places: Sequence[Place], imposed: Array) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
         super().__init__(model, places, imposed)
         self._imposed = int(np.count_nonzero(imposed))
         self._states = np.zeros(len(model.inputs.state_names))
@@ -94,7 +93,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _kernel(self) -> Any:
         """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
-        pair = closed_stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
+        pair = stepping_entries.closed_steps if self.model.is_constrained else stepping_entries.open_steps
         return self._system.kernel(pair).compiled
 
     def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
@@ -281,7 +280,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @cached_property
     def _closing(self) -> Any:
         """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
-        kernel, sizes = self._system.kernel(closed_stepping_entries.close_state).compiled, self.model.scale.coordinates
+        kernel, sizes = self._system.kernel(closure_entries.close_state).compiled, self.model.scale.coordinates
         return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.model.nv), np.zeros(3)
 
     def closed(self, q: Array, v: Array, precision: float) -> Closed:

@@ -24,7 +24,7 @@ from titop.blocks.interactions.interaction import (
 from titop.solvers.constraints.interaction_loads import read_rates
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, Call
-from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.native.callbacks import Callback
 
 
@@ -34,7 +34,7 @@ class PythonLaw:
     Python is asked for the terms and the slopes, once a state: inverse dynamics follow from the terms.
     """
 
-    outward, inward = term_stages.OUTWARD, term_stages.INWARD
+    outward, inward = OUTWARD, INWARD
 
     def __init__(self, block: Block) -> None:
         self.block = block

@@ -14,7 +14,6 @@ from titop.blocks.basics.user_input import axes_of, sequence_findings
 from titop.solvers.arguments.reading import all_finite, made_ready
 from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
 from titop.solvers.kernels.entries import reading_entries
@@ -22,6 +21,7 @@ from titop.solvers.kernels.ports import sensor_readings
 from titop.solvers.mechanism.inputs import Push, own_efforts
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
 
@@ -46,7 +46,7 @@ SIZES = {
 }
 
 
-class Row(NamedTuple):
+class ReadingRow(NamedTuple):
     """One row of the table of what to read: what, where, at which port and about which axes; the port's pose, a factor."""
 
     what: int
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     factor: float = 1.0
 
 
-def reading_tables(rows: Sequence[Row]) -> tuple[Array, Array, int]:
+def reading_tables(rows: Sequence[ReadingRow]) -> tuple[Array, Array, int]:
     """Return the tables of rows (see `sensor_readings`), and how many numbers are read."""
     sizes = [SIZES[row.what] for row in rows]
     numbers = [[row.what, row.at, row.port, sum(sizes[:k]), row.axes] for k, row in enumerate(rows)]
@@ -66,15 +66,15 @@ def reading_tables(rows: Sequence[Row]) -> tuple[Array, Array, int]:
     return table, frames, sum(sizes)
 
 
-class Reading:
+class KernelReading:
     """What a kernel reads of the states of a model.
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
-    rows : sequence of Row
+    rows : sequence of ReadingRow
     angles : sequence of (str, str, int)
         Port, sequence and place of all Euler angles, for warnings of their locks.
     picked : list of int, optional
@@ -83,9 +83,9 @@ class Reading:
 
     def __init__(
         self,
-        model: NamedMechanism,
+        model: Mechanism,
         acted_on: ActedOn,
-        rows: Sequence[Row],
+        rows: Sequence[ReadingRow],
         angles: Sequence[tuple[str, str, int]] = (),
         picked: list[int] | None = None,
     ) -> None:
@@ -107,7 +107,7 @@ class Reading:
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
         """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
-        if type(q) is type(v) is type(a) is np.ndarray and type(tau) in (np.ndarray, type(None)):
+        if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
             result = np.empty((len(state[0]), self._size)) if q.ndim else np.empty((0, self._size))
@@ -147,15 +147,17 @@ class Reading:
                 raise TypeError
             if wrenches is None and u is None:
                 return int(self._bound.call(*state, result))
-            acting, given, _ = self._acted_on.by(wrenches, u, self._anywhere)
-            return acting.run(self._bound, wrenches, given, *state, result)
+            if u is not None:
+                u, _ = self._acted_on.read_inputs(u, self._anywhere)
+            return self._acted_on.run(self._bound, wrenches, u, (*state, result))
         applied = np.zeros(state[1].shape) if tau is None else tau
         if wrenches is None and u is None:
             return int(self._bound.call(*state, applied, tau is not None, result))
-        acting, given, driven = self._acted_on.by(wrenches, u, None, closing=True)
-        if tau is not None and driven is not None:
-            applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
-        return acting.run(self._bound, wrenches, given, *state, applied, tau is not None, result)
+        if u is not None:
+            u, driven = self._acted_on.read_inputs(u, None, closing=True)
+            if tau is not None and driven is not None:
+                applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
+        return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
 
     def _read_stack(self, given: dict[str, Any]) -> Array | None:
         """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
@@ -248,7 +250,7 @@ class CompiledReadings:
 
     Attributes
     ----------
-    reactions, motions, accelerometers, gear_efforts : mapping to Reading
+    reactions, motions, accelerometers, gear_efforts : mapping to KernelReading
         By joint, closure or interaction; by port and sequence of Euler angles; by port; by place among the gears. Looking up
         what the model does not have raises a `ModelError`.
     """
@@ -259,50 +261,50 @@ class CompiledReadings:
         self.accelerometers, self.gear_efforts = Variants(self._accelerometer), Variants(self._gear_effort)
 
     def _reading(
-        self, rows: Sequence[Row], angles: Sequence[tuple[str, str, int]] = (), picked: list[int] | None = None
-    ) -> Reading:
+        self, rows: Sequence[ReadingRow], angles: Sequence[tuple[str, str, int]] = (), picked: list[int] | None = None
+    ) -> KernelReading:
         at_ports = any(row.port >= 0 for row in rows)
-        return Reading(self._model, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
+        return KernelReading(self._model, self._acted_on_all_ports if at_ports else self._acted_on, rows, angles, picked)
 
     @cached_property
     def _acted_on_all_ports(self) -> ActedOn:
         """What acts on the system's like in which all ports are in use."""
         return ActedOn(self._system.with_all_ports, self._model.inputs)
 
-    def _reaction(self, joint: str) -> Reading:
+    def _reaction(self, joint: str) -> KernelReading:
         self._model.loop_of(joint)
         return self._reading([self._reaction_row(joint)])
 
-    def _motion(self, asked: tuple[str, str]) -> Reading:
+    def _motion(self, asked: tuple[str, str]) -> KernelReading:
         port, sequence = self._model.read_port(asked[0]), asked[1]
         if findings := sequence_findings("sequence", sequence):
             raise ModelError(findings)
         row = self._row_at(sensor_readings.MOTION, port, sequence)
         return self._reading([row], [(port, sequence, 15)])
 
-    def _accelerometer(self, port: str) -> Reading:
+    def _accelerometer(self, port: str) -> KernelReading:
         row = self._row_at(sensor_readings.SPECIFIC_FORCE, self._model.read_port(port))
         return self._reading([row])
 
-    def _gear_effort(self, gear: int) -> Reading:
+    def _gear_effort(self, gear: int) -> KernelReading:
         first = len(self._model.constraint_names) - self._model.gear_count
         return self._reading([self._multiplier_row(first + gear)])
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a state that was read."""
         found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
-        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied)[0] if found is None else found
+        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied) if found is None else found
 
     @cached_property
-    def _all_multipliers(self) -> Reading:
+    def _all_multipliers(self) -> KernelReading:
         rows = [self._multiplier_row(k) for k in range(len(self._model.constraint_names))]
         return self._reading(rows)
 
-    def _multiplier_row(self, constraint: int) -> Row:
-        return Row(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
+    def _multiplier_row(self, constraint: int) -> ReadingRow:
+        return ReadingRow(sensor_readings.MULTIPLIER, constraint, factor=float(self._model.scale.weights[constraint]))
 
     @cached_property
-    def sensors(self) -> Reading | None:
+    def sensors(self) -> KernelReading | None:
         """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
         sensed = [of for of in self._model.sensed if of.kind not in OF_LINES]
         return self.joined(sensed) if all(map(self.knows, sensed)) else None
@@ -311,9 +313,9 @@ class CompiledReadings:
         """Whether the kernels read quantities of a kind."""
         return of.kind == Kind.REACTION or of.kind in _OF_COORDINATES or of.kind in _AT_PORTS
 
-    def joined(self, quantities: Iterable[Quantity]) -> Reading:
+    def joined(self, quantities: Iterable[Quantity]) -> KernelReading:
         """Return what reads quantities of which the kernels know the kinds, one after the other, each vector once."""
-        rows: list[Row] = []
+        rows: list[ReadingRow] = []
         angles: list[tuple[str, str, int]] = []
         picked: list[int] = []
         places: dict[Any, int] = {}
@@ -331,28 +333,28 @@ class CompiledReadings:
                 angles.append((of.owner, of.sequence, place + SIZES[own[0].what] - 3))
         return self._reading(rows, angles, None if picked == [*range(size)] else picked)
 
-    def _rows_of(self, of: Quantity) -> tuple[list[Row], int]:
+    def _rows_of(self, of: Quantity) -> tuple[list[ReadingRow], int]:
         """Return rows that read a quantity, and where its vector begins in what they give."""
         if of.kind == Kind.REACTION:
             return [self._reaction_row(of.owner)], 0
         if of.kind in _OF_COORDINATES:
-            return [Row(_OF_COORDINATES[of.kind], k, factor=of.factor) for k in of.entries], 0
+            return [ReadingRow(_OF_COORDINATES[of.kind], k, factor=of.factor) for k in of.entries], 0
         if of.kind == Kind.TWIST and min(of.entries) >= 3:
             return [self._row_at(sensor_readings.ANGULAR_VELOCITY, of.owner)], -3
         what, start = _AT_PORTS[of.kind]
         return [self._row_at(what, of.owner, of.sequence)], start
 
-    def _row_at(self, what: int, port: str, sequence: str = "") -> Row:
+    def _row_at(self, what: int, port: str, sequence: str = "") -> ReadingRow:
         element, place, frame = self._system.port_place(port)
-        return Row(what, element, place, sum("XYZ".index(axis) * 3**k for k, axis in enumerate(sequence)), frame)
+        return ReadingRow(what, element, place, sum("XYZ".index(axis) * 3**k for k, axis in enumerate(sequence)), frame)
 
-    def _reaction_row(self, joint: str) -> Row:
+    def _reaction_row(self, joint: str) -> ReadingRow:
         rows = interaction_rows(self._system)
         if joint in rows:
-            return Row(sensor_readings.ACTING_WRENCH, rows[joint])
+            return ReadingRow(sensor_readings.ACTING_WRENCH, rows[joint])
         closures = [loop.closure.name for loop in self._model.rigid_loops]
         if joint in closures:  # on its second port
-            return Row(sensor_readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
+            return ReadingRow(sensor_readings.CLOSURE_WRENCH, 2 * (closures.index(joint) - len(closures)) + 1)
         child = next(c.child for c in self._system.structure.connections if c.joint.name == joint)
         _, port, frame = self._system.port_place(str(child) if child.name in child.block.ports else child.block.name)
-        return Row(sensor_readings.JOINT_WRENCH, self._system.tables.carriers[child.block.name], port, frame=frame)
+        return ReadingRow(sensor_readings.JOINT_WRENCH, self._system.tables.carriers[child.block.name], port, frame=frame)

@@ -29,14 +29,14 @@ NEAR = 10.0
 _INERTIA, _ENTRIES = 4, 10
 
 
-class Place(NamedTuple):
+class InertialEntry(NamedTuple):
     """A mass, or an entry of an inertia: where its body's numbers start among the parameters, and which of both it is."""
 
     start: int
     is_mass: bool
 
 
-def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[str, Place]:
+def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[str, InertialEntry]:
     """Return the places of every mass and entry of an inertia that bodies look at as `RigidBody` does.
 
     Parameters
@@ -51,12 +51,12 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
         if type(body).check is not RigidBody.check or f"{body.name}.mass" not in positions:
             continue
         start = positions[f"{body.name}.mass"]
-        result[f"{body.name}.mass"] = Place(start, is_mass=True)
-        result |= {f"{body.name}.inertia.{each}": Place(start, is_mass=False) for each in INERTIA_ENTRIES}
+        result[f"{body.name}.mass"] = InertialEntry(start, is_mass=True)
+        result |= {f"{body.name}.inertia.{each}": InertialEntry(start, is_mass=False) for each in INERTIA_ENTRIES}
     return result
 
 
-def are_near(reference: Array, params: Array, changed: Iterable[Place | None]) -> bool:
+def are_near(reference: Array, params: Array, changed: Iterable[InertialEntry | None]) -> bool:
     """Tell whether all that changed are masses and inertias near the reference's, with nothing suspicious about them.
 
     Parameters
@@ -65,7 +65,7 @@ def are_near(reference: Array, params: Array, changed: Iterable[Place | None]) -
         Parameters that were looked at.
     params : array
         Parameters of which those that did not change are near the reference's.
-    changed : iterable of Place or None
+    changed : iterable of InertialEntry or None
         None for what is neither mass nor inertia.
     """
     turned = set()
@@ -138,7 +138,7 @@ class Repacking:
         return index
 
     @cached_property
-    def inertial(self) -> dict[str, Place]:
+    def inertial(self) -> dict[str, InertialEntry]:
         """The places of masses and entries of inertias: see `inertial_parameters`."""
         return inertial_parameters(self._assembly, self.positions)
 

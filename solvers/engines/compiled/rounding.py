@@ -13,12 +13,11 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK
-from titop.blocks.bodies.rigid_body import RigidBody
-from titop.blocks.contract.block import PortRef
+from titop.blocks.contract.block import Block, PortRef
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.conditioning import Part, Pivots, find_pivots
+from titop.solvers.mechanism.conditioning import EliminatedPart, Pivots, find_pivots
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
@@ -30,7 +29,7 @@ _AXES = np.eye(6)
 @np.errstate(all="ignore")  # numbers out of range have no pivots
 def element_parts(
     ints: Array, floats: Array, frames: Array, bodies: Mapping[int, PortRef], law: Array, work: Array
-) -> list[Part]:
+) -> list[EliminatedPart]:
     """Return the world and, for each element, its joint and what that carries.
 
     Parameters
@@ -43,19 +42,20 @@ def element_parts(
         The bodies by their elements, with the ports on which they hang.
     """
     inertias, rounded = _rigid_inertias(ints, floats, frames, bodies)
-    parts = [Part(-1, slice(0, 0), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)))]
+    parts = [EliminatedPart(-1, slice(0, 0), np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6)))]
     for i in range(1, ints[0, layout.ELEMENTS]):
         subspace = _subspace(ints, floats, i)
         n, first = subspace.shape[1], ints[i, layout.V]
         armature = np.diag(np.concatenate([np.zeros(6), floats[i, layout.ARMATURE :][:n]]))
         transport = _from_parent(ints, law, work, i)
-        parts.append(Part(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), transport))
+        parts.append(
+            EliminatedPart(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), transport)
+        )
         own = slice(ints[i, layout.OWN_V], ints[i, layout.OWN_V] + ints[i, layout.OWN])
         size, o = 6 + ints[i, layout.OWN], ints[i, layout.LAW]
         inertia = inertias[i] if o < 0 else law[o:][: size * size].reshape(size, size)
-        parts.append(
-            Part(2 * i - 1, own, inertia, rounded[i] if o < 0 else np.zeros((size, size)), np.hstack([_AXES, subspace]))
-        )
+        added = rounded[i] if o < 0 else np.zeros((size, size))
+        parts.append(EliminatedPart(2 * i - 1, own, inertia, added, np.hstack([_AXES, subspace])))
     return parts
 
 
@@ -82,9 +82,7 @@ def _rigid_inertias(ints: Array, floats: Array, frames: Array, bodies: Mapping[i
     """Return the inertias (elements, 6, 6) of rigid bodies in their elements, and what turning and moving them has rounded."""
     inertias, rounded = np.zeros((2, ints[0, layout.ELEMENTS], 6, 6))
     moved = {
-        i: _rounded(hung.block, hung.name)
-        for i, hung in bodies.items()
-        if isinstance(hung.block, RigidBody) and ints[i, layout.LAW] < 0
+        i: _rounded(hung.block, hung.name) for i, hung in bodies.items() if hung.block.is_rigid and ints[i, layout.LAW] < 0
     }
     rows, diagonals = list(moved), np.array([*moved.values()]).reshape(-1, 1, 6)
     turns, moments = frames[rows, :9].reshape(-1, 3, 3), floats[rows, None, layout.MOMENT : layout.MOMENT + 3]
@@ -95,10 +93,11 @@ def _rigid_inertias(ints: Array, floats: Array, frames: Array, bodies: Mapping[i
     return inertias, rounded
 
 
-def _rounded(body: RigidBody, port: str | None) -> Array:
+def _rounded(body: Block, port: str | None) -> Array:
     """Return the diagonal (6; kg, kg m^2) of what moving a body's inertia to the port on which it hangs has rounded."""
-    squares = body.com**2 + body.pose(port)[1] ** 2
-    return np.concatenate([np.full(3, body.mass), np.diag(body.inertia) + 2 * body.mass * (squares.sum() - squares)])
+    mass, com, inertia = body.mass_properties()
+    squares = com**2 + body.neutral_pose(port)[1] ** 2
+    return np.concatenate([np.full(3, mass), np.diag(inertia) + 2 * mass * (squares.sum() - squares)])
 
 
 #: Coordinates of the elementary joints.

@@ -9,14 +9,14 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.network.assembly import Assembly
-from titop.solvers.constraints.mechanism import EquationSeries, NamedMechanism, PortSeries, SeriesCore
+from titop.solvers.constraints.mechanism import EquationSeries, PortSeries, SeriesCore
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import series_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 
 #: The derivatives of wrenches, where all are constant.
 CONSTANT: Array = np.zeros((0, 6))
@@ -24,7 +24,7 @@ CONSTANT: Array = np.zeros((0, 6))
 
 def group_springs(system: PackedSystem) -> list[Joint]:
     """Return the spherical and free joints with a stiffness, whose efforts the kernels do not differentiate by time."""
-    names = [c.joint.name for c in system.structure.connections if isinstance(c.joint, Spherical | Free)]
+    names = [c.joint.name for c in system.structure.connections if c.joint.quaternion.stop]
     joints = [system.assembly.blocks[name] for name in names if name not in system.tables.general_names]
     return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
 
@@ -50,13 +50,13 @@ class CompiledSeries:
 
     Parameters
     ----------
-    model : NamedMechanism
+    model : Mechanism
     system : PackedSystem
     reference : callable
         Returns the series of the reference engine, which asks every block in Python.
     """
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem, reference: Callable[[], SeriesCore]) -> None:
         self._model, self._system, self._make = model, system, reference
 
     @cached_property

@@ -8,18 +8,19 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import of_one_state
-from titop.solvers.constraints.mechanism import NamedMechanism, StateDerivatives
+from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import state_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
 
 class CompiledStates:
     """The states of the first order of the compiled engine; see `StatesCore` for its functions."""
 
-    def __init__(self, model: NamedMechanism, system: PackedSystem) -> None:
+    def __init__(self, model: Mechanism, system: PackedSystem) -> None:
         self._model, self._system = model, system
 
     def rates(self, q: Array, v: Array, u: Array) -> Array:

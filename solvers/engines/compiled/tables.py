@@ -104,7 +104,7 @@ class ActingBlock(NamedTuple):
     element: int
 
 
-class Rows:
+class IntegerRows:
     """Rows of integers under construction, by column name."""
 
     def __init__(self, columns: ModuleType, width: int, default: int) -> None:

@@ -15,27 +15,27 @@ from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.overrides import is_titops_own
 from titop.blocks.interactions.interaction import Interaction
-from titop.solvers.constraints import closed_derivatives, closed_dynamics
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.observations import ReferenceObservations
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.model.mechanism import Mechanism
 
 
 class ReferenceDerivatives:
     """The derivatives of the reference engine; see `DerivativesCore` for its functions."""
 
-    def __init__(self, mechanism: NamedMechanism, dynamics: ReferenceDynamics, observations: ReferenceObservations) -> None:
-        self._model, self._dynamics, self._observations, self._nv = mechanism, dynamics, observations, mechanism.nv
+    def __init__(self, mechanism: Mechanism, dynamics: ReferenceDynamics, observations: ReferenceObservations) -> None:
+        self._mechanism, self._dynamics, self._observations, self._nv = mechanism, dynamics, observations, mechanism.nv
 
     @cached_property
     def _step(self) -> Any:
         """How derivatives are taken: users' interactions are asked at every state, for they may differ from one to another."""
-        blocks = self._model.assembly.blocks.values()
+        blocks = self._mechanism.assembly.blocks.values()
         known = (block.complex_safe and (is_titops_own(block) or not isinstance(block, Interaction)) for block in blocks)
         return complex_step if all(known) else trusted_step
 
@@ -45,18 +45,19 @@ class ReferenceDerivatives:
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
         if actuated is None:
             return self.tree_inverse(q, v, a, pushes)
-        rank, jacobian = rank_near(self._model, q), self._dynamics.constraints(q, v).jacobian
-        least = least_beside_dead_centre(self._model, q, jacobian, actuated, rank)
+        rank, jacobian = rank_near(self._mechanism, q), self._dynamics.constraints(q, v).jacobian
+        least = least_beside_dead_centre(self._mechanism, q, jacobian, actuated, rank)
 
         def efforts(q: Array, v: Array, a: Array) -> Array:
             rows = self._dynamics.constraints(q, v)
-            return closed_dynamics.balanced(self._model, q, v, a, pushes, motors, actuated, rows, rank, least)[0]
+            shares = closed_dynamics.shares_at(self._mechanism, rows.jacobian, actuated, rank, least=least)
+            return np.where(actuated, shares.split(self._dynamics.tree_inverse(q, v, a, pushes) - motors)[0], 0.0)
 
         return self._stepped(efforts, q, v, a)
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        if self._model.is_constrained:
-            return self._stepped(lambda q, v, tau: closed_dynamics.forward(self._model, q, v, tau, pushes), q, v, tau)
+        if self._mechanism.is_constrained:
+            return self._stepped(lambda q, v, tau: closed_dynamics.forward(self._mechanism, q, v, tau, pushes), q, v, tau)
         nothing, imposed = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
         return self._stepped(lambda q, v, tau: self._dynamics.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
 
@@ -74,22 +75,31 @@ class ReferenceDerivatives:
 
         def at(step: Array) -> Array:
             dq, dv, dx = step.reshape(3, self._nv)
-            return function(self._model.moved(q, dq), v + dv, x + dx)
+            return function(self._mechanism.moved(q, dq), v + dv, x + dx)
 
         return _split_columns(self._step(at, np.zeros(3 * self._nv)), 3)
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
-        return closed_derivatives.with_closures(self._model, q, v, a, pushes, multipliers)
+        def equations(q: Array, v: Array, a: Array) -> Array:
+            closing, rows = closed_dynamics.closure_pushes(self._mechanism, q, multipliers), self._dynamics.constraints(q, v)
+            efforts = self._dynamics.tree_inverse(q, v, a, [*pushes, *closing])
+            return np.concatenate([efforts, rows.jacobian @ a + rows.bias, rows.jacobian @ v])
+
+        changes, by_motion, by_rate = np.split(
+            self._stepped(equations, q, v, a), [self._nv, self._nv + len(multipliers)], axis=1
+        )
+        return changes, np.array([by_motion[2], by_motion[0], by_motion[1], by_rate[0]])
 
     def closure_rate(self, q: Array, v: Array) -> Array:
-        return closed_derivatives.rate_derivatives(self._model, q, v)
+        still = np.zeros(self._nv)
+        return self._step(lambda dq: self._dynamics.constraints(self._mechanism.moved(q, dq), v).jacobian @ v, still)
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
-        gravity = self._model.engine.gravity if weightless else np.zeros(3)
+        gravity = self._mechanism.engine.gravity if weightless else np.zeros(3)
 
         def motions(x: Array) -> Array:
             dq, dv = x.reshape(2, self._nv)
-            found = self._observations.port_motions(ports, self._model.moved(q, dq), v + dv, a)
+            found = self._observations.port_motions(ports, self._mechanism.moved(q, dq), v + dv, a)
             falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in found]
             return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(found, falling, strict=True)])
 
@@ -100,18 +110,18 @@ class ReferenceDerivatives:
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
         rank, least = 0, DEPENDENT
-        if self._model.is_constrained:
-            rows, whole = acting(self._model, q, v)
-            least = least_beside_dead_centre(self._model, q, rows.jacobian, mask, whole)
-            rank = free_rank(self._model, q, mask, whole, least)
-            refuse_dead_centre(self._model, q, mask, whole, rank)
+        if self._mechanism.is_constrained:
+            rows, whole = acting(self._mechanism, q, v)
+            least = least_beside_dead_centre(self._mechanism, q, rows.jacobian, mask, whole)
+            rank = free_rank(self._mechanism, q, mask, whole, least)
+            refuse_dead_centre(self._mechanism, q, mask, whole, rank)
 
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self._nv)
-            q_, v_ = self._model.moved(q, dq), v + dv
+            q_, v_ = self._mechanism.moved(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
-            if self._model.is_constrained:
-                return np.array(closed_dynamics.hybrid(self._model, q_, v_, tau_, a_, mask, pushes, rank, least))
+            if self._mechanism.is_constrained:
+                return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))
             return np.array(self._dynamics.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
 
         by_each = self._step(both, np.zeros(4 * self._nv))

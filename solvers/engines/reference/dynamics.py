@@ -15,7 +15,7 @@ from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.reference.passes import Passes, port_kinematics
 from titop.solvers.mechanism.conditioning import Pivots, find_pivots
-from titop.solvers.mechanism.inputs import Place, Push
+from titop.solvers.mechanism.inputs import Push, WrenchPlace
 from titop.solvers.model.prepared import PreparedDynamics
 
 
@@ -23,7 +23,7 @@ class ReferenceDynamics:
     """The dynamics of the reference engine; see `DynamicsCore` for its functions."""
 
     def __init__(self, passes: Passes) -> None:
-        self._passes, self._model, self._nv = passes, passes.mechanism, passes.nv
+        self._passes, self._mechanism, self._nv = passes, passes.mechanism, passes.nv
         self._none, self._all = np.zeros(self._nv, dtype=bool), np.ones(self._nv, dtype=bool)
         self._zero = np.zeros(self._nv)
 
@@ -40,8 +40,8 @@ class ReferenceDynamics:
         return self.tree_inverse(q, v, a, pushes), rows.error, rows.jacobian
 
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
-        if self._model.gear_count:
-            return closed_dynamics.open_accelerations(self._model, q, v, tau, [])
+        if self._mechanism.gear_count:
+            return closed_dynamics.open_accelerations(self._mechanism, q, v, tau, [])
         return self.tree_hybrid(q, v, tau, self._zero, self._none, [])[0]
 
     def bare_inverse(self, q: Array, v: Array) -> Array:
@@ -81,11 +81,11 @@ class ReferenceDynamics:
         The inertial terms h are quadratic in v, so that differences give dh/dv to rounding: of any length, and taken where h
         compares with gravity.
         """
-        model, matrix = self._model, self.mass_matrix(q)
-        sizes = model.scale.coordinates_of(np.real(np.diag(matrix)))
+        mechanism, matrix = self._mechanism, self.mass_matrix(q)
+        sizes = mechanism.scale.coordinates_of(np.real(np.diag(matrix)))
         speed = float(np.abs(v / sizes).max(initial=0.0))
-        rate = float(np.sqrt(np.linalg.norm(model.assembly.gravity) / model.scale.length)) or speed
-        coriolis = matrix @ model.bracket(v)
+        rate = float(np.sqrt(np.linalg.norm(mechanism.assembly.gravity) / mechanism.scale.length)) or speed
+        coriolis = matrix @ mechanism.bracket(v)
         if not speed:
             return coriolis
         fast = rate / speed * v
@@ -101,14 +101,14 @@ class ReferenceDynamics:
     # -- with constraints ------------------------------------------------------------------------------------------------
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        if self._model.is_constrained:
-            return _each(lambda q, v, tau: closed_dynamics.forward(self._model, q, v, tau, pushes), q, v, tau)
+        if self._mechanism.is_constrained:
+            return _each(lambda q, v, tau: closed_dynamics.forward(self._mechanism, q, v, tau, pushes), q, v, tau)
         return _each(lambda q, v, tau: self.tree_hybrid(q, v, tau, self._zero, self._none, pushes)[0], q, v, tau)
 
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
         if actuated is None:
             return _each(lambda q, v, a: self.tree_inverse(q, v, a, pushes) - motors, q, v, a)
-        return _each(lambda q, v, a: closed_dynamics.inverse(self._model, q, v, a, pushes, motors, actuated), q, v, a)
+        return _each(lambda q, v, a: closed_dynamics.inverse(self._mechanism, q, v, a, pushes, motors, actuated), q, v, a)
 
     def mass_inverse(
         self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
@@ -121,30 +121,31 @@ class ReferenceDynamics:
     def hybrid(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
     ) -> tuple[Array, Array]:
-        if self._model.is_constrained:
-            a, tau = closed_dynamics.hybrid(self._model, q, v, tau + motors, a, mask, pushes)
+        if self._mechanism.is_constrained:
+            a, tau = closed_dynamics.hybrid(self._mechanism, q, v, tau + motors, a, mask, pushes)
         else:
             a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
 
     def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
-        return closed_dynamics.held_forward(self._model, q, v, tau, pushes, rank)
+        rows = self.constraints(q, v)
+        return closed_dynamics.accelerations(self._mechanism, q, v, self._zero, tau, self._none, pushes, rows, rank)
 
     def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        return project_velocity(self._model, q, v, fixed, rank_near(self._model, q))
+        return project_velocity(self._mechanism, q, v, fixed, rank_near(self._mechanism, q))
 
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        return project_acceleration(self._model, q, v, a, fixed, rank_near(self._model, q))
+        return project_acceleration(self._mechanism, q, v, a, fixed, rank_near(self._mechanism, q))
 
-    def prepared(self, places: Sequence[Place], imposed: Array) -> PreparedDynamics:
-        return PreparedDynamics(self._model, places, imposed)
+    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
+        return PreparedDynamics(self._mechanism, places, imposed)
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         passes, states = self._passes, self._passes.outward_kinematics(q, v)
         jacobians = passes.element_jacobians(states)
         at_rest = passes.accelerations(states, self._zero, np.zeros(6))
         parts = []
-        for loop in self._model.rigid_loops:
+        for loop in self._mechanism.rigid_loops:
             ports = (loop.first, loop.second)
             relative = relative_pose(*(passes.port_pose(states, q, ref.block.name, ref.name) for ref in ports))
             twists = [passes.port_twist(states, q, v, ref.block.name, ref.name) for ref in ports]
@@ -157,7 +158,7 @@ class ReferenceDynamics:
                 jacobian = jacobian + rate @ passes.port_jacobian(states, jacobians, q, ref.block.name, ref.name)
                 bias = bias + rate @ (twist_transport(rotation, position) @ at_rest[k] + gamma)
             parts.append(Constraints(loop.closure.error(*relative), jacobian, bias))
-        parts += [Constraints(gear.error(q), gear.jacobian(self._nv), np.zeros(1)) for gear in self._model.gear_constraints]
+        parts += [Constraints(gear.error(q), gear.jacobian(self._nv), np.zeros(1)) for gear in self._mechanism.gear_constraints]
         if not parts:
             return Constraints(np.zeros(0), np.zeros((0, self._nv)), np.zeros(0))
         return finite_constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))

@@ -9,7 +9,6 @@ from typing import Any
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
-from titop.solvers.constraints.mechanism import NamedMechanism
 from titop.solvers.engines.reference.complex_steps import ReferenceDerivatives
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.observations import ReferenceObservations
@@ -28,7 +27,7 @@ class ReferenceEngine:
 
     Parameters
     ----------
-    mechanism : NamedMechanism
+    mechanism : Mechanism
     assembly : Assembly
     dtype : type
         Of the parameters; complex in complex steps.
@@ -36,7 +35,7 @@ class ReferenceEngine:
 
     calls: Any = NO_CALLS
 
-    def __init__(self, mechanism: NamedMechanism, assembly: Assembly, dtype: type = float) -> None:
+    def __init__(self, mechanism: Mechanism, assembly: Assembly, dtype: type = float) -> None:
         self.assembly = assembly
         self.passes = Passes(mechanism, assembly, dtype)
         self.dynamics, self.observations = ReferenceDynamics(self.passes), ReferenceObservations(self.passes)

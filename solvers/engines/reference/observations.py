@@ -22,7 +22,7 @@ class ReferenceObservations:
     """What the reference engine reads of a state; see `ObservationsCore` for its functions."""
 
     def __init__(self, passes: Passes) -> None:
-        self._passes, self._model, self._nv = passes, passes.mechanism, passes.nv
+        self._passes, self._mechanism, self._nv = passes, passes.mechanism, passes.nv
         self._all = np.ones(self._nv, dtype=bool)
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
@@ -38,7 +38,7 @@ class ReferenceObservations:
 
     def jacobian(self, port: str, q: Array) -> Array:
         passes, states = self._passes, self._passes.resting_states(q, self._all)
-        return passes.port_jacobian(states, passes.element_jacobians(states), q, *self._model.ports[port])
+        return passes.port_jacobian(states, passes.element_jacobians(states), q, *self._mechanism.ports[port])
 
     def joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         passes = self._passes
@@ -48,12 +48,12 @@ class ReferenceObservations:
         return twist_transport(*passes.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
 
     def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
-        return interaction_loads.touch_rows(self._model, loop, q, v, u)
+        return interaction_loads.touch_rows(self._mechanism, loop, q, v, u)
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
         efforts = self._passes.own_passive_efforts(q, v) + self._applied_efforts(q, v)
-        for loop in self._model.interactions:
-            efforts = efforts + interaction_loads.interaction_efforts(self._model, loop, q, v)
+        for loop in self._mechanism.interactions:
+            efforts = efforts + interaction_loads.interaction_efforts(self._mechanism, loop, q, v)
         return efforts
 
     def _applied_efforts(self, q: Array, v: Array) -> Array:
@@ -68,8 +68,8 @@ class ReferenceObservations:
         return efforts
 
     def actuation_matrix(self, q: Array) -> Array:
-        matrix = self._model.inputs.matrix(self._model, q)
-        interaction_loads.write_input_columns(self._model, self._model.inputs, q, matrix)
+        matrix = self._mechanism.inputs.matrix(self._mechanism, q)
+        interaction_loads.write_input_columns(self._mechanism, self._mechanism.inputs, q, matrix)
         return matrix
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
@@ -85,7 +85,7 @@ class ReferenceObservations:
         gravity: Any = 0.0
         elastic: Any = 0.0
         states = passes.outward_kinematics(q, v)
-        for loop in self._model.interactions:
+        for loop in self._mechanism.interactions:
             elastic = elastic + loop.closure.stored(passes.target_motion(states, loop, q, v, None))
         for node, state in zip(passes.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
@@ -124,4 +124,4 @@ class ReferenceObservations:
         return result
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
-        return closed_dynamics.multipliers(self._model, q, v, a, pushes, applied)[0]
+        return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied)

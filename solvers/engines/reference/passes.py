@@ -33,10 +33,10 @@ from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection, Loop
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.mechanism import NamedMechanism
-from titop.solvers.mechanism.conditioning import Part, eliminate
+from titop.solvers.mechanism.conditioning import EliminatedPart, eliminate
 from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
 from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.model.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class State:
 class Passes:
     """The passes of one elimination over the blocks of a mechanism, whose parameters may be complex (`dtype`)."""
 
-    def __init__(self, mechanism: NamedMechanism, assembly: Assembly, dtype: type = float) -> None:
+    def __init__(self, mechanism: Mechanism, assembly: Assembly, dtype: type = float) -> None:
         self.mechanism, self.assembly, self.dtype = mechanism, assembly, dtype
         self.nv = mechanism.nv
 
@@ -137,10 +137,11 @@ class Passes:
             rotation = self.port_pose(states, q, load.target.block.name, load.target.name)[0]
             self._subtract(states, q, load.target.block.name, load.target.name, load.wrench(rotation))
         for port, inertial, wrench in port_pushes(pushes):
+            block, name = self.mechanism.ports[port]
             if inertial:
-                back = self.port_pose(states, q, *self.mechanism.ports[port])[0].T
+                back = self.port_pose(states, q, block, name)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
-            self._subtract(states, q, *self.mechanism.ports[port], wrench)
+            self._subtract(states, q, block, name, wrench)
 
     def add_surroundings(self, states: list[State], q: Array, v: Array, all_of_them: bool = True) -> None:
         """Subtract what acts on the blocks from their laws; unless `all_of_them`, only gravity on weights beside inertia."""
@@ -243,11 +244,11 @@ class Passes:
             joint = next(node.block.name for node in reversed(self.nodes) if lost[node.v].any())
             raise ModelError(massless_joint(joint, "no inertia at this configuration"))
 
-    def parts(self, states: list[State]) -> list[Part]:
+    def parts(self, states: list[State]) -> list[EliminatedPart]:
         """Return what rounding may do to the blocks at a state."""
         inertias = [np.real(state.M).astype(float) for state in states]
         return [
-            Part(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
+            EliminatedPart(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
             for node, state, M in zip(self.nodes, states, inertias, strict=True)
         ]
 

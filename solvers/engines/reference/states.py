@@ -9,7 +9,8 @@ from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, rates_by_driving, rates_by_motion
 from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
-from titop.solvers.constraints.mechanism import NamedMechanism, StateDerivatives
+from titop.solvers.constraints.mechanism import StateDerivatives
+from titop.solvers.model.mechanism import Mechanism
 
 #: Newton's iterations, and after how many of them derivatives are found anew.
 _ITERATIONS, _RENEWED = 30, 3
@@ -18,28 +19,28 @@ _ITERATIONS, _RENEWED = 30, 3
 class ReferenceStates:
     """The states of the first order of the reference engine; see `StatesCore` for its functions."""
 
-    def __init__(self, mechanism: NamedMechanism) -> None:
-        self._model = mechanism
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
 
     def rates(self, q: Array, v: Array, u: Array) -> Array:
-        motions = stated_motions(self._model, q, v, u)
+        motions = stated_motions(self._mechanism, q, v, u)
         return np.concatenate([np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in motions)])
 
     def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
-        inputs, nv = self._model.inputs, self._model.nv
+        inputs, nv = self._mechanism.inputs, self._mechanism.nv
         nx, places, driving = len(inputs.state_names), dict(inputs.states), dict(inputs.driving)
         by_state, by_w, efforts = np.zeros((nx, 2 * nv)), np.zeros((nx, inputs.count)), np.zeros((nv, nx))
-        for loop, motion in stated_motions(self._model, q, v, u):
+        for loop, motion in stated_motions(self._mechanism, q, v, u):
             rows = places[loop.closure.name]
-            by_state[rows] = rates_by_motion(loop.closure, motion) @ target_derivatives(self._model, loop, q, v, motion)
+            by_state[rows] = rates_by_motion(loop.closure, motion) @ target_derivatives(self._mechanism, loop, q, v, motion)
             by_w[rows, driving[loop.closure.name]] = rates_by_driving(loop.closure, motion)
-            efforts[:, rows] = efforts_by_states(self._model, loop, q, motion)
+            efforts[:, rows] = efforts_by_states(self._mechanism, loop, q, motion)
         parts = *np.split(by_state, 2, axis=1), *np.split(by_w, [len(inputs.names)], axis=1)
         return StateDerivatives(*parts), efforts
 
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
-        x, inverse, places = np.empty(len(guess)), np.zeros((len(guess),) * 2), dict(self._model.inputs.states)
-        for loop, motion in stated_motions(self._model, q, v, u):
+        x, inverse, places = np.empty(len(guess)), np.zeros((len(guess),) * 2), dict(self._mechanism.inputs.states)
+        for loop, motion in stated_motions(self._mechanism, q, v, u):
             own = places[loop.closure.name]
             x[own], inverse[own, own] = _followed(loop.closure, motion, begun[own], guess[own], half)
         return x, inverse

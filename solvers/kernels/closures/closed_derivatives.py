@@ -23,7 +23,7 @@ from titop.solvers.native.kernel import shared
 
 @shared
 def slopes_rooms(ints, paths, loops, law):
-    """Return the rooms of `slopes_with_closures`; `law` is None for rigid systems."""
+    """Return the rooms of `slopes_with_closures`, beside `work` and `world`; `law` is None for rigid systems."""
     n, slopes = ints[0, layout.NV], law
     if law is not None:
         slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]))
@@ -40,13 +40,13 @@ def slopes_rooms(ints, paths, loops, law):
 
 @shared
 def slopes_with_closures(
-    ints, floats, numbers, stages, law, loops, paths, q, v, a, multipliers, work, world, rooms, known, rows_only, changes, rows
+    ints, floats, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, known, rows_only, changes, rows
 ):
     """Write the derivatives of inverse dynamics, closures acting with known multipliers, and of the constraints' `rows`.
 
     Poses, twists and laws may be `known`; with `rows_only` nothing of use is written into `changes`. Returns a status.
     """
-    slopes, sums, columns, efforts, of_closures = rooms
+    work, world, (slopes, sums, columns, efforts, of_closures) = rooms
     status = layout.OK
     if known == layout.UNKNOWN:
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
@@ -65,7 +65,7 @@ def slopes_with_closures(
 
 
 @shared
-def turning_rows(ints, floats, numbers, stages, law, loops, paths, q, w, work, world, rooms, changes, rows):
+def turning_rows(ints, floats, numbers, stages, law, loops, paths, q, w, rooms, changes, rows):
     """Return the derivatives (k x nv) of ``J w`` by q, beside room for others, and a status."""
     k, n = loops[0, layout.ROWS], w.size
     turning = np.empty((k, n))
@@ -81,8 +81,6 @@ def turning_rows(ints, floats, numbers, stages, law, loops, paths, q, w, work, w
         w,
         np.zeros(n),
         np.zeros(k),
-        work,
-        world,
         rooms,
         layout.UNKNOWN,
         True,

@@ -51,38 +51,17 @@ def constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
 
 
 @shared
-def constrained(
-    tree,
-    loops,
-    imposed,
-    ints,
-    floats,
-    numbers,
-    stages,
-    law,
-    spare,
-    q,
-    v,
-    tau,
-    work,
-    world,
-    rooms,
-    mass,
-    efforts,
-    a,
-):
+def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare, q, v, tau, rooms, mass, efforts, a):
     """From a state and efforts to the accelerations of a system with rigid closures; return a status.
 
     Followers of gears are folded into their leaders, whose `tree` is given; the remaining m constraints have multipliers.
-    `rooms` are room for (k + m x nv) the Jacobian of the constraints, and below it that of the remaining ones by the leaders;
-    (3 x k) the constraints' values, their second derivatives but for what is sought, and the squares of what `choose_rows`
-    leaves; the numbers of chosen rows; and what `constrained_accelerations` needs, which keeps the factors there. `spare`,
-    unless None, keeps the laws, of which M becomes composite.
+    `rooms` are `work`, `world` and what `constrained_rooms` returns. `spare`, unless None, keeps the laws, of which M becomes
+    composite.
 
     Where motion is `imposed`, `a` is given; the mass matrix then goes into `mass`, the efforts needed in all into `efforts`. In
     forward dynamics these three are None.
     """
-    matrix, room, sides, vectors, chosen, columns, gram = rooms
+    work, world, (matrix, room, sides, vectors, chosen, columns, gram) = rooms
     k, m, n, error, bias = loops[0, layout.ROWS], loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS], a.size, sides[0], sides[1]
     jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]
     for j in range(n):
@@ -149,17 +128,21 @@ def constrained(
 
 @shared
 def constrained_rooms(loops, n):
-    """Return the rooms of `constrained`."""
-    k, m, r = (
-        loops[0, layout.ROWS],
-        loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS],
-        max(loops[0, layout.RANK] - loops[0, layout.FOLLOWERS], 0),
-    )
+    """Return the rooms of `constrained`, beside `work` and `world`.
+
+    They are room for M (nv x nv); the Jacobian of the constraints, and below it that of the remaining ones by the leaders
+    (k + m x nv); the constraints' values, their second derivatives but for what is sought, and the squares of what
+    `choose_rows` leaves (3 x k); two vectors; the numbers of chosen rows; and what `constrained_accelerations` needs, which
+    leaves the factors there.
+    """
+    k, followers = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
+    m, r = k - followers, max(loops[0, layout.RANK] - followers, 0)
+    space = np.empty((k + m + n + 2, n))
     return (
-        np.empty((n, n)),
-        np.empty((k + m, n)),
+        space[k + m : k + m + n],
+        space[: k + m],
         np.empty((3, k)),
-        np.empty((2, n)),
+        space[k + m + n :],
         np.empty(rows_to_choose(loops, n), np.int64),
         np.empty((n, r + 1)),
         np.empty((r, r + 1)),

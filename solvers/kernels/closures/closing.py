@@ -37,13 +37,15 @@ def last_of(folded, lengths, largest, squares, before):
 
 
 @shared
-def closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told):
+def closing_step(sizes, imposed, loops, there, step, closed, told):
     """Write the step (nv) that closes the loops at q to first order, and the velocity `closed` next to v that keeps them so.
 
     Coordinates that are `imposed` are held; distances are over the coordinates' `sizes`. As many constraints act as `loops`
     say. `told` receives the largest error, what is left of the last constraint that acts beside the others, over the largest,
-    and how many are independent. Return a status.
+    and how many are independent. `there` are tables, state, rooms: ``ints, floats, numbers, stages, law, q, v, work, world``.
+    Return a status.
     """
+    ints, floats, numbers, stages, law, q, v, work, world = there
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != layout.OK:
         return status
@@ -96,14 +98,16 @@ def move(ints, plain, q, step):
 
 
 @shared
-def close(precision, sizes, plain, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told):
+def close(precision, sizes, plain, imposed, loops, there, step, closed, told):
     """Put q on the closures by Newton's steps, and write the velocity next to v; tell whether that succeeds at once.
 
-    Errors below the first `precision` are left, and those below the second that grow no less.
+    Errors below the first `precision` are left, and those below the second that grow no less. `plain` is as for `move`, other
+    arguments are as for `closing_step`.
     """
+    ints, _, _, _, _, q, _, _, _ = there
     least = math.inf
     for _ in range(_STEPS):
-        status = closing_step(sizes, imposed, loops, ints, floats, numbers, stages, law, q, v, work, world, step, closed, told)
+        status = closing_step(sizes, imposed, loops, there, step, closed, told)
         if status != layout.OK:
             return False
         if told[0] < precision[0] or (told[0] < precision[1] and told[0] > 0.5 * least):

@@ -11,6 +11,7 @@ ports; E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^
 from __future__ import annotations
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.laws.vectors import cross3, product, times, transposed
 from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
 from titop.solvers.kernels.interface import layout
@@ -27,8 +28,7 @@ from titop.solvers.kernels.spatial.algebra import (
     twist_cross,
     unit,
 )
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3, rotation_log
+from titop.solvers.kernels.spatial.rotations import rotation_log
 from titop.solvers.native.kernel import helper, shared
 
 # -- answers: rows of constraints

@@ -7,11 +7,11 @@ rotation vector, w the relative angular velocity in the frame of port 2.
 from __future__ import annotations
 
 from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.port_frames import relative_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, six, transport
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate_bias, log_rate_transposed, rotation_log
+from titop.solvers.kernels.spatial.rotations import log_rate_bias, log_rate_transposed, rotation_log
 from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared

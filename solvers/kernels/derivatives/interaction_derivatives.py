@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, matrix_of, rotate, scaled, six, transport
-from titop.solvers.kernels.spatial.matrices import product
 from titop.solvers.native.kernel import feature, helper
 
 

@@ -38,26 +38,9 @@ def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q,
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    loaded, rooms = floats.copy(), slopes_rooms(ints, paths, loops, law)
+    loaded, rooms = floats.copy(), (work, world, slopes_rooms(ints, paths, loops, law))
     status = slopes_with_closures(
-        ints,
-        loaded,
-        numbers,
-        stages,
-        law,
-        loops,
-        paths,
-        q,
-        v,
-        a,
-        multipliers,
-        work,
-        world,
-        rooms,
-        layout.UNKNOWN,
-        False,
-        changes,
-        rows,
+        ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
     )
     return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
 
@@ -70,13 +53,12 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    loaded, room, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
+    loaded, forward = floats.copy(), constrained_rooms(loops, n)
+    rooms, passes = (work, world, slopes_rooms(ints, paths, loops, law)), (work, world, forward)
     k, a, changes = loops[0, layout.ROWS], np.empty(n), np.empty((3, n, n))
     rows, multipliers = np.empty((4, k, n)), np.zeros(k)
     spare = np.empty(law.shape) if LAWS else None
-    status = constrained(
-        tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, work, world, forward, None, None, a
-    )
+    status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
     if status != layout.OK:
         return status
     chosen, gram = forward[4], forward[6]
@@ -84,24 +66,7 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     for c in range(r):
         multipliers[remaining(loops, chosen[c])] = gram[c, r]
     status = slopes_with_closures(
-        ints,
-        loaded,
-        numbers,
-        stages,
-        spare,
-        loops,
-        paths,
-        q,
-        v,
-        a,
-        multipliers,
-        work,
-        world,
-        room,
-        layout.KNOWN,
-        False,
-        changes,
-        rows,
+        ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, rooms, layout.KNOWN, False, changes, rows
     )
     if status != layout.OK:
         return status
@@ -120,7 +85,7 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law), loops[0, layout.ROWS]
+    loaded, rooms, k = floats.copy(), (work, world, slopes_rooms(ints, paths, loops, law)), loops[0, layout.ROWS]
     jacobian, sides, w, multipliers = np.empty((k, n)), np.empty((3, k)), np.empty(n), np.empty(k)
     status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, work, world, w, sides, jacobian)
     if status != layout.OK:
@@ -138,27 +103,10 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
     write_multipliers(split, end, carried, multipliers)
     if end > first:
         complete_motion(split, first, unknown, ones, needed, w)
-        turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, w, work, world, rooms, result, rows)
+        turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, w, rooms, result, rows)
     if status == layout.OK:
         status = slopes_with_closures(
-            ints,
-            loaded,
-            numbers,
-            stages,
-            law,
-            loops,
-            paths,
-            q,
-            v,
-            a,
-            multipliers,
-            work,
-            world,
-            rooms,
-            layout.UNKNOWN,
-            False,
-            result,
-            rows,
+            ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, result, rows
         )
     if status != layout.OK:
         return status

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.closed_passes import constrained, efforts_and_constraints
-from titop.solvers.kernels.closures.constrained_forward import opened, rows_to_choose
+from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
+from titop.solvers.kernels.closures.closing import closing_step
+from titop.solvers.kernels.closures.constrained_forward import opened
 from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, to_nearest
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.spatial.vectors import copy
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
@@ -29,28 +31,9 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    n, k, m, r = (
-        a.size,
-        loops[0, layout.ROWS],
-        loops[0, layout.ROWS] - loops[0, layout.FOLLOWERS],
-        loops[0, layout.RANK] - loops[0, layout.FOLLOWERS],
-    )
-    space, sides = np.empty((k + m + n + 3, n)), np.empty((3, k))
-    rooms = (
-        space[k + m : k + m + n],
-        space[: k + m],
-        sides,
-        space[k + m + n :],
-        np.empty(rows_to_choose(loops, n), np.int64),
-        np.empty((n, max(r, 0) + 1)),
-        np.empty((max(r, 0), max(r, 0) + 1)),
-    )
-    result = space[k + m + n + 2]
-    status = constrained(
-        tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, work, world, rooms, None, None, result
-    )
-    for j in range(n):  # last: `a` may share memory with an argument
-        a[j] = result[j]
+    rooms, result = (work, world, constrained_rooms(loops, a.size)), np.empty(a.size)
+    status = constrained(tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, rooms, None, None, result)
+    copy(result, a)  # last: `a` may share memory with an argument
     return status
 
 
@@ -103,6 +86,17 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
         for j in range(n):
             x[j] = nearest[j]
     return status if status != layout.OK else status_of(x)
+
+
+@pair(VECTOR, MASK, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
+def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step, closed, told):
+    """Where Newton's step leads from a state to the closures; see `closing_step`."""
+    if not sizes_fit(ints, q, v, step, closed):
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    there = ints, floats, numbers, stages, law, q, v, work, world
+    return closing_step(sizes, imposed, loops, there, step, closed, told)
 
 
 @entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)

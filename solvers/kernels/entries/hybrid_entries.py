@@ -69,10 +69,9 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
 
 
 @shared
-def _split(loops, floats, rooms, ones, imposed):
-    """Return what `split_constraints` does, of those rows that accelerations have chosen if these are as many as act at all."""
-    k, followers, chosen, r = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS], rooms[4], rooms[6].shape[0]
-    jacobian = rooms[1][:k]
+def _split(loops, floats, jacobian, chosen, ones, imposed):
+    """Return what `split_constraints` does, of the rows `chosen` for accelerations if these are as many as act at all."""
+    followers, r = loops[0, layout.FOLLOWERS], chosen.size
     if followers + r != loops[0, layout.WHOLE_RANK]:
         return split_constraints(loops, floats, jacobian, ones, imposed, True)
     which = np.empty(followers + r, np.int64)
@@ -106,34 +105,19 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    mass, rooms = np.empty((n, n)), constrained_rooms(loops, n)
+    mass, forward = np.empty((n, n)), constrained_rooms(loops, n)
+    passes = work, world, forward
     for j in range(n):
         accelerations[j] = a[j]
     status = constrained(
-        tree,
-        loops,
-        imposed,
-        ints,
-        floats,
-        numbers,
-        stages,
-        law,
-        None,
-        q,
-        v,
-        tau,
-        work,
-        world,
-        rooms,
-        mass,
-        efforts,
-        accelerations,
+        tree, loops, imposed, ints, floats, numbers, stages, law, None, q, v, tau, passes, mass, efforts, accelerations
     )
     if status != layout.OK:
         return status
     ones = np.empty(n)
     ones_of(loops, floats, ones)
-    split, first, end = _split(loops, floats, rooms, ones, imposed)
+    _, jacobians, _, _, chosen, _, gram = forward
+    split, first, end = _split(loops, floats, jacobians[:k], chosen[: gram.shape[0]], ones, imposed)
     if end < 0 or (end != loops[0, layout.WHOLE_RANK] and not loops[0, layout.HELD]):
         return layout.SINGULAR
     least = _shared(split, first, end, imposed, ones, tau, efforts, np.zeros((k, 1)))
@@ -155,37 +139,23 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    loaded, rooms, forward = floats.copy(), slopes_rooms(ints, paths, loops, law), constrained_rooms(loops, n)
-    accelerations, efforts, mass = a.copy(), tau.copy(), np.empty((n, n))
+    loaded, forward = floats.copy(), constrained_rooms(loops, n)
+    rooms, passes = (work, world, slopes_rooms(ints, paths, loops, law)), (work, world, forward)
+    _, jacobians, _, _, chosen, _, gram = forward
+    chosen = chosen[: gram.shape[0]]
+    acc, efforts, mass = a.copy(), tau.copy(), np.empty((n, n))
     if k:
         status = constrained(
-            tree,
-            loops,
-            imposed,
-            ints,
-            loaded,
-            numbers,
-            stages,
-            law,
-            None,
-            q,
-            v,
-            tau,
-            work,
-            world,
-            forward,
-            mass,
-            efforts,
-            accelerations,
+            tree, loops, imposed, ints, loaded, numbers, stages, law, None, q, v, tau, passes, mass, efforts, acc
         )
     else:
         multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-        status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
+        status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, multi, world, acc, efforts)
     if status != layout.OK:
         return status
     ones = np.empty(n)
     ones_of(loops, loaded, ones)
-    split, first, end = _split(loops, loaded, forward, ones, imposed)
+    split, first, end = _split(loops, loaded, jacobians[:k], chosen, ones, imposed)
     if end != loops[0, layout.WHOLE_RANK]:
         return layout.SINGULAR
     changes, rows, turning = np.empty((3, n, n)), np.empty((4, k, n)), np.empty((0, n))
@@ -195,30 +165,12 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
         write_multipliers(split, end, carried, multipliers)
         if end > first:
             complete_motion(split, first, imposed, ones, least, efforts)
-            turning, status = turning_rows(
-                ints, loaded, numbers, stages, law, loops, paths, q, efforts, work, world, rooms, changes, rows
-            )
-    if status == layout.OK:
-        status = slopes_with_closures(
-            ints,
-            loaded,
-            numbers,
-            stages,
-            law,
-            loops,
-            paths,
-            q,
-            v,
-            accelerations,
-            multipliers,
-            work,
-            world,
-            rooms,
-            layout.UNKNOWN,
-            False,
-            changes,
-            rows,
-        )
+            turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, efforts, rooms, changes, rows)
+    if status != layout.OK:
+        return status
+    status = slopes_with_closures(
+        ints, loaded, numbers, stages, law, loops, paths, q, v, acc, multipliers, rooms, layout.UNKNOWN, False, changes, rows
+    )
     if status != layout.OK:
         return status
     if k == 0:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
-#: Arguments that kernels for rigid systems do without.
+#: Arguments that kernels for rigid systems, and for systems without closures and gears, do without.
 _OF_LAWS = ("numbers", "stages")
+_OF_CLOSURES = ("precision", "sizes", "plain", "told", "tree", "loops")
 
 
 class Pair(NamedTuple):
@@ -29,19 +30,26 @@ class Pair(NamedTuple):
     mixed: Kernel
 
 
-def pair(*arguments: Type, result: Type = INTEGER, whole: bool = False) -> Callable[[Callable[..., Any]], Pair]:
-    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`; see `Kernel` of `whole`."""
+def pair(
+    *arguments: Type, result: Type = INTEGER, whole: bool = False, closed: bool | None = None
+) -> Callable[[Callable[..., Any]], Pair]:
+    """Return a decorator that makes a function of such arguments, which asks for `LAWS`, a `Pair`; see `Kernel` of `whole`.
+
+    A function that asks for `CLOSED` as well has a pair for systems that are `closed`, by rigid closures or gears, and one for
+    those that are not.
+    """
 
     def decorate(function: Callable[..., Any]) -> Pair:
         names = function.__code__.co_varnames
+        title = function.__name__ if closed is None else f"{'closed' if closed else 'open'}_{function.__name__}"
 
         def kernel(name: str, laws: bool) -> Kernel:
-            kind = FunctionType(function.__code__, {**function.__globals__, "LAWS": laws}, name)
+            kind = FunctionType(function.__code__, {**function.__globals__, "LAWS": laws, "CLOSED": closed}, name)
             kind.__doc__ = function.__doc__
-            left_out = () if laws else _OF_LAWS
+            left_out = (*(() if laws else _OF_LAWS), *(_OF_CLOSURES if closed is False else ()))
             types = (kind._replace(given=False) if at in left_out else kind for at, kind in zip(names, arguments, strict=False))
             return Kernel(kind, Signature(tuple(types), result), whole=whole)
 
-        return Pair(kernel(function.__name__, False), kernel(f"{function.__name__}_of_all", True))
+        return Pair(kernel(title, False), kernel(f"{title}_of_all", True))
 
     return decorate

@@ -1,6 +1,6 @@
 """The entry points of integrators: whole steps of explicit Runge-Kutta methods, and what is made of them.
 
-As in `entries`, each returns a status. What `open_steps` and `closed_steps` of `closed_stepping_entries` take first is
+As in `entries`, each returns a status. What `open_steps` and `closed_steps` take first is
 
 - `tries`: how many steps to try at most; or zero: then only stages are filled in, of a step of the length in the `clock`, from
   `first` on to before `last`, and the state at `last`, if there is one;
@@ -9,14 +9,24 @@ As in `entries`, each returns a status. What `open_steps` and `closed_steps` of 
 - `clock`: see `step_control`; `estimators` of the error; `coefficients`, rows of stages: how states follow from rates before;
 - `curve`: the states within a step, powers of the part that has passed from the first on, by factors of all rates: there gaps
   that come near zero are looked at; no rows where callers do so;
-- `guards`: gaps that are guarded, see `titop.solvers.kernels.ports.guards`;
-- `y`: the state that is reached; `states` and `rates`: rows of stages, of the last step or try; see `stepping` for the rest.
+- `y`: the state that is reached; `states` and `rates`: rows of stages, of the last step or try;
+- `motions`, `moved`, `imposed`, and `gains` to `thrust`: what is imposed and what a controller does, see `runge_kutta`;
+- `guards`: gaps that are guarded, see `titop.solvers.kernels.ports.guards`; `tau`: efforts.
+
+`closed_steps`, of systems with rigid closures or gears, goes from states on these to states on these, and takes as well
+
+- `precision` as for `close`, and behind that the part of the largest distance from a singular configuration below which others
+  look closer; `sizes` and `plain` as for `close`;
+- `told` as for `closing_step`, and behind that the largest distance from a singular configuration so far;
+- `tree` and `loops` as for `constrained`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
+from titop.solvers.kernels.closures.closing import close
 from titop.solvers.kernels.entries.gap_entries import go_back, length_anew, switches_within
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.entries.runge_kutta import combine, control, take_state
@@ -43,39 +53,11 @@ from titop.solvers.kernels.tree.passive import add_passive_efforts
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
-LAWS = True
+#: Whether the system has general blocks or interactions, and whether it has rigid closures or gears: see `pair.Pair`.
+LAWS, CLOSED = True, True
 
 
-@pair(
-    INTEGER,
-    INTEGER,
-    INTEGER,
-    INTEGER,
-    REAL,
-    VECTOR,
-    FLOATS,
-    FLOATS,
-    FLOATS,
-    VECTOR,
-    FLOATS,
-    FLOATS,
-    FLOATS,
-    MASK,
-    MASK,
-    FLOATS,
-    FLOATS,
-    FLOATS,
-    FLOATS,
-    FLOATS,
-    FLOATS,
-    VECTOR,
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-)
-def open_steps(
+def steps(
     tries,
     first,
     last,
@@ -98,17 +80,28 @@ def open_steps(
     thrust,
     guards,
     tau,
+    precision,
+    sizes,
+    plain,
+    told,
+    tree,
+    loops,
     ints,
     floats,
     numbers,
     stages,
 ):
-    """Steps of a tree."""
+    """Steps of a tree, or else of a system with rigid closures or gears, from states on these to states on these."""
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((world_rows(ints), 12))
-    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
+    world = np.empty((ints[0, layout.ELEMENTS] if CLOSED else world_rows(ints), 12))
     nq, nv = moved.size, imposed.size
     q, v, a, effort = np.empty(nq), np.empty(nv), np.empty(nv), np.empty(nv)
+    if CLOSED:
+        step, closed, mass, efforts = np.empty(nv), np.empty(nv), np.empty((nv, nv)), np.empty(nv)
+        rooms = work, world, constrained_rooms(loops, nv)
+    else:
+        multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     left, used, looking, cuts = max(tries, 1), last, False, 0
     while left > 0:
         left -= 1
@@ -128,13 +121,19 @@ def open_steps(
             if law is not None:
                 if status == layout.OK:
                     status = take_own_states(ints, numbers, states[s])
-            if status == layout.OK:
-                status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-            if status == layout.OK:
-                add_passive_efforts(ints, floats, q, v, effort)
-                if law is not None:
-                    add_interaction_efforts(ints, law, effort, 1.0)
-                status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+            if CLOSED:
+                if status == layout.OK:
+                    status = constrained(
+                        tree, loops, imposed, ints, floats, numbers, stages, law, None, q, v, effort, rooms, mass, efforts, a
+                    )
+            else:
+                if status == layout.OK:
+                    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+                if status == layout.OK:
+                    add_passive_efforts(ints, floats, q, v, effort)
+                    if law is not None:
+                        add_interaction_efforts(ints, law, effort, 1.0)
+                    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
             if status == layout.OK:
                 for k in range(nv):
                     rates[s, nq + k] = a[k]
@@ -167,8 +166,21 @@ def open_steps(
             return status
         if is_step:
             copy(states[end], y)
-            if guards.shape[0] > 0:
+            if CLOSED:
                 take_state(ints, y, motions[end], moved, imposed, q, v, a)
+                there = ints, floats, numbers, stages, law, q, v, work, world
+                if not close(precision, sizes, plain, imposed, loops, there, step, closed, told):
+                    return LOOK_CLOSER
+                if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, layout.RANK]:
+                    return LOOK_CLOSER
+                told[3] = max(told[3], told[1])
+                copy(q, y[:nq])
+                copy(closed, y[nq : nq + nv])
+            if guards.shape[0] > 0:
+                if CLOSED:
+                    copy(closed, v)
+                else:
+                    take_state(ints, y, motions[end], moved, imposed, q, v, a)
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
                 if status == layout.OK:
                     status = cleared(ints, numbers, stages, law, q, v, clock[LAST : LAST + 1], guards)
@@ -189,6 +201,17 @@ def open_steps(
             if clock[TIME] >= min(watch, clock[END]):
                 break
     return layout.OK
+
+
+#: The types of all these.
+_ARGUMENTS = (
+    *(INTEGER, INTEGER, INTEGER, INTEGER, REAL, VECTOR, FLOATS, FLOATS, FLOATS),  # tries to curve
+    *(VECTOR, FLOATS, FLOATS, FLOATS, MASK, MASK),  # y to imposed
+    *(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, VECTOR),  # gains to tau
+    *(VECTOR, VECTOR, INTS, VECTOR, INTS, INTS),  # precision to loops
+    *(INTS, FLOATS, FLOATS, INTS),
+)
+open_steps, closed_steps = (pair(*_ARGUMENTS, closed=closed)(steps) for closed in (False, True))
 
 
 @entry(VECTOR)

@@ -10,7 +10,7 @@ from titop.solvers.kernels.equations.whole_passes import apply_to_all, outward_w
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import law_size, result_at
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.term_stages import add_port_wrenches, write_own_result
+from titop.solvers.kernels.laws.compiled_laws import add_port_wrenches, write_own_result
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_inertia,

@@ -20,10 +20,10 @@ from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twis
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws import stiffening_stages
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import add_pulled, add_times, moved
 from titop.solvers.kernels.laws.modal_stages import energy
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_column
 from titop.solvers.kernels.laws.rod_numbers import CURRENT, IS_MOVING, fluid_point_at
 from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope
 from titop.solvers.kernels.spatial.algebra import (
@@ -276,7 +276,7 @@ def _write_drag_slopes(n, beam, count, x, c, by_x, small):
         at, o = _jacobian_at(n, added, sections, i), fluid_point_at(_fluid_at(n, added), i)
         flow = minus(moved(beam, at, size, x), (c[0], c[1], c[2], 0.0, 0.0, 0.0))
         for k in range(6):
-            put_matrix_column(small, 0, 6, k, scaled(-1.0, drag_slope(beam, o, flow, unit(k))))
+            put_column(small, 0, 6, k, scaled(-1.0, drag_slope(beam, o, flow, unit(k))))
         clear(small, 36, 6 * size)
         add_product(small, 36, 6, small, 0, 6, 1, beam, at, size)
         for r in range(size):

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, six
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3
 from titop.solvers.native.kernel import Stage, helper
 
 #: The size of imaginary steps.
@@ -22,11 +21,11 @@ STEP = COMPLEX_STEP
 
 
 class InteractionStages(NamedTuple):
-    """Stages of a kind of interaction that are written for themselves."""
+    """The compiled stages of a kind of interaction: see `stages`."""
 
     act: Stage
     slopes: Stage
-    stored: Stage | None
+    stored: Stage | None = None
     gap: Stage | None = None
     rates: Stage | None = None
     rates_driven: Stage | None = None
@@ -34,8 +33,18 @@ class InteractionStages(NamedTuple):
     touches: Stage | None = None
 
 
-class CompiledInteraction:
-    """The stages of a kind of interaction.
+def interaction_stages(
+    name: str,
+    write: Any,
+    write_energy: Any = None,
+    write_slopes: Any = None,
+    write_gap: Any = None,
+    write_rates: Any = None,
+    write_rates_driven: Any = None,
+    write_rates_slopes: Any = None,
+    write_touches: Any = None,
+) -> InteractionStages:
+    """Return the stages of a kind of interaction.
 
     Parameters
     ----------
@@ -62,84 +71,65 @@ class CompiledInteraction:
         Likewise, what is read of everything that touches, in place of the loads; never complex.
     """
 
-    def __init__(
-        self,
-        name: str,
-        write: Any,
-        write_energy: Any = None,
-        write_slopes: Any = None,
-        write_gap: Any = None,
-        write_rates: Any = None,
-        write_rates_driven: Any = None,
-        write_rates_slopes: Any = None,
-        write_touches: Any = None,
-    ) -> None:
-        def act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
-            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
-            write(ports, coordinates, inputs, row_at(numbers, count), told, row_at(loads, 6 * ports + coordinates))
-            return layout.OK
+    def slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
+        size, rows, width = motion_size(ports, coordinates), 6 * ports + coordinates, slopes_width(ports, coordinates)
+        given, own, result = row_at(motion, size), row_at(numbers, count), row_at(slopes, rows * width)
+        moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
+        for j in range(size):
+            moved[0, j] = given[0, j]
+        for column in range(width):
+            move_along(given, moved, ports, column, 1.0)
+            write(ports, coordinates, inputs, own, moved, loads)
+            move_along(given, moved, ports, column, 0.0)
+            put_slope(loads, rows, result, width, column)
+        return layout.OK
 
-        def slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            size, rows = layout.MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
-            width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
-            given, own, result = row_at(motion, size), row_at(numbers, count), row_at(slopes, rows * width)
-            moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
-            for j in range(size):
-                moved[0, j] = given[0, j]
-            for column in range(width):
-                move_along(given, moved, ports, column, 1.0)
-                write(ports, coordinates, inputs, own, moved, loads)
-                move_along(given, moved, ports, column, 0.0)
-                put_slope(loads, rows, result, width, column)
-            return layout.OK
+    def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
+        told, rows = row_at(motion, motion_size(ports, coordinates)), 6 * ports + coordinates
+        result, work = row_at(slopes, rows * slopes_width(ports, coordinates)), np.empty((1, rows), np.float64)
+        write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
+        return layout.OK
 
-        def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            told, rows = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
-            result = row_at(slopes, rows * (6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates))
-            work = np.empty((1, rows), np.float64)
-            write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
-            return layout.OK
+    def stage(of: str, function: Any, size: Any) -> Any:
+        return Stage(f"{name}_{of}", _writing(function, helper(size)), INTERACTION_ARGUMENTS) if function is not None else None
 
-        def stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
-            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
-            write_energy(ports, coordinates, inputs, row_at(numbers, count), told, row_at(energy, 1))
-            return layout.OK
+    # of how many numbers results are: for p ports, n coordinates, m inputs and k numbers; where they are to be is at r
+    return InteractionStages(
+        stage("act", write, lambda p, n, m, k, r: 6 * p + n),
+        Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS),
+        stage("stored", write_energy, lambda p, n, m, k, r: 1),
+        stage("gap", write_gap, lambda p, n, m, k, r: 2 * np.int64(row_at(r, 1)[0, 0])),
+        stage("rates", write_rates, lambda p, n, m, k, r: m),
+        stage("rates_driven", write_rates_driven, lambda p, n, m, k, r: m * m),
+        stage("rates_slopes", write_rates_slopes, lambda p, n, m, k, r: m * (slopes_width(p, n) + 6 * p + n)),
+        stage("touches", write_touches, lambda p, n, m, k, r: layout.TOUCH_SIZE * k),
+    )
 
-        def gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
-            told, gaps = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), np.int64(row_at(gap, 1)[0, 0])
-            write_gap(ports, coordinates, inputs, row_at(numbers, count), told, row_at(gap, 2 * gaps))
-            return layout.OK
 
-        def rates(ports, coordinates, inputs, count, stages, numbers, motion, rates):
-            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
-            write_rates(ports, coordinates, inputs, row_at(numbers, count), told, row_at(rates, inputs))
-            return layout.OK
+def _writing(write: Any, size: Any) -> Any:
+    """Return the function of a stage that has a result written, a row of so many numbers."""
 
-        def rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            told, result = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), row_at(slopes, inputs * inputs)
-            write_rates_driven(ports, coordinates, inputs, row_at(numbers, count), told, result)
-            return layout.OK
+    def function(ports, coordinates, inputs, count, stages, numbers, motion, result):
+        told, row = (
+            row_at(motion, motion_size(ports, coordinates)),
+            row_at(result, size(ports, coordinates, inputs, count, result)),
+        )
+        write(ports, coordinates, inputs, row_at(numbers, count), told, row)
+        return layout.OK
 
-        def rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-            told, rows = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates), 6 * ports + coordinates
-            width = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
-            result = row_at(slopes, inputs * (width + rows))
-            write_rates_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result)
-            return layout.OK
+    return function
 
-        def touches(ports, coordinates, inputs, count, stages, numbers, motion, result):
-            told = row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
-            write_touches(ports, coordinates, inputs, row_at(numbers, count), told, row_at(result, layout.TOUCH_SIZE * count))
-            return layout.OK
 
-        self.act = Stage(f"{name}_act", act, INTERACTION_ARGUMENTS)
-        self.slopes = Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS)
-        self.gap = None if write_gap is None else Stage(f"{name}_gap", gap, INTERACTION_ARGUMENTS)
-        parts = {"rates": rates, "rates_driven": rates_driven, "rates_slopes": rates_slopes} if write_rates else {}
-        stages = {part: Stage(f"{name}_{part}", function, INTERACTION_ARGUMENTS) for part, function in parts.items()}
-        self.rates, self.rates_driven, self.rates_slopes = (stages.get(f"rates{of}") for of in ("", "_driven", "_slopes"))
-        self.touches = None if write_touches is None else Stage(f"{name}_touches", touches, INTERACTION_ARGUMENTS)
-        self.stored = None if write_energy is None else Stage(f"{name}_stored", stored, INTERACTION_ARGUMENTS)
+@helper
+def motion_size(ports, coordinates):
+    """Return of how many numbers the motion of an interaction's targets is."""
+    return layout.MOTION_SIZE * ports + 2 * coordinates
+
+
+@helper
+def slopes_width(ports, coordinates):
+    """Return of how many columns the derivatives by the motion are."""
+    return 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates
 
 
 @helper

@@ -1,6 +1,6 @@
 """Laws of general blocks as compiled stages (see `stages`), made of one function that writes the law.
 
-Inverse dynamics follow from the law's terms (`term_stages`), the linearised law from complex steps through the function, exact
+Inverse dynamics follow from the law's terms, the linearised law from complex steps through the function, exact
 to rounding. What a step of q changes of a port's twist and acceleration, in the port's own axes, is X and ``Y + ad(X) V``; a
 step of v changes them by S and ``Z + ad(S) V`` (see `derivatives`). Kinds may have faster stages of their own (`modal_stages`).
 """
@@ -13,13 +13,22 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, law_size, port_at, slopes_size
-from titop.solvers.kernels.interface.stages import Call, row_at, vector_at
-from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.interface.records import (
+    bias_at,
+    by_rate_at,
+    by_twist_at,
+    columns_at,
+    is_used,
+    law_size,
+    port_at,
+    result_at,
+    slopes_size,
+)
+from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.term_stages import write_result
-from titop.solvers.kernels.spatial.algebra import minus, plus, six, twist_cross
-from titop.solvers.kernels.tree.general import at_port
+from titop.solvers.kernels.laws.rod_matrices import column_of, put_column
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, entry_of, minus, plus, scaled, six, twist_cross
+from titop.solvers.kernels.tree.general import at_port, write_port_accelerations, write_port_twists
 from titop.solvers.native.kernel import Stage, helper
 
 #: The imaginary steps by which laws are differentiated.
@@ -73,8 +82,8 @@ class CompiledLaw:
             return Stage(f"{name}_{of}", function, len(Call._fields))
 
         self.terms = stage("terms", terms or _terms_of(write))
-        self.outward = stage("outward", outward) if outward else term_stages.OUTWARD
-        self.inward = stage("inward", inward) if inward else term_stages.INWARD
+        self.outward = stage("outward", outward) if outward else OUTWARD
+        self.inward = stage("inward", inward) if inward else INWARD
         self.slopes = stage("slopes", slopes or _slopes_of(write))
         store = energy_stage or (energy and _energy_of(energy))
         self.energy = stage("energy", store) if store else None
@@ -142,7 +151,7 @@ def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes
         speed, rate = at_port(n, law, target, own, v, first), at_port(n, law, target, acceleration, a, first)
         rate = plus(rate, six(law, 0, target + layout.PORT_GAMMA))
         if j >= n:
-            speed = plus(speed, _times(1j * STEP, _column(law, target + layout.PORT_S, n, column)))
+            speed = plus(speed, scaled(1j * STEP, column_of(law, target + layout.PORT_S, n, column)))
         x = imaginary(speed)
         y = minus(imaginary(rate), twist_cross(x, real(speed)))
         if j < n:
@@ -150,23 +159,6 @@ def write_port_columns(n, ports, used, j, acceleration, v, a, twist, law, slopes
             put_column(slopes, at + 6 * n, n, column, y)
         else:
             put_column(slopes, at + 12 * n, n, column, y)
-
-
-@helper
-def _column(t, o, n, j):
-    return t[0, o + j], t[0, o + n + j], t[0, o + 2 * n + j], t[0, o + 3 * n + j], t[0, o + 4 * n + j], t[0, o + 5 * n + j]
-
-
-@helper
-def put_column(t, o, n, j, x):
-    """Write column j of the 6 x n matrix at ``t[0, o]``."""
-    for r in range(6):
-        t[0, o + r * n + j] = x[r]
-
-
-@helper
-def _times(s, x):
-    return s * x[0], s * x[1], s * x[2], s * x[3], s * x[4], s * x[5]
 
 
 @helper
@@ -178,3 +170,62 @@ def imaginary(x):
 @helper
 def real(x):
     return x[0].real, x[1].real, x[2].real, x[3].real, x[4].real, x[5].real
+
+
+# -- inverse dynamics from what ``terms`` writes: ``[W_P; tau] = M [A_P; a] + h + sum_k [Ad(g_k)^-T; S_k^T] W_k``;
+# a port's twist is ``Ad(g)^-1 V_P + S v``, its acceleration ``Ad(g)^-1 A_P + S a + gamma``
+
+
+@helper
+def write_result(n, ports, used, law, x, a, wrenches, result, o):
+    """Write W_P and tau into ``result[0]`` from `o`, from M, h and the ports in `law` and the ports' wrenches in `wrenches`."""
+    write_own_result(n, law, x, a, result, o)
+    add_port_wrenches(n, ports, used, law, wrenches, result, o)
+
+
+@helper
+def write_own_result(n, law, x, a, result, o):
+    """Write what W_P and tau are without wrenches at the ports, ``M x + h``."""
+    size = 6 + n
+    for r in range(size):
+        total = law[0, bias_at(n) + r] + dot(six(law, 0, r * size), x)
+        for j in range(n):
+            total += law[0, r * size + 6 + j] * a[j]
+        result[0, o + r] = total
+
+
+@helper
+def add_port_wrenches(n, ports, used, law, wrenches, result, o):
+    """Add to W_P and tau at ``result[0, o]`` what the ports' wrenches in `wrenches` ask for."""
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        at = port_at(n, p)
+        wrench = six(wrenches, 0, at + layout.PORT_WRENCH)
+        add_six(result, 0, o, carry_wrench(law, 0, at, wrench))
+        for r in range(6):
+            s, w = at + layout.PORT_S + r * n, entry_of(wrench, r)
+            for j in range(n):
+                result[0, o + 6 + j] += law[0, s + j] * w
+
+
+def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    if known == layout.UNKNOWN:
+        sizes, own = (n, ports, used, number_count, passive, known), ints_at(stages, 1, layout.STAGE_COLUMNS)
+        status = call_at(own[0, layout.TERMS], (*sizes, stages, numbers, q, v, a, twist, acceleration, law, room, slopes))
+        if status != layout.OK:
+            return status
+    record = row_at(law, law_size(n, ports))
+    write_port_twists(n, ports, used, record, 0, six(row_at(twist, 6), 0, 0), vector_at(v, n), 0)
+    write_port_accelerations(n, ports, used, record, 0, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), 0)
+    return layout.OK
+
+
+def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
+    write_result(n, ports, used, record, x, vector_at(a, n), record, record, result_at(n))
+    return layout.OK
+
+
+OUTWARD = Stage("outward_from_terms", _outward, len(Call._fields))
+INWARD = Stage("inward_from_terms", _inward, len(Call._fields))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.spatial.algebra import matrix_of, put_six, six
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3, dot3, log_rate, log_rate_transposed, rotation_log
+from titop.solvers.kernels.spatial.rotations import log_rate, log_rate_transposed, rotation_log
 from titop.solvers.native.kernel import helper
 
 #: Where pose and twist of the second port stand, and the twist of the first.
@@ -202,6 +202,6 @@ def cable_gap(ports, coordinates, inputs, numbers, motion, gap):
     gap[0, 0], gap[0, 1] = _stretch(ports, coordinates, numbers, motion)
 
 
-COMPLIANT = CompiledInteraction("compliant", compliant_loads, compliant_energy)
-SPRING = CompiledInteraction("spring", spring_loads, spring_energy)
-CABLE = CompiledInteraction("cable", cable_loads, cable_energy, write_gap=cable_gap)
+COMPLIANT = interaction_stages("compliant", compliant_loads, compliant_energy)
+SPRING = interaction_stages("spring", spring_loads, spring_energy)
+CABLE = interaction_stages("cable", cable_loads, cable_energy, write_gap=cable_gap)

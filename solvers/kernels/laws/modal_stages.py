@@ -21,7 +21,7 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import part_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, imaginary, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, imaginary
 from titop.solvers.kernels.laws.modal import (
     PARTICIPATION,
     add_pulled,
@@ -34,15 +34,19 @@ from titop.solvers.kernels.laws.modal import (
     write_inertia,
     write_law,
 )
-from titop.solvers.kernels.laws.modal_port_slopes import PORT_SLOPES, PULLED_BY_PLACE, after_step, write_port_slopes
 from titop.solvers.kernels.laws.modal_ports import (
+    PORT_SLOPES,
+    PULLED_BY_PLACE,
     SHAPE,
+    after_step,
     port_motion,
     pose_of,
     pulled_back,
+    write_port_slopes,
     write_pose,
     write_subspace,
 )
+from titop.solvers.kernels.laws.rod_matrices import put_column
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, matrix_of, put_six, six
 from titop.solvers.native.kernel import helper, shared
 

@@ -14,7 +14,7 @@ from titop.solvers.kernels.laws.rod_matrices import (
     add_scaled,
     clear,
     column_of,
-    put_matrix_column,
+    put_column,
     write_back_transport,
 )
 from titop.solvers.kernels.laws.rod_motion import momentum_of
@@ -100,7 +100,7 @@ def add_mass(n, intervals, numbers, i, kept, columns, s, small, law):
     o, whole = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i)
     for c in range(6):
         x = transport(kept, 0, place, unit(c))
-        put_matrix_column(small, 0, 6, c, x)
+        put_column(small, 0, 6, c, x)
         put_six(small, 0, inertia + 6 * c, carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, x)))
     clear(small, taken, 6 * n)
     if whole > 0:

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.distances import distance
+from titop.blocks.laws.touch import TOUCHING, touch
+from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import STEP, interaction_stages
 from titop.solvers.kernels.laws.contact import (
     BENDING,
     BENT,
@@ -26,16 +29,13 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
-    TOUCHING,
     bends_by,
     bristle_of,
-    distance,
     read_sphere,
-    touch,
     write_bending,
 )
-from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, counts_at, press_forces, rod_at
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, clear, column_of, put_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
 from titop.solvers.kernels.laws.rod_numbers import TWIST, WRENCH, intervals_of, kept_place, kept_size
 from titop.solvers.kernels.laws.rod_slopes import ROWS, move_columns, press_columns
@@ -56,8 +56,6 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
     wrench_cross,
 )
-from titop.solvers.kernels.spatial.matrices import times, transposed
-from titop.solvers.kernels.spatial.rotations import cross3
 from titop.solvers.native.kernel import helper, shared
 
 #: Where spheres begin, and how many numbers one has; where the shape's pose and twist stand in the motion.
@@ -66,23 +64,10 @@ SHAPE = np.int64(layout.MOTION_SIZE)
 
 
 @helper
-def _counts(numbers):
-    """Return the numbers of spheres, of steps to them and of the rod."""
-    return np.int64(numbers[0, TOUCHING]), np.int64(numbers[0, TOUCHING + 1]), np.int64(numbers[0, TOUCHING + 2])
-
-
-@helper
-def _rod_at(numbers):
-    """Return the address and the number of the rod's numbers."""
-    spheres, _, count = _counts(numbers)
-    return address_of(numbers, _SPHERES + _SPHERE * spheres), count
-
-
-@helper
 def _size(numbers):
     """Return how many numbers are kept of the rod."""
-    address, count = _rod_at(numbers)
-    return kept_size(intervals_of(row_at(address, count)), _counts(numbers)[1])
+    address, count = rod_at(numbers, TOUCHING, _SPHERE)
+    return kept_size(intervals_of(row_at(address, count)), counts_at(numbers, TOUCHING)[1])
 
 
 @helper
@@ -92,9 +77,9 @@ def _bend(n, numbers, motion, still, kept):
         vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
         vector_at(address_of(motion, 2 * layout.MOTION_SIZE + n), n),
     )
-    address, count = _rod_at(numbers)
+    address, count = rod_at(numbers, TOUCHING, _SPHERE)
     rest, twist = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), six(motion, 0, np.int64(layout.MOVING))
-    move_outwards(n, _counts(numbers)[1], ALL_STEPS, row_at(address, count), q, v, still, twist, rest, kept)
+    move_outwards(n, counts_at(numbers, TOUCHING)[1], ALL_STEPS, row_at(address, count), q, v, still, twist, rest, kept)
 
 
 @helper
@@ -140,7 +125,7 @@ def _seen(back, r, p, V):
 def _pushed(numbers, back, r, p, V, radius, bristle):
     """Return the gap, and what a sphere at p is pushed by in the axes of the base: a wrench about p."""
     place, rate, spin = _seen(back, r, p, V)
-    gap, f, t = touch(numbers, place, rate, spin, radius, bristle)
+    gap, f, t, _ = touch(numbers, place, rate, spin, radius, bristle)
     turn = transposed(back)
     f, t = times(turn, f), times(turn, t)
     return gap, (f[0], f[1], f[2], t[0], t[1], t[2])
@@ -156,7 +141,7 @@ def _about_base(p, w):
 @helper
 def _push(n, inputs, numbers, motion, kept, loads):
     """Write what all spheres press on everything with, and what lies beyond each place; return the least gap."""
-    (address, count), (spheres, steps, _) = _rod_at(numbers), _counts(numbers)
+    (address, count), (spheres, steps, _) = rod_at(numbers, TOUCHING, _SPHERE), counts_at(numbers, TOUCHING)
     rod = row_at(address, count)
     back, r, speed = shape_of(motion)
     for i in range(intervals_of(rod) + 1 + steps):
@@ -199,7 +184,7 @@ def _read_spheres(what, n, inputs, numbers, motion, still, kept, result):
     """Write what is read of all spheres; `still` (n) are zeros, `kept` is used up."""
     back, r, speed = shape_of(motion)
     _bend(n, numbers, motion, still, kept)
-    for k in range(_counts(numbers)[0]):
+    for k in range(counts_at(numbers, TOUCHING)[0]):
         here = _place(numbers, k)
         place, rate, spin = _seen(back, r, _centre(kept, here), minus(_twist(kept, here), speed))
         read_sphere(what, inputs, numbers, k, place, rate, spin, _radius(numbers, k), result)
@@ -277,8 +262,8 @@ def _add_sphere(n, w, V, columns, s, wrenches, at, small, sums, by_v, work):
         column = column_of(small, 0, 6, c)
         for j in range(6):
             column = plus(column, scaled(-entry_of(swept, j), column_of(small, 36, 6, j)))
-        put_matrix_column(small, 72, 6, c, column)
-        put_matrix_column(small, 108, 6, c, minus(wrench_cross(e, w), column))
+        put_column(small, 72, 6, c, column)
+        put_column(small, 108, 6, c, minus(wrench_cross(e, w), column))
     add_product(wrenches, at, 6, small, 72, 6, 1, columns, s, n)
     add_product(wrenches, at, 6, small, 36, 6, 1, columns, s + 6 * n, n)
     clear(work, 0, 6 * n)
@@ -317,13 +302,13 @@ def _write_result(n, motion, loads, by_q, by_v, sums, slopes):
         change = column_of(slopes, c, width, 0)
         if c < 6:
             change = minus(change, wrench_cross(carry_twist(motion, 0, SHAPE, unit(c)), whole))
-        put_matrix_column(slopes, 6 * width, width, c, on_shape(motion, change))
+        put_column(slopes, 6 * width, width, c, on_shape(motion, change))
 
 
 @shared
 def rod_contact_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
     """What changes of all that as the shape, the base and the coordinates move."""
-    n, (address, count), (spheres, steps, _) = coordinates, _rod_at(numbers), _counts(numbers)
+    n, (address, count), (spheres, steps, _) = coordinates, rod_at(numbers, TOUCHING, _SPHERE), counts_at(numbers, TOUCHING)
     rod = row_at(address, count)
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
     places = intervals_of(rod) + 1 + steps
@@ -361,7 +346,7 @@ def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes
 
     How a bristle bends changes by ``K s + D x`` as the wrench does (above), but that it is told in the axes of the shape.
     """
-    n, (address, count), (spheres, steps, _) = coordinates, _rod_at(numbers), _counts(numbers)
+    n, (address, count), (spheres, steps, _) = coordinates, rod_at(numbers, TOUCHING, _SPHERE), counts_at(numbers, TOUCHING)
     rod, width = row_at(address, count), 18 + 2 * coordinates
     kept, (back, r, speed) = np.empty((1, _size(numbers))), shape_of(motion)
     places, t, small = intervals_of(rod) + 1 + steps, np.empty((1, SPHERE_SLOPES)), np.empty((1, 72))
@@ -427,7 +412,7 @@ def _add_held_by(n, motion, back, p, i, t, columns, s, to, slopes):
         slopes[0, to + 12 + j] = dot(column_of(columns, s, n, j), w)
 
 
-CONTACT = CompiledInteraction(
+CONTACT = interaction_stages(
     "rod_contact",
     rod_contact_loads,
     rod_contact_energy,

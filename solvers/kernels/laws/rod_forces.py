@@ -5,8 +5,11 @@ Locals: S has, in the axes of the base, what the coordinates move a place by.
 
 from __future__ import annotations
 
+import numpy as np
+
+from titop.solvers.kernels.interface.stages import address_of
 from titop.solvers.kernels.laws.rod_columns import add_moved
-from titop.solvers.kernels.laws.rod_matrices import add_product, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, clear, column_of, put_column
 from titop.solvers.kernels.laws.rod_motion import press_inwards
 from titop.solvers.kernels.laws.rod_numbers import WRENCH, intervals_of, kept_place, kept_step, start_of, step_at
 from titop.solvers.kernels.laws.rod_tables import TABLE, write_moved
@@ -15,6 +18,19 @@ from titop.solvers.native.kernel import helper
 
 #: Bits that say that all steps to ports are used.
 ALL_STEPS = -1
+
+
+@helper
+def counts_at(numbers, o):
+    """Return of the rod of an interaction, whose counts stand at `o`: those of places, of steps to them and of its numbers."""
+    return np.int64(numbers[0, o]), np.int64(numbers[0, o + 1]), np.int64(numbers[0, o + 2])
+
+
+@helper
+def rod_at(numbers, o, size):
+    """Return address and count of the rod's numbers, which stand behind its counts at `o` and `size` numbers of each place."""
+    places, _, count = counts_at(numbers, o)
+    return address_of(numbers, o + 3 + size * places), count
 
 
 @helper
@@ -46,7 +62,7 @@ def add_moved_force(n, f, place, kept, columns, small, wrenches):
         x = unit(c)
         vx, vy, vz = cross(x[3], x[4], x[5], kept[0, here], kept[0, here + 1], kept[0, here + 2])
         mx, my, mz = cross(x[0] + vx, x[1] + vy, x[2] + vz, f[0], f[1], f[2])
-        put_matrix_column(small, 0, 6, c, (0.0, 0.0, 0.0, mx, my, mz))
+        put_column(small, 0, 6, c, (0.0, 0.0, 0.0, mx, my, mz))
     add_product(wrenches, s, 6, small, 0, 6, 1, columns, s, n)
 
 

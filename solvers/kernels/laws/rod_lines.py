@@ -12,10 +12,12 @@ the coordinates.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from titop.solvers.kernels.interface.stages import address_of, part_of, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.laws.line_tension import (
     bodies_of,
     curves,
@@ -29,16 +31,94 @@ from titop.solvers.kernels.laws.line_tension import (
     taken_in,
     write_arms,
 )
-from titop.solvers.kernels.laws.rod_line_curvature import ACROSS, add_curvature
-from titop.solvers.kernels.laws.rod_line_points import (
-    SHAPES,
-    directions,
-    four_at,
-    groups_of,
-    lengths_of,
-    run_of,
-)
+from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.native.kernel import helper, shared
+
+# -- the points of lines, four at a time: four numbers in a row are what machines compute with at once
+
+_RUNS, _GROUPS = np.int64(2), np.int64(14)
+
+#: Where the shapes of the coordinates begin in a group.
+SHAPES = np.int64(24)
+
+
+@helper
+def four_at(numbers, o):
+    """Return four numbers from `o` on."""
+    x = vector_at(address_of(numbers, o), 4)
+    return x[0], x[1], x[2], x[3]
+
+
+@helper
+def run_of(numbers, rod, component):
+    """Return where the coordinates of a strain component begin and end among those of the rod at `rod`."""
+    at = rod + _RUNS + 2 * component
+    return np.int64(numbers[0, at]), np.int64(numbers[0, at + 1])
+
+
+@helper
+def _strain(numbers, rod, group, component, q):
+    """Return what the coordinates q add to a component of the strain at a group's points."""
+    s0 = s1 = s2 = s3 = 0.0
+    begin, end = run_of(numbers, rod, component)
+    for j in range(begin, end):
+        shape, y = vector_at(address_of(numbers, group + SHAPES + 4 * j), 4), q[j]
+        s0 += shape[0] * y
+        s1 += shape[1] * y
+        s2 += shape[2] * y
+        s3 += shape[3] * y
+    return s0, s1, s2, s3
+
+
+@helper
+def directions(numbers, rod, group, q):
+    """Return the components of x at a group's points, four each."""
+    y, z = four_at(numbers, group + 16), four_at(numbers, group + 20)
+    x0, x1, x2 = four_at(numbers, group + 4), four_at(numbers, group + 8), four_at(numbers, group + 12)
+    k0, k1, k2 = _strain(numbers, rod, group, 0, q), _strain(numbers, rod, group, 1, q), _strain(numbers, rod, group, 2, q)
+    s0, s1, s2 = _strain(numbers, rod, group, 3, q), _strain(numbers, rod, group, 4, q), _strain(numbers, rod, group, 5, q)
+    return (
+        (
+            x0[0] + s0[0] + (k1[0] * z[0] - k2[0] * y[0]),
+            x0[1] + s0[1] + (k1[1] * z[1] - k2[1] * y[1]),
+            x0[2] + s0[2] + (k1[2] * z[2] - k2[2] * y[2]),
+            x0[3] + s0[3] + (k1[3] * z[3] - k2[3] * y[3]),
+        ),
+        (
+            x1[0] + s1[0] - k0[0] * z[0],
+            x1[1] + s1[1] - k0[1] * z[1],
+            x1[2] + s1[2] - k0[2] * z[2],
+            x1[3] + s1[3] - k0[3] * z[3],
+        ),
+        (
+            x2[0] + s2[0] + k0[0] * y[0],
+            x2[1] + s2[1] + k0[1] * y[1],
+            x2[2] + s2[2] + k0[2] * y[2],
+            x2[3] + s2[3] + k0[3] * y[3],
+        ),
+    )
+
+
+@helper
+def lengths_of(x):
+    """Return the lengths of four vectors."""
+    a, b, c = x
+    return (
+        math.sqrt(a[0] * a[0] + b[0] * b[0] + c[0] * c[0]),
+        math.sqrt(a[1] * a[1] + b[1] * b[1] + c[1] * c[1]),
+        math.sqrt(a[2] * a[2] + b[2] * b[2] + c[2] * c[2]),
+        math.sqrt(a[3] * a[3] + b[3] * b[3] + c[3] * c[3]),
+    )
+
+
+@helper
+def groups_of(numbers, rod):
+    """Return the number of coordinates, where the groups of the rod at `rod` begin, how many there are, and their size."""
+    n = np.int64(numbers[0, rod])
+    return n, rod + _GROUPS, np.int64(numbers[0, rod + 1]), SHAPES + 4 * n
+
+
+# -- the line
 
 
 @helper
@@ -100,6 +180,94 @@ def _follow(coordinates, numbers, motion, g):
     return measure + taken_in(coordinates, first, numbers, motion)
 
 
+# -- the second derivatives of the length: at a point the squares of what the coordinates add to x along two directions across
+# it, over the length of x
+
+#: Rows for what the coordinates do at a group's points across the line.
+ACROSS = 8
+
+
+@helper
+def _across(x0, x1, x2, length, y, z):
+    """Return what a unit of each strain component adds to x along two directions across it, of length one.
+
+    The directions are those of Duff et al., "Building an orthonormal basis, revisited" (2017).
+    """
+    a, b, c = x0 / length, x1 / length, x2 / length
+    side = math.copysign(1.0, a)
+    d = -1.0 / (side + a)
+    r0, r1, r2 = -b, side + b * b * d, b * c * d
+    t0, t1, t2 = -side * c, side * b * c * d, 1.0 + side * c * c * d
+    return (y * r2 - z * r1, z * r0, -y * r0, r0, r1, r2), (y * t2 - z * t1, z * t0, -y * t0, t0, t1, t2)
+
+
+@helper
+def _write_across(numbers, rod, group, x, lengths, n, room):
+    """Write what each coordinate adds to x across it, two rows (n) for each of a group's points."""
+    x0, x1, x2 = x
+    y, z = four_at(numbers, group + 16), four_at(numbers, group + 20)
+    a, b = _across(x0[0], x1[0], x2[0], lengths[0], y[0], z[0])
+    c, d = _across(x0[1], x1[1], x2[1], lengths[1], y[1], z[1])
+    e, f = _across(x0[2], x1[2], x2[2], lengths[2], y[2], z[2])
+    g, h = _across(x0[3], x1[3], x2[3], lengths[3], y[3], z[3])
+    r0, r1 = vector_at(address_of(room, 0), n), vector_at(address_of(room, n), n)
+    r2, r3 = vector_at(address_of(room, 2 * n), n), vector_at(address_of(room, 3 * n), n)
+    r4, r5 = vector_at(address_of(room, 4 * n), n), vector_at(address_of(room, 5 * n), n)
+    r6, r7 = vector_at(address_of(room, 6 * n), n), vector_at(address_of(room, 7 * n), n)
+    for k in range(6):
+        wa, wb, wc, wd = entry_of(a, k), entry_of(b, k), entry_of(c, k), entry_of(d, k)
+        we, wf, wg, wh = entry_of(e, k), entry_of(f, k), entry_of(g, k), entry_of(h, k)
+        begin, end = run_of(numbers, rod, k)
+        for j in range(begin, end):
+            shape = vector_at(address_of(numbers, group + SHAPES + 4 * j), 4)
+            r0[j], r1[j], r2[j], r3[j] = wa * shape[0], wb * shape[0], wc * shape[1], wd * shape[1]
+            r4[j], r5[j], r6[j], r7[j] = we * shape[2], wf * shape[2], wg * shape[3], wh * shape[3]
+
+
+@helper
+def add_curvature(coordinates, numbers, motion, room, slopes):
+    """Add the second derivatives of the length to the upper half of the square block of `slopes` (n, 2 n) by coordinates.
+
+    `room` are `ACROSS` rows (n) to work in.
+    """
+    rod, first = first_body(numbers), np.int64(0)
+    for _ in range(bodies_of(numbers)):
+        n, group, count, size = groups_of(numbers, rod)
+        for _ in range(count):
+            x = directions(numbers, rod, group, part_of(motion, first, (n,)))
+            lengths, weights = lengths_of(x), four_at(numbers, group)
+            _write_across(numbers, rod, group, x, lengths, n, room)
+            share = weights[0] / lengths[0], weights[1] / lengths[1], weights[2] / lengths[2], weights[3] / lengths[3]
+            for i in range(n):
+                _add_squares(share, room, n, i, slopes, (first + i) * 2 * coordinates + first + i)
+            group += size
+        first += n
+        rod = group
+
+
+@helper
+def _add_squares(share, room, n, i, slopes, o):
+    """Add the products of a group's rows at coordinate i and at those from i on, weighted, to the row from ``slopes[0, o]``."""
+    a, b = _weighed(share[0], room, n, i), _weighed(share[1], room, n, 2 * n + i)
+    c, d = _weighed(share[2], room, n, 4 * n + i), _weighed(share[3], room, n, 6 * n + i)
+    r0, r1 = vector_at(address_of(room, i), n), vector_at(address_of(room, n + i), n)
+    r2, r3 = vector_at(address_of(room, 2 * n + i), n), vector_at(address_of(room, 3 * n + i), n)
+    r4, r5 = vector_at(address_of(room, 4 * n + i), n), vector_at(address_of(room, 5 * n + i), n)
+    r6, r7 = vector_at(address_of(room, 6 * n + i), n), vector_at(address_of(room, 7 * n + i), n)
+    row = vector_at(address_of(slopes, o), n)
+    for j in range(n - i):
+        near = (a[0] * r0[j] + a[1] * r1[j]) + (b[0] * r2[j] + b[1] * r3[j])
+        row[j] += near + ((c[0] * r4[j] + c[1] * r5[j]) + (d[0] * r6[j] + d[1] * r7[j]))
+
+
+@helper
+def _weighed(share, room, n, o):
+    return share * room[0, o], share * room[0, o + n]
+
+
+# -- what pulls
+
+
 @helper
 def line_loads(ports, coordinates, inputs, numbers, motion, loads):
     """Minus tension times the derivatives of the length; nothing for a line that is not pulled and cannot be stretched."""
@@ -151,4 +319,4 @@ def line_gap(ports, coordinates, inputs, numbers, motion, gap):
     gap[0, 1] = stretching(coordinates, motion, g)
 
 
-LINE = CompiledInteraction("rod_line", line_loads, line_energy, line_slopes, line_gap)
+LINE = interaction_stages("rod_line", line_loads, line_energy, line_slopes, line_gap)

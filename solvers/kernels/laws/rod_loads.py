@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import dot3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
-from titop.solvers.kernels.laws.compiled_interactions import CompiledInteraction
+from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
 from titop.solvers.kernels.laws.rod_forces import (
     ALL_STEPS,
     add_moved_force,
     add_turned,
+    counts_at,
     press_forces,
+    rod_at,
     write_columns_at_base,
 )
 from titop.solvers.kernels.laws.rod_matrices import clear
@@ -25,7 +28,6 @@ from titop.solvers.kernels.laws.rod_numbers import WRENCH, intervals_of, kept_pl
 from titop.solvers.kernels.laws.rod_slopes import add_held, press_columns
 from titop.solvers.kernels.laws.rod_tables import TABLE
 from titop.solvers.kernels.spatial.algebra import add_six, cross, put_six, rotate, rotate_back
-from titop.solvers.kernels.spatial.rotations import dot3
 from titop.solvers.native.kernel import helper, shared
 
 #: Where stations begin, and how many numbers one has.
@@ -35,41 +37,28 @@ _BASE, _BASE_WRENCH, _TURNS, _BY_Q = np.int64(layout.MOTION_SIZE), 6, 3, 18
 
 
 @helper
-def _counts(numbers):
-    """Return the numbers of stations, of steps to them and of the rod."""
-    return np.int64(numbers[0, 2]), np.int64(numbers[0, 3]), np.int64(numbers[0, 4])
-
-
-@helper
-def _rod_at(numbers):
-    """Return the address and the number of the rod's numbers."""
-    stations, _, count = _counts(numbers)
-    return address_of(numbers, _HEAD + _STATION * stations), count
-
-
-@helper
 def _amplitude(inputs, numbers):
-    stations, _, count = _counts(numbers)
+    stations, _, count = counts_at(numbers, 2)
     return numbers[0, 1] * (numbers[0, _HEAD + _STATION * stations + count] if inputs > 0 else 1.0)
 
 
 @helper
 def _size(numbers):
     """Return how many numbers are kept of the rod."""
-    address, count = _rod_at(numbers)
-    return kept_size(intervals_of(row_at(address, count)), _counts(numbers)[1])
+    address, count = rod_at(numbers, 2, _STATION)
+    return kept_size(intervals_of(row_at(address, count)), counts_at(numbers, 2)[1])
 
 
 @helper
 def _bend(n, numbers, motion, still, kept):
     """Write what is kept of the rod's places where it rests in its shape; `still` are n zeros."""
-    address, count = _rod_at(numbers)
+    address, count = rod_at(numbers, 2, _STATION)
     rod, q, rest = (
         row_at(address, count),
         vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
         (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     )
-    move_outwards(n, _counts(numbers)[1], ALL_STEPS, rod, q, still, still, rest, rest, kept)
+    move_outwards(n, counts_at(numbers, 2)[1], ALL_STEPS, rod, q, still, still, rest, rest, kept)
 
 
 @helper
@@ -92,7 +81,7 @@ def _wrench_at_base(amplitude, numbers, k, motion, kept):
 @helper
 def _press(n, amplitude, numbers, motion, kept, loads):
     """Write what the stations press on the base and the coordinates with, and what lies beyond each place."""
-    (address, count), (stations, steps, _) = _rod_at(numbers), _counts(numbers)
+    (address, count), (stations, steps, _) = rod_at(numbers, 2, _STATION), counts_at(numbers, 2)
     rod = row_at(address, count)
     for i in range(intervals_of(rod) + 1 + steps):
         put_six(kept, 0, kept_place(i) + WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
@@ -120,7 +109,7 @@ def load_energy(ports, coordinates, inputs, numbers, motion, energy):
     if numbers[0, 0] > 0.0 and inputs == 0:
         kept, still = np.empty((1, _size(numbers))), np.zeros(coordinates)
         _bend(coordinates, numbers, motion, still, kept)
-        for k in range(_counts(numbers)[0]):
+        for k in range(counts_at(numbers, 2)[0]):
             o, here = _HEAD + _STATION * k + 1, kept_place(_place_of(numbers, k)) + 9
             p = rotate(motion, 0, _BASE, kept[0, here], kept[0, here + 1], kept[0, here + 2])
             r = motion[0, _BASE + 9] + p[0], motion[0, _BASE + 10] + p[1], motion[0, _BASE + 11] + p[2]
@@ -130,7 +119,7 @@ def load_energy(ports, coordinates, inputs, numbers, motion, energy):
 @shared
 def load_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
     """What turns of the base and the coordinates change of the stations' wrenches and of what they press on."""
-    n, (address, count), (stations, steps, _) = coordinates, _rod_at(numbers), _counts(numbers)
+    n, (address, count), (stations, steps, _) = coordinates, rod_at(numbers, 2, _STATION), counts_at(numbers, 2)
     rod, amplitude = row_at(address, count), _amplitude(inputs, numbers)
     kept, still, width = np.empty((1, _size(numbers))), np.zeros(n), _BY_Q + 2 * n
     places = intervals_of(rod) + 1 + steps
@@ -159,4 +148,4 @@ def load_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
             slopes[0, (_BASE_WRENCH + r) * width + _BY_Q + j] = by_q[0, r * n + j]
 
 
-LOAD = CompiledInteraction("rod_load", load_loads, load_energy, load_slopes)
+LOAD = interaction_stages("rod_load", load_loads, load_energy, load_slopes)

@@ -63,7 +63,7 @@ def column_of(t, o, n, j):
 
 
 @helper
-def put_matrix_column(t, o, width, c, x):
+def put_column(t, o, width, c, x):
     """Write column c of the six rows, `width` apart, at ``t[0, o]``."""
     for r in range(6):
         t[0, o + r * width + c] = entry_of(x, r)
@@ -73,4 +73,4 @@ def put_matrix_column(t, o, width, c, x):
 def write_back_transport(pose, o, t, at):
     """Write ``Ad(g)^-1`` (6 x 6) of the pose at ``pose[0, o]``."""
     for c in range(6):
-        put_matrix_column(t, at, 6, c, transport(pose, 0, o, unit(c)))
+        put_column(t, at, 6, c, transport(pose, 0, o, unit(c)))

@@ -6,6 +6,7 @@ collocation: ``Omega = l/2 (x + y) + sqrt(3)/12 l^2 ad(x) y`` (fourth-order Magn
 
 from __future__ import annotations
 
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface.records import is_used
 from titop.solvers.kernels.laws.rod_exponential import displacement, expansion, tangent, tangent_back, tangent_rate
 from titop.solvers.kernels.laws.rod_numbers import (
@@ -45,7 +46,6 @@ from titop.solvers.kernels.spatial.algebra import (
     twist_cross,
     wrench_cross,
 )
-from titop.solvers.kernels.spatial.matrices import product
 from titop.solvers.native.kernel import helper, shared
 
 #: sqrt(3)/12

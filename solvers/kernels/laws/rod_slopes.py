@@ -20,7 +20,7 @@ from titop.solvers.kernels.laws.rod_matrices import (
     add_scaled,
     clear,
     column_of,
-    put_matrix_column,
+    put_column,
     write_back_transport,
 )
 from titop.solvers.kernels.laws.rod_motion import momentum_of, own_wrench, spun_moment
@@ -147,14 +147,14 @@ def _write_point(n, intervals, numbers, i, kept, wrench, twist, t):
         taken = momentum_of(n, intervals, numbers, i, x)
         stirred = carry_wrench(kept, 0, place, _stirred(n, intervals, numbers, i, speed, x))
         taken = carry_wrench(kept, 0, place, taken)
-        put_matrix_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
-        put_matrix_column(t, 0, ROWS, 6 + c, stirred)
-        put_matrix_column(t, 0, ROWS, 12 + c, taken)
-        put_matrix_column(t, 6 * ROWS, ROWS, c, stirred)
-        put_matrix_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
+        put_column(t, 0, ROWS, c, wrench_cross(unit(c), wrench))
+        put_column(t, 0, ROWS, 6 + c, stirred)
+        put_column(t, 0, ROWS, 12 + c, taken)
+        put_column(t, 6 * ROWS, ROWS, c, stirred)
+        put_column(t, 6 * ROWS, ROWS, 6 + c, scaled(2.0, taken))
         along = transport(kept, 0, place, twist_cross(twist, unit(c)))
         moved = carry_wrench(kept, 0, place, momentum_of(n, intervals, numbers, i, along))
-        put_matrix_column(t, _MATRIX, 6, c, plus(moved, stirred))
+        put_column(t, _MATRIX, 6, c, plus(moved, stirred))
 
 
 @helper
@@ -184,7 +184,7 @@ def _stirred(n, intervals, numbers, i, speed, x):
 def add_held(n, wrench, columns, s, small, wrenches, to):
     """Add what the coordinates change of a wrench that a section holds, whose S is given too, in the axes of the base."""
     for c in range(6):
-        put_matrix_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
+        put_column(small, 0, 6, c, wrench_cross(unit(c), wrench))
     add_product(wrenches, to, 6, small, 0, 6, 1, columns, s, n)
 
 

@@ -15,7 +15,7 @@ from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
 from titop.solvers.kernels.interface.stages import row_at, vector_at
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces, write_columns_at_base
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, column_of, put_column
 from titop.solvers.kernels.laws.rod_motion import move_outwards
 from titop.solvers.kernels.laws.rod_numbers import (
     ADDED,
@@ -230,10 +230,10 @@ def _write_point(rod, i, moving, fields, kept, t):
         turned = _weight(rod, o, cross(g[0], g[1], g[2], x[3], x[4], x[5]))
         if moving:
             turned = plus(turned, _by_current(rod, o, speed, c, cross(c[0], c[1], c[2], x[3], x[4], x[5])))
-            put_matrix_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(rod, o, speed, c, x)))
+            put_column(t, 6, 12, k, carry_wrench(kept, 0, here, _by_twist(rod, o, speed, c, x)))
         turned = carry_wrench(kept, 0, here, turned)
-        put_matrix_column(t, 0, 12, k, plus(wrench_cross(unit(k), wrench), turned))
-        put_matrix_column(t, _BY_TURN, 6, k, turned)
+        put_column(t, 0, 12, k, plus(wrench_cross(unit(k), wrench), turned))
+        put_column(t, _BY_TURN, 6, k, turned)
 
 
 WATER = CompiledSurroundings("rod_water", _apply, _apply_slopes)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.touch import TOUCHING, touch
+from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import STEP, InteractionStages
@@ -22,19 +24,16 @@ from titop.solvers.kernels.laws.contact import (
     SPHERE_SLOPES,
     STRAIGHTENING,
     TOUCH,
-    TOUCHING,
     bends_by,
     bristle_of,
     read_sphere,
-    touch,
     write_bending,
 )
 from titop.solvers.kernels.laws.rod_contact import SHAPE, on_shape, shape_of
-from titop.solvers.kernels.laws.rod_matrices import column_of, put_matrix_column
+from titop.solvers.kernels.laws.rod_matrices import column_of, put_column
 from titop.solvers.kernels.laws.soft_numbers import BENDS, COLUMNS, points_at, points_of, write_shared
-from titop.solvers.kernels.laws.soft_points import crossed, place_at
+from titop.solvers.kernels.laws.soft_points import place_at
 from titop.solvers.kernels.spatial.algebra import carry_twist, minus, put_six, scaled, six, unit, wrench_cross
-from titop.solvers.kernels.spatial.matrices import times, transposed
 from titop.solvers.native.kernel import Stage, helper
 
 #: How many numbers the programs tell of a point, beside three and nine times as many as there are coordinates.
@@ -69,7 +68,7 @@ def _run(n, stages, program, numbers, motion, loads, results, shared):
 @helper
 def _velocity(V, p, u):
     """Return the velocity of a point of what has the twist V, and moves in it by u."""
-    x, y, z = crossed((V[3], V[4], V[5]), p)
+    x, y, z = cross3((V[3], V[4], V[5]), p)
     return V[0] + x + u[0], V[1] + y + u[1], V[2] + z + u[2]
 
 
@@ -77,7 +76,7 @@ def _velocity(V, p, u):
 def _pushed(numbers, back, r, p, c, radius, bristle):
     """Return the force on a point, in the frame of the body."""
     place, still = times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), (0.0 * p[0], 0.0 * p[1], 0.0 * p[2])
-    _, f, _ = touch(numbers, place, times(back, c), still, radius, bristle)
+    _, f, _, _ = touch(numbers, place, times(back, c), still, radius, bristle)
     return times(transposed(back), f)
 
 
@@ -93,7 +92,7 @@ def _write_forces(n, inputs, numbers, motion, found, forces, loads):
         p = place_at(found, o)
         c, bristle = _velocity(V, p, place_at(found, o + 3)), bristle_of(inputs, numbers, k)
         f = _pushed(numbers, back, r, p, c, _radius(numbers, k), bristle)
-        t = crossed(p, f)
+        t = cross3(p, f)
         for j in range(3):
             forces[0, 3 * k + j] = f[j]
             loads[0, j] += f[j]
@@ -169,7 +168,7 @@ def _nine(t, o):
 @helper
 def _add(n, p, df, lever, found, J, slopes, column, width):
     """Add to a column what a change of the force on a point changes, and of the moment a `lever` more."""
-    torque = crossed(p, df)
+    torque = cross3(p, df)
     for k in range(3):
         slopes[0, k * width + column] += df[k]
         slopes[0, (3 + k) * width + column] += torque[k] + lever[k]
@@ -193,15 +192,15 @@ def _add_point(n, motion, speed, found, o, f, t, slopes, width):
     for j in range(n):
         moved = found[0, J + j], found[0, J + n + j], found[0, J + 2 * n + j]
         at = J + 3 * n + j
-        swept = crossed((w[3], w[4], w[5]), moved)
+        swept = cross3((w[3], w[4], w[5]), moved)
         dc = found[0, at] + swept[0], found[0, at + n] + swept[1], found[0, at + 2 * n] + swept[2]
-        _add(n, p, _answer(t, moved, dc), crossed(moved, f), found, J, slopes, 18 + j, width)
+        _add(n, p, _answer(t, moved, dc), cross3(moved, f), found, J, slopes, 18 + j, width)
         _add(n, p, _answer(t, none, moved), none, found, J, slopes, 18 + n + j, width)
     for c in range(6):
         e, along = unit(c), carry_twist(motion, 0, SHAPE, unit(c))
         turn = along[3], along[4], along[5]
         dp = _velocity(along, p, none)
-        a, b, d = crossed(turn, whole), crossed(turning, dp), crossed(turn, f)
+        a, b, d = cross3(turn, whole), cross3(turning, dp), cross3(turn, f)
         back = _answer(t, dp, (a[0] - b[0], a[1] - b[1], a[2] - b[2]))
         _add(n, p, (d[0] - back[0], d[1] - back[1], d[2] - back[2]), none, found, J, slopes, c, width)
         _add(n, p, _answer(t, none, _velocity(e, p, none)), none, found, J, slopes, 6 + c, width)
@@ -236,7 +235,7 @@ def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
         change = column_of(result, c, width, 0)
         if c < 6:
             change = minus(change, wrench_cross(carry_twist(told, 0, SHAPE, unit(c)), whole))
-        put_matrix_column(result, 6 * width, width, c, on_shape(told, change))
+        put_column(result, 6 * width, width, c, on_shape(told, change))
     return status
 
 
@@ -260,7 +259,7 @@ def _rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, sl
         for i in range(3):
             to, at = inputs * width + (3 * k + i) * (12 + n), BY_BRISTLE + i
             f = times(transposed(back), (t[0, at], t[0, 12 + at], t[0, 24 + at]))
-            m = crossed(p, f)
+            m = cross3(p, f)
             put_six(result, 0, to, (f[0], f[1], f[2], m[0], m[1], m[2]))
             put_six(result, 0, to + 6, on_shape(told, six(result, 0, to)))
             for j in range(n):
@@ -283,14 +282,14 @@ def _write_bent(n, motion, speed, back, bends, o, t, to, width, slopes):
     whole = _velocity(own, p, u)
     for j in range(n):
         moved, at = (bends[0, J + j], bends[0, J + n + j], bends[0, J + 2 * n + j]), J + 3 * n + j
-        swept = crossed((w[3], w[4], w[5]), moved)
+        swept = cross3((w[3], w[4], w[5]), moved)
         dc = bends[0, at] + swept[0], bends[0, at + n] + swept[1], bends[0, at + 2 * n] + swept[2]
         _put_bent(back, t, moved, dc, to + 18 + j, width, slopes)
         _put_bent(back, t, none, moved, to + 18 + n + j, width, slopes)
     for c in range(6):
         along = carry_twist(motion, 0, SHAPE, unit(c))
         dp = _velocity(along, p, none)
-        a, b = crossed((along[3], along[4], along[5]), whole), crossed(turning, dp)
+        a, b = cross3((along[3], along[4], along[5]), whole), cross3(turning, dp)
         away = -dp[0], -dp[1], -dp[2]
         _put_bent(back, t, away, (b[0] - a[0], b[1] - a[1], b[2] - a[2]), to + c, width, slopes)
         _put_bent(back, t, none, _velocity(unit(c), p, none), to + 6 + c, width, slopes)

@@ -6,8 +6,8 @@ by u and b, is accelerated by ``A + alpha x p + b + w x (V + w x p + 2 u)``.
 
 from __future__ import annotations
 
+from titop.blocks.laws.vectors import cross3
 from titop.solvers.kernels.laws.soft_numbers import MOTION_SIZE, forces_at, mass_of, motion_at, points_of
-from titop.solvers.kernels.spatial.algebra import cross
 from titop.solvers.native.kernel import helper
 
 
@@ -18,18 +18,12 @@ def place_at(t, o):
 
 
 @helper
-def crossed(x, y):
-    """Return the cross product of two vectors."""
-    return cross(x[0], x[1], x[2], y[0], y[1], y[2])
-
-
-@helper
 def acceleration_of(p, u, b, twist, rate):
     """Return the acceleration of a point."""
     w = twist[3], twist[4], twist[5]
-    turned = crossed(w, p)
+    turned = cross3(w, p)
     c = twist[0] + turned[0] + 2.0 * u[0], twist[1] + turned[1] + 2.0 * u[1], twist[2] + turned[2] + 2.0 * u[2]
-    spun, swept = crossed(w, c), crossed((rate[3], rate[4], rate[5]), p)
+    spun, swept = cross3(w, c), cross3((rate[3], rate[4], rate[5]), p)
     return (
         rate[0] + swept[0] + b[0] + spun[0],
         rate[1] + swept[1] + b[1] + spun[1],
@@ -47,7 +41,7 @@ def write_forces(n, numbers, twist, rate, kept):
         p = place_at(kept, o)
         x, y, z = acceleration_of(p, place_at(kept, o + 3), place_at(kept, o + 6), twist, rate)
         force = mass * x, mass * y, mass * z
-        torque = crossed(p, force)
+        torque = cross3(p, force)
         for r in range(3):
             kept[0, forces + 3 * k + r] = force[r]
         f0, f1, f2 = f0 + force[0], f1 + force[1], f2 + force[2]
@@ -75,7 +69,7 @@ def add_inertia(n, size, mass, t, o, p, column_at, record):
     _put_both(record, size, 4, 5, -mass * y * z)
     for j in range(n):
         moved = mass * t[0, column_at + j], mass * t[0, column_at + n + j], mass * t[0, column_at + 2 * n + j]
-        turned = crossed(p, moved)
+        turned = cross3(p, moved)
         for r in range(3):
             _put_both(record, size, r, 6 + j, moved[r])
             _put_both(record, size, 3 + r, 6 + j, turned[r])

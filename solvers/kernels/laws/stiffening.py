@@ -13,6 +13,7 @@ A port moves as those of `modal_ports` do, by the shape ``Phi - H q`` at the dis
 
 from __future__ import annotations
 
+from titop.blocks.laws.vectors import unit3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
@@ -279,12 +280,7 @@ def _momentum_column(t, n, halves, j):
 @helper
 def _turned(modes, inverse, f, m, k):
     """Return ``D_P^-1 B(m)`` along axis k."""
-    return full_times(modes, 0, inverse, spun(f, m, _axis(k)))
-
-
-@helper
-def _axis(k):
-    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+    return full_times(modes, 0, inverse, spun(f, m, unit3(k)))
 
 
 @helper
@@ -300,7 +296,7 @@ def _write_rigid(modes, f, e0, e1, e2, law, size):
     put_six(law, 0, 4 * size, (z, 0.0, -x, ixy, iyy, iyz))
     put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz))
     for k in range(3):
-        w = _axis(k)
+        w = unit3(k)
         b1, b2 = spun(f, M1, w), spun(f, M2, w)
         both, own = plus(b1, b2), own_times(f, PRODUCTS, w)
         sides = dot(b1, e0) + dot(b2, e0), dot(b1, e1) + dot(b2, e1), dot(b1, e2) + dot(b2, e2)

@@ -19,18 +19,22 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, put_column
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, moved, numbers_at
-from titop.solvers.kernels.laws.modal_port_slopes import (
+from titop.solvers.kernels.laws.modal_ports import (
     CARRIED_BY_PLACE,
     PULLED_BY_PLACE,
     RATE_BY_PLACE,
     RATE_BY_SPEED,
+    SHAPE,
     TWIST_BY_PLACE,
     TWIST_BY_SPEED,
+    port_motion,
+    pose_of,
+    pulled_back,
     write_port_slopes,
+    write_subspace,
 )
-from titop.solvers.kernels.laws.modal_ports import SHAPE, port_motion, pose_of, pulled_back, write_subspace
 from titop.solvers.kernels.laws.modal_stages import (
     KEPT,
     add_between,
@@ -39,7 +43,7 @@ from titop.solvers.kernels.laws.modal_stages import (
     keep_port,
     press_inwards,
 )
-from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of
+from titop.solvers.kernels.laws.rod_matrices import add_rows, column_of, put_column
 from titop.solvers.kernels.laws.stiffening import (
     SHORTENING,
     STIRRING,

@@ -16,7 +16,14 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
-from titop.solvers.kernels.laws.compiled_interactions import STEP, CompiledInteraction, advance, move_along, put_slope
+from titop.solvers.kernels.laws.compiled_interactions import (
+    STEP,
+    InteractionStages,
+    advance,
+    interaction_stages,
+    move_along,
+    put_slope,
+)
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.native.kernel import UserHelper
 
@@ -39,7 +46,7 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
 
 
 @functools.cache
-def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
+def interaction_stages_of(law: Law, states: int = 0) -> InteractionStages:
     """Return the stages of an interaction's law, for so many states of its own; kept likewise."""
     parts = [part for part in (law.function, law.rates if states else None, law.gaps) if part is not None]
     name = _unique_name(*parts) + (f"_{states}" if states else "")
@@ -49,7 +56,7 @@ def interaction_stages_of(law: Law, states: int = 0) -> CompiledInteraction:
     if states and rates is not None:
         writing = _changing(rates, states), _changing_driven(rates, states), _changing_slopes(rates, acts, states)
         changes = tuple(map(UserHelper, writing))
-    return CompiledInteraction(name, UserHelper(_acting(acts, states)), None, None, gaps, *changes)
+    return interaction_stages(name, UserHelper(_acting(acts, states)), None, None, gaps, *changes)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -145,7 +152,7 @@ def _storing(function: Any) -> Any:
 
 
 def _acting(function: Any, states: int) -> Any:
-    """Return the ``write`` of a `CompiledInteraction` from the function of an interaction's law."""
+    """Return the ``write`` of `interaction_stages` from the function of an interaction's law."""
     tell = UserHelper(_telling(states))
 
     def write(ports, coordinates, inputs, numbers, motion, loads):
@@ -161,7 +168,7 @@ def _acting(function: Any, states: int) -> Any:
 
 
 def _changing(function: Any, states: int) -> Any:
-    """Return the ``write_rates`` of a `CompiledInteraction` from that of an interaction's law."""
+    """Return the ``write_rates`` of `interaction_stages` from that of an interaction's law."""
     tell = UserHelper(_telling(states))
 
     def write_rates(ports, coordinates, inputs, numbers, motion, rates):
@@ -260,7 +267,7 @@ def _telling(states: int) -> Any:
 
 
 def _switching(function: Any, states: int) -> Any:
-    """Return the ``write_gap`` of a `CompiledInteraction` from the ``gaps`` of an interaction's law."""
+    """Return the ``write_gap`` of `interaction_stages` from the ``gaps`` of an interaction's law."""
     tell = UserHelper(_telling(states))
 
     def write_gap(ports, coordinates, inputs, numbers, motion, gap):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.interactions.interaction import COINCIDENT
+from titop.blocks.basics.tolerances import FEW_ROUNDINGS
+from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, given, ints_at, row_at, vector_at
 from titop.solvers.kernels.ports.port_frames import port_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.native.kernel import feature, helper
 
@@ -94,7 +94,8 @@ def _write_motion(ints, floats, law, q, v, work, world, row):
         for k in range(ports):
             turn, p = port_pose(ints, floats, law, world, first + k)
             turn, r = product(back, turn), times(back, (p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]))
-            r = _placed(law, ints[row, layout.LAW] + 9, k, r, COINCIDENT * (_size(p) + _size(origin) + floats[0, layout.REACH]))
+            rounding = FEW_ROUNDINGS * (_size(p) + _size(origin) + floats[0, layout.REACH])
+            r = _placed(law, o + 9, k, r, rounding)
             for j in range(9):
                 law[0, o + j] = turn[j]
             for j in range(3):

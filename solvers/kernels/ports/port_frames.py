@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import matrix_of, rotate, six, transport
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
 from titop.solvers.native.kernel import helper
 
 

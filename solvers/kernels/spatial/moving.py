@@ -9,18 +9,11 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.laws.vectors import cross3, dot3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, transport, unit
-from titop.solvers.kernels.spatial.rotation_series import rotation_coefficients
-from titop.solvers.kernels.spatial.rotations import (
-    coupling_times,
-    cross3,
-    dot3,
-    log_rate,
-    pose_log,
-    quaternion_log,
-    right_jacobian_times,
-)
+from titop.solvers.kernels.spatial.rotations import coupling_times, log_rate, pose_log, quaternion_log, right_jacobian_times
 from titop.solvers.native.kernel import helper
 
 _START = np.int64(0)

@@ -6,27 +6,16 @@ import math
 
 import numpy as np
 
-from titop.blocks.basics.tolerances import CENTRAL_STEP
-from titop.solvers.kernels.spatial.algebra import cross
-from titop.solvers.kernels.spatial.rotation_series import (
+from titop.blocks.basics.angles import (
     coupling_coefficients,
     half_cotangent,
     half_cotangent_slope,
     rotation_coefficients,
 )
+from titop.blocks.basics.tolerances import CENTRAL_STEP
+from titop.blocks.laws.vectors import cross3, dot3
+from titop.solvers.kernels.spatial.algebra import cross
 from titop.solvers.native.kernel import helper
-
-
-@helper
-def cross3(a, b):
-    """Return a x b."""
-    return cross(a[0], a[1], a[2], b[0], b[1], b[2])
-
-
-@helper
-def dot3(a, b):
-    """Return a . b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @helper

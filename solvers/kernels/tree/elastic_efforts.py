@@ -6,18 +6,12 @@ identity, or the inverse of the right Jacobian of SO(3) or SE(3) at delta.
 
 from __future__ import annotations
 
+from titop.blocks.basics.angles import coupling_coefficients, rotation_coefficients
 from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.laws.vectors import cross3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, dot, six, unit
-from titop.solvers.kernels.spatial.rotation_series import coupling_coefficients, rotation_coefficients
-from titop.solvers.kernels.spatial.rotations import (
-    coupling_times,
-    cross3,
-    log_rate,
-    log_rate_transposed,
-    pose_log,
-    quaternion_log,
-)
+from titop.solvers.kernels.spatial.rotations import coupling_times, log_rate, log_rate_transposed, pose_log, quaternion_log
 from titop.solvers.native.kernel import helper
 
 

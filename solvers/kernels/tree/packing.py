@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.angles import rotation_coefficients
+from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import matrix_of
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
-from titop.solvers.kernels.spatial.rotation_series import rotation_coefficients
 from titop.solvers.native.kernel import helper
 
 # -- sources: rows of elements

@@ -6,9 +6,9 @@ and twelve for B; the general blocks beside them (`law` not None) to full 6x6 ma
 
 from __future__ import annotations
 
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import cross, entry_of, full_times, matrix_of, plus, rotate, rotate_back, scaled, six
-from titop.solvers.kernels.spatial.matrices import product
 from titop.solvers.native.kernel import helper
 
 

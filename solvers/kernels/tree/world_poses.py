@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, given, ints_at, row_at
 from titop.solvers.kernels.spatial.algebra import matrix_of, rotate
-from titop.solvers.kernels.spatial.matrices import product
 from titop.solvers.native.kernel import feature, helper
 
 

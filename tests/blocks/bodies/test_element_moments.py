@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.blocks.bodies.test_modal_reduction import beam_element, lattice_model
 from tests.flexible import unit_beam
-from titop.blocks.bodies import element_moments
-from titop.blocks.bodies.element_matrices import rigid_motion
+from titop.blocks.bodies.element_matrices import element_moments, rigid_motion
 from titop.blocks.bodies.modal_analysis import lowest_eigenvalue
 from titop.blocks.bodies.second_order_inertia import gram_at
 
@@ -70,7 +69,7 @@ def test_of_solids_they_are_sums_over_the_nodes() -> None:
     nodes, M, K = lattice_model()
     ends = [len(nodes) - 4, len(nodes) - 3, len(nodes) - 2, len(nodes) - 1]
     modes = np.random.default_rng(5).normal(size=(len(M), 7))
-    position, displacement = element_moments.element_moments(M, K, rigid_motion(nodes, 3), modes, 3)
+    position, displacement = element_moments(M, K, rigid_motion(nodes, 3), modes, 3)
     scalar, fields = M[::3, ::3], modes.reshape(-1, 3, 7)  # the mass of one direction
     np.testing.assert_allclose(position, np.einsum("ak,ab,bln->kln", nodes, scalar, fields), atol=ROUNDING)
     np.testing.assert_allclose(displacement, np.einsum("aki,ab,blj->klij", fields, scalar, fields), atol=10 * ROUNDING)
@@ -125,8 +124,8 @@ def test_rotations_that_nothing_holds_stay() -> None:
     padded[shifts] = modes
     for matrix, part in zip(wide, (M, K), strict=True):
         matrix[np.ix_(shifts, shifts)] = part
-    found = element_moments.element_moments(*wide, rigid_motion(nodes, 6), padded, 6)
-    expected = element_moments.element_moments(M, K, rigid_motion(nodes, 3), modes, 3)
+    found = element_moments(*wide, rigid_motion(nodes, 6), padded, 6)
+    expected = element_moments(M, K, rigid_motion(nodes, 3), modes, 3)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=10 * ROUNDING)
 
@@ -136,12 +135,12 @@ def test_rotary_inertia_of_nodes_is_told_apart_from_slopes(make: Any) -> None:
     """Of bending there is none, of torsion 2e-4 kg m^2 a metre; a rotor at the end has its own."""
     nodes, M, _ = make(6)
     rigid = rigid_motion(nodes, 6)
-    assert 0.0 < element_moments.rotary_part(M, rigid, 6) < 1e-3
+    assert 0.0 < rotary_part(M, rigid, 6) < 1e-3
     loaded = M.copy()
     loaded[-3:, -3:] += np.diag([0.1, 0.2, 0.3])
     whole = np.trace((rigid.T @ loaded @ rigid)[3:, 3:])
-    assert element_moments.rotary_part(loaded, rigid, 6) == pytest.approx(0.6 / whole, rel=5e-3)
-    assert element_moments.rotary_part(scipy.sparse.csr_array(loaded), rigid, 6) == pytest.approx(0.6 / whole, rel=5e-3)
+    assert rotary_part(loaded, rigid, 6) == pytest.approx(0.6 / whole, rel=5e-3)
+    assert rotary_part(scipy.sparse.csr_array(loaded), rigid, 6) == pytest.approx(0.6 / whole, rel=5e-3)
     with pytest.warns(tt.ModelWarning, match="rotary-inertia"):
         reduced((nodes, loaded, make(6)[2]))
 

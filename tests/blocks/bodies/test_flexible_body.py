@@ -144,3 +144,32 @@ def inverted(system: tuple[Array, Array, Array, Array], channel: slice) -> tuple
     new_D[other, channel], new_D[channel, other] = D[other, channel] @ inverse, -inverse @ D[channel, other]
     new_D[channel, channel] = inverse
     return new_A, new_B, new_C, new_D
+
+
+def test_without_second_order_all_points_move_as_the_centre_of_mass() -> None:
+    """The law is that of second order whose displacements are ``L_lin^T eta / m`` at every point, and shorten nothing."""
+    body = random_body(np.random.default_rng(1))
+    n, along = body.nv, np.asarray(body.participation)[:, :3] / body.mass
+    nothing = {"acceleration": np.zeros((3, n, n)), "spin": np.zeros((6, n, n))}
+    second = tt.FlexibleBody(
+        "second",
+        body.mass,
+        body.com,
+        body.inertia,
+        participation=body.participation,
+        ports=body.port_poses,
+        shapes=body.shapes,
+        modal_mass=body.matrices.mass,
+        modal_stiffness=body.matrices.stiffness,
+        modal_damping=body.matrices.damping,
+        geometric_stiffness=nothing | {port: np.zeros((6, n, n)) for port in body.ports},
+        position_moments=body.mass * np.einsum("k,nl->kln", body.com, along),
+        displacement_moments=body.mass * np.einsum("ik,jl->klij", along, along),
+    )
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        q, (v, twist) = body.random_configuration(rng), (rng.normal(size=n), rng.normal(size=6))
+        mass = body.mass_matrix(q)
+        np.testing.assert_allclose(second.mass_matrix(q), mass, rtol=0, atol=1e-13 * np.abs(mass).max())  # some ten operations
+        terms = body.gyroscopic(q, v, twist)
+        np.testing.assert_allclose(second.gyroscopic(q, v, twist), terms, rtol=0, atol=1e-12 * np.abs(terms).max())

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.modal_fields import read_second_order
 from titop.blocks.bodies.second_order import LOADS
-from titop.blocks.bodies.second_order_fields import read_second_order
 
 N = 2
 RNG = np.random.default_rng(0)

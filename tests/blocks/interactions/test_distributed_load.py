@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, settled
 from titop.blocks.basics.spatial import rotation_exp
+from titop.blocks.interactions.distributed_load import density_kinks, density_values
 from titop.blocks.interactions.interaction import motion_among
-from titop.blocks.interactions.load_density import kinks, values
 
 
 def rod(order: int = 3, points: int = 5, **fields: Any) -> tt.Rod:
@@ -115,7 +115,7 @@ def test_the_power_is_that_of_the_forces_at_the_sections(frame: str, k: int, end
     for left, right in ((a + 0.0, b + 0.0) for a, b in zip(kinks_of(load)[:-1], kinks_of(load)[1:], strict=True)):
         X = (left + right) / 2 + (right - left) / 2 * roots
         across = (X - first) / (last - first)
-        f, t = (values("", density, across, X) for density in (load.force, load.torque))
+        f, t = (density_values("", density, across, X) for density in (load.force, load.torque))
         (R, _), (ahead, r_ahead), (behind, r_behind) = (sections(X, t) for t in (0.0, h, -h))
         velocity = (r_ahead - r_behind) / (2 * h)
         spin = np.array([Rotation.from_matrix(a @ b.T).as_rotvec() for a, b in zip(ahead, behind, strict=True)]) / (2 * h)
@@ -128,7 +128,7 @@ def test_the_power_is_that_of_the_forces_at_the_sections(frame: str, k: int, end
 
 def kinks_of(load: tt.DistributedLoad) -> Any:
     """Return where the densities of a load have kinks, and its ends (m)."""
-    places = {float(place) for density in (load.force, load.torque) for place in kinks(density)}
+    places = {float(place) for density in (load.force, load.torque) for place in density_kinks(density)}
     return [load.start + place * (load.end - load.start) for place in sorted(places)]
 
 

@@ -9,27 +9,33 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.interactions.load_density import density_parameters, kinks, read_density, values, with_entry
+from titop.blocks.interactions.distributed_load import (
+    density_kinks,
+    density_parameters,
+    density_values,
+    read_density,
+    with_entry,
+)
 
 PLACES = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
 ROWS = np.array([[0.0, 1.0, 2.0], [4.0, 1.0, -2.0], [1.0, 1.0, 0.0]])
 
 
 def at(density: Any) -> Any:
-    return values("load.force", density, PLACES, 2.0 * PLACES)
+    return density_values("load.force", density, PLACES, 2.0 * PLACES)
 
 
 def test_three_numbers_are_the_same_everywhere() -> None:
     density = np.array([1.0, 2.0, 3.0])
     np.testing.assert_array_equal(at(density), np.tile(density, (5, 1)))
-    assert kinks(density).tolist() == [0.0, 1.0]
+    assert density_kinks(density).tolist() == [0.0, 1.0]
 
 
 def test_between_rows_are_lines() -> None:
     expected = np.column_stack([np.interp(PLACES, [0.0, 0.5, 1.0], column) for column in ROWS.T])
     np.testing.assert_allclose(at(ROWS), expected, rtol=0, atol=1e-14)  # a slope, a product and a sum
-    assert kinks(ROWS).tolist() == [0.0, 0.5, 1.0]
-    stepped = values("f", ROWS + 1j * np.eye(3), PLACES, PLACES)  # numbers may be complex
+    assert density_kinks(ROWS).tolist() == [0.0, 0.5, 1.0]
+    stepped = density_values("f", ROWS + 1j * np.eye(3), PLACES, PLACES)  # numbers may be complex
     np.testing.assert_allclose(stepped.imag[1], [0.6, 0.4, 0.0], rtol=0, atol=1e-15)
 
 
@@ -38,7 +44,7 @@ def test_functions_are_of_the_abscissa() -> None:
         return [X, X**2, 0.0]
 
     np.testing.assert_array_equal(at(density), np.column_stack([2 * PLACES, (2 * PLACES) ** 2, 0 * PLACES]))
-    assert kinks(density).tolist() == [0.0, 1.0]
+    assert density_kinks(density).tolist() == [0.0, 1.0]
     assert density_parameters("force", density, "N/m") == {}
     with pytest.raises(tt.ModelError, match=r"load\.force: got \[1\]"):
         at(lambda X: [1])

@@ -12,7 +12,7 @@ from tests.closed_systems import random_closed_tree
 from tests.refusals import ENGINES
 from tests.systems import Array
 from titop.solvers.constraints.following import following, leading_tree
-from titop.solvers.constraints.multipliers import allowed_part, independence, independent_rows, least_solution, least_step
+from titop.solvers.constraints.multipliers import Partition, independence, independent_rows, least_step
 from titop.solvers.kernels.interface import layout
 
 
@@ -31,7 +31,8 @@ def test_what_leads_moves_all_that_gears_let_move(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = gears_among(rng, 12, 9)
     taken = following(rows)
-    x = np.array([taken.unfolded(unit) for unit in np.eye(12) if not unit[taken.followers].any()]).T
+    leads = np.delete(np.arange(12), taken.followers)
+    x = taken.folded(np.eye(12))[:, leads]
     # rounding of numbers of order one
     np.testing.assert_allclose(rows[taken.gears] @ x, 0.0, atol=1e-14)
     np.testing.assert_allclose(x.T @ x, np.eye(12 - len(taken.gears)), atol=1e-14)
@@ -55,11 +56,12 @@ def test_gears_eliminated_beside_other_constraints_give_the_same(seed: int) -> N
     assert independence(matrix, rank + 1, 7) == 0.0
     right = matrix @ rng.normal(size=(12, 2))
     # 1e-8: rounding times the condition of random matrices, squared in normal equations
-    np.testing.assert_allclose(least_solution(matrix, right, rank, 7), np.linalg.pinv(matrix, 1e-9) @ right, atol=1e-8)
+    partition = Partition.of(matrix, rank, 7)
+    np.testing.assert_allclose(partition.least(right), np.linalg.pinv(matrix, 1e-9) @ right, atol=1e-8)
     step = least_step(matrix, right[:, 0], 1e-6, 7)
     np.testing.assert_allclose(step, np.linalg.pinv(matrix, 1e-6) @ right[:, 0], atol=1e-8)
     x = rng.normal(size=12)
-    np.testing.assert_allclose(allowed_part(matrix, x, rank, 7), x - np.linalg.pinv(matrix, 1e-9) @ (matrix @ x), atol=1e-8)
+    np.testing.assert_allclose(partition.along(x), x - np.linalg.pinv(matrix, 1e-9) @ (matrix @ x), atol=1e-8)
 
 
 def random_tree(rng: np.random.Generator, count: int) -> Array:

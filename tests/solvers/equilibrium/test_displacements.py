@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.systems import Array
 from titop.blocks.basics.spatial import rotation_exp
-from titop.solvers.equilibrium.displacements import displace, displacement_motions
+from titop.solvers.equilibrium.displacements import displace, displacement_jacobian
 
 
 def flying(rng: np.random.Generator) -> tuple[tt.Model, Array]:
@@ -43,7 +43,7 @@ def test_motions_are_their_derivatives(seed: int) -> None:
         (m.difference(here, displace(m, q, dq + each)) - m.difference(here, displace(m, q, dq - each))) / (2 * step)
         for each in step * np.eye(m.nv)
     ]
-    np.testing.assert_allclose(displacement_motions(m, dq), np.transpose(found), atol=1e-9)  # central differences of step 1e-5
+    np.testing.assert_allclose(displacement_jacobian(m, dq), np.transpose(found), atol=1e-9)  # central differences of step 1e-5
 
 
 def table() -> tt.Model:

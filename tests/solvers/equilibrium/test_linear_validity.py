@@ -12,7 +12,7 @@ import pytest
 import titop as tt
 from tests.flexible import Cloud, random_body
 from tests.systems import random_state, random_tree
-from titop.solvers.equilibrium.linear_validity import excess, parts_of, steadiness_findings
+from titop.solvers.equilibrium.linear_validity import excess, ratios, steadiness_findings
 
 
 def rotor(across: float) -> tt.Model:
@@ -181,7 +181,7 @@ def test_translations_excuse_no_torque(torque: float) -> None:
 def test_parts_of_next_to_nothing_are_endless_without_a_word() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = parts_of(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 5e-324, 4.0]))
+        found = ratios(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 5e-324, 4.0]))
     assert found.tolist() == [0.0, np.inf, np.inf, 0.5]
 
 

@@ -9,7 +9,8 @@ import pytest
 
 import titop as tt
 from tests.solvers.lft.satellites import INPUTS, OUTPUTS, arm, bent, satellite, still, tied
-from titop.solvers.lft.members import frequencies_around, largest_difference, response
+from titop.solvers.lft.members import frequencies_around, largest_difference
+from titop.solvers.linear.matrices import Matrices
 
 #: Beside the response's norm: see `test_lft`.
 EXACT = 1e-9
@@ -25,7 +26,7 @@ def of_angle(parts: tuple[tt.LFTModel, ...], name: str, angle: float) -> tt.LFTM
 
 def difference(found: tt.LFTModel, values: dict[str, float], right: Any) -> float:
     points = 1j * frequencies_around(right)
-    both = (response((system.A, system.B, system.C, system.D), points) for system in (found.at(values), right))
+    both = (Matrices.of(system).responses(points) for system in (found.at(values), right))
     return largest_difference(*both)
 
 

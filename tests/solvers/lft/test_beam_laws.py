@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.lft.beam_laws import beam_scales
 
 #: Beside the response's norm: 3e-11 that the reduction may change, near a weakly damped resonance times up to a hundred.
 EXACT = 1e-8
@@ -97,7 +96,7 @@ def test_a_length_with_a_damping_ratio() -> None:
 def test_stiffness_is_constant_in_the_scaled_coordinates() -> None:
     """As the length changes by a fifth; in the beam's own, entries change by up to three quarters."""
     short, long = beam(modes=2, axial_modes=1), beam(modes=2, axial_modes=1).with_parameters({"length": 2.4})
-    scales = beam_scales(long, short)
+    scales = long.scaling_beside(short)
     assert scales is not None
     before, after = short.matrices.stiffness, long.matrices.stiffness  # type: ignore[attr-defined]
     scaled = scales.rows[:, None] * after * scales.columns

@@ -29,7 +29,7 @@ def closed(stages: int, delay: float) -> tt.LFTModel:
 
 def simulated(values: dict[str, float], delay: float, count: int) -> np.ndarray:
     """Return the rates (count, 3) after a torque of 1 N m about y in the first period, from fine exact steps of the member."""
-    plant, K, fine = craft().members.linearized(craft().values(values)), rate_control(PERIOD), 20
+    plant, K, fine = craft().members.member(craft().values(values)), rate_control(PERIOD), 20
     n, m = plant.nstates, plant.ninputs
     step = expm(np.block([[plant.A, plant.B], [np.zeros((m, n + m))]]) * PERIOD / fine)[:n]
     x, x_k, commands, rates = np.zeros(n), np.zeros(3), [], []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from titop.solvers.lft.feedback import add_delays, pade, read_delays, split_delay, tap_outputs
+from titop.solvers.linear.matrices import Matrices
 
 #: Products of a few numbers of size one to a thousand.
 ROUNDING = 1e-12
@@ -23,7 +24,7 @@ def pade_error(order: int, phase: float) -> float:
     return min(2.0, factor * phase ** (2 * order + 1))
 
 
-def response(matrices: tuple[np.ndarray, ...], point: complex) -> np.ndarray:
+def response(matrices: Matrices, point: complex) -> np.ndarray:
     A, B, C, D = matrices
     return np.asarray(C @ np.linalg.solve(point * np.eye(len(A)) - A, B) + D)
 
@@ -47,7 +48,7 @@ def test_the_figures_of_the_fourth_order() -> None:
 
 def test_outputs_are_delayed_one_by_one() -> None:
     rng = np.random.default_rng(1)
-    law = -np.eye(2), rng.normal(size=(2, 3)), rng.normal(size=(2, 2)), rng.normal(size=(2, 3))
+    law = Matrices(-np.eye(2), *(rng.normal(size=shape) for shape in ((2, 3), (2, 2), (2, 3))))
     found = response(add_delays(law, np.array([0.5, 0.0]), 8), 2.0j)
     assert found == pytest.approx(np.diag([np.exp(-1.0j), 1.0]) @ response(law, 2.0j), rel=1e-10)
 
@@ -55,10 +56,10 @@ def test_outputs_are_delayed_one_by_one() -> None:
 def test_samples_are_kept() -> None:
     """Any sample of any output, in any order."""
     rng = np.random.default_rng(2)
-    law = 0.5 * np.eye(2), rng.normal(size=(2, 3)), rng.normal(size=(2, 2)), rng.normal(size=(2, 3))
+    law = Matrices(0.5 * np.eye(2), *(rng.normal(size=shape) for shape in ((2, 3), (2, 2), (2, 3))))
     taps, z = [(1, 2), (0, 0), (1, 0), (0, 3), (0, 1)], np.exp(0.3j)
     found = tap_outputs(law, taps)
-    assert len(found[0]) == 2 + 3 + 2
+    assert len(found.A) == 2 + 3 + 2
     right = np.array([response(law, z)[output] / z**ago for output, ago in taps])
     assert response(found, z) == pytest.approx(right, rel=ROUNDING)
 

@@ -11,7 +11,8 @@ import pytest
 import titop as tt
 from tests.solvers.scaled_systems import SI, UNITS, Units
 from tests.systems import Array
-from titop.solvers.lft.members import frequencies_around, response
+from titop.solvers.lft.members import frequencies_around
+from titop.solvers.linear.matrices import Matrices
 
 #: Beside the response: members go through a reduction that may change 3e-11 of it.
 EXACT = 1e-9
@@ -55,7 +56,7 @@ def members(build: Callable[..., tt.Model], units: Units, parameters: Mapping[st
     rows = [dict.fromkeys((block.name for block in model.blocks), delta) for delta in (-1.0, 0.0, 0.4, 1.0)]
     systems = [model.at({block.name: block.value(row[block.name]) for block in model.blocks}) for row in rows]
     points = 1j * OMEGA / units.time
-    return [response((own.A, own.B, own.C, own.D), points).ravel() * units.effort for own in systems]
+    return [Matrices.of(own).responses(points).ravel() * units.effort for own in systems]
 
 
 @pytest.mark.parametrize("units", MORE)

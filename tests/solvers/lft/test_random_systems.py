@@ -12,7 +12,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.solvers.lft.members import frequencies_around, largest_difference, points_at, response
+from titop.solvers.lft.members import frequencies_around, largest_difference, points_at
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, named_system
 
 #: Beside the response's norm: see `test_lft`; ten times as much where stiff beams stand beside light joints.
@@ -157,7 +158,7 @@ def error_at_the_point(draw: Draw, model: tt.LFTModel) -> float:
         right = tt.linearize(draw.model, draw.point, draw.inputs, draw.outputs)
     found = model.nominal
     points = points_at(found, frequencies_around(found))
-    return largest_difference(*(response((own.A, own.B, own.C, own.D), points) for own in (found, right)))
+    return largest_difference(*(Matrices.of(own).responses(points) for own in (found, right)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

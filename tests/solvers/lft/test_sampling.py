@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.sampled_models import Channels, Window, sample_fraction
+from titop.solvers.linear.matrices import Matrices
 
 #: Sums of products of exponentials, beside matrices of size one.
 ROUNDING = 1e-12
@@ -20,17 +21,17 @@ CHANNELS = Channels((slice(0, 2), slice(2, 3)), (slice(0, 2), slice(2, 3)))
 DELTAS = (0.6, -0.8)
 
 
-def system(direct: bool) -> tuple[np.ndarray, ...]:
+def system(direct: bool) -> Matrices:
     """Return matrices; with `direct` the deltas' outputs depend on the inputs at once."""
     rng = np.random.default_rng(4)
     A = np.zeros((6, 6))
     for k, (omega, zeta) in enumerate(((1.0, 0.1), (3.0, 0.02), (4.5, 0.05))):
         A[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [[0, 1], [-(omega**2), -2 * zeta * omega]]
     D = 0.3 * rng.normal(size=(4, 5)) if direct else np.zeros((4, 5))
-    return A, rng.normal(size=(6, 5)), 0.5 * rng.normal(size=(4, 6)), D
+    return Matrices(A, rng.normal(size=(6, 5)), 0.5 * rng.normal(size=(4, 6)), D)
 
 
-def member(direct: bool) -> tuple[np.ndarray, ...]:
+def member(direct: bool) -> Matrices:
     """Return the matrices of the member at `DELTAS`, by the feedback's definition."""
     A, B, C, D = system(direct)
     delta = np.diag([DELTAS[0], DELTAS[0], DELTAS[1]])
@@ -38,7 +39,7 @@ def member(direct: bool) -> tuple[np.ndarray, ...]:
     z, y = slice(0, 3), slice(3, 4)
     into, out = np.vstack([B[:, z], D[y, z]]), np.hstack([C[z], D[z, 3:]])
     whole = np.block([[A, B[:, 3:]], [C[y], D[y, 3:]]]) + into @ fed @ out
-    return whole[:6, :6], whole[:6, 6:], whole[6:, :6], whole[6:, 6:]
+    return Matrices(whole[:6, :6], whole[:6, 6:], whole[6:, :6], whole[6:, 6:])
 
 
 def by_parts(A: np.ndarray, B: np.ndarray, period: float, windows: list[Window]) -> np.ndarray:
@@ -60,7 +61,7 @@ def error(period: float, stages: int, direct: bool, windows: list[Window]) -> fl
     """Return the error of a member's response, at a frequency, to an input whose values in all windows follow each other."""
     found = close_deltas(sample_fraction(system(direct), CHANNELS, period, stages, windows), DELTAS)
     moved = [own._replace(column=own.column - 3) for own in windows]
-    A, B = member(direct)[:2]
+    A, B, *_ = member(direct)
     z, count = np.exp(0.7j * period), len(windows)
     old = np.array([[1.0 / z if own.stop < 1.0 else 1.0] for own in windows])
     ends = [matrix[:, :6] for matrix in (found.D[:6], by_parts(A, B, period, moved))]
@@ -78,12 +79,12 @@ def test_without_deltas_it_is_exact(direct: bool) -> None:
     """Also where inputs change within the interval."""
     A, B, C, D = member(direct)
     windows = [Window(0), Window(1, 0.0, 0.37), Window(1, 0.37, 1.0)]
-    found = sample_fraction((A, B, C, D), Channels(), 0.6, 1, windows)
+    found = sample_fraction(member(direct), Channels(), 0.6, 1, windows)
     assert found.D[:6] == pytest.approx(by_parts(A, B, 0.6, windows), abs=ROUNDING)
     at_once = np.hstack([C, D[:, [0]], D[:, [1]], np.zeros((1, 1))])
     assert found.D[6:] == pytest.approx(at_once, abs=ROUNDING)
     nominal = sample_fraction(system(direct), CHANNELS, 0.6, 1, PARTS)
-    A, B = system(direct)[:2]
+    A, B, *_ = system(direct)
     assert nominal.D[:6] == pytest.approx(by_parts(A, B, 0.6, PARTS), abs=ROUNDING)
 
 

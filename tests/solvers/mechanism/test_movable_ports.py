@@ -10,7 +10,7 @@ import pytest
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING_OF_MANY
 from titop.blocks.joints.joint import CHILD_PORT
-from titop.solvers.mechanism.movable_ports import Place, with_movable
+from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -20,7 +20,7 @@ def test_efforts_that_hold_a_joints_child_are_the_reaction(seed: int) -> None:
     q, v, a, _ = random_state(model, np.random.default_rng(seed))
     tau = model.inverse_dynamics(q, v, a)
     for joint in model.joint_names:
-        place = Place(joint, CHILD_PORT)
+        place = MovablePlace(joint, CHILD_PORT)
         wider = model._on(model.mechanism.of(with_movable(model.mechanism.assembly, [place])))
         assert wider.nv == model.nv + 6
         own, own_q = wider.mechanism.assembly.v_slices[place.joint], wider.mechanism.assembly.q_slices[place.joint]

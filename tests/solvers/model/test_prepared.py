@@ -14,7 +14,7 @@ import titop as tt
 from tests.closed_systems import four_bar
 from tests.refusals import assert_says
 from tests.systems import Array, random_state, random_tree
-from titop.solvers.mechanism.inputs import Place
+from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
 from titop.solvers.motions.prescribed import PrescribedMotion
 
@@ -31,7 +31,7 @@ def chosen(model: Model, rng: np.random.Generator) -> Array:
 def assert_equals_the_model(model: Model, rng: np.random.Generator, imposed: Array, wrench: Array | None = None) -> None:
     """Compare rates, accelerations and efforts at two states, one after the other, with wrenches of their own."""
     ports = list(model.port_names[3:5])
-    dynamics = model.mechanism.engine.dynamics.prepared([Place(port, False) for port in ports], imposed)
+    dynamics = model.mechanism.engine.dynamics.prepared([WrenchPlace(port, False) for port in ports], imposed)
     for _ in range(2):
         q, v, a, tau = random_state(model, rng)
         wrenches = {port: rng.normal(size=6) for port in ports}

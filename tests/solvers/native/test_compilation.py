@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from titop.blocks.laws.impact import HERTZ, impact_push
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import CUBE, REAL
 
@@ -49,3 +50,25 @@ def test_a_kernel_that_needs_numba_when_it_runs_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="numba_attempt_nocopy_reshape"):
         flattened(np.zeros((2, 3, 4)))
+
+
+def test_plain_functions_of_blocks_become_part_of_kernels() -> None:
+    @entry(REAL, REAL, result=REAL)
+    def pushed(depth, rate):
+        return impact_push(depth, rate, 300.0, 0.4, 2.2) + impact_push(depth, rate, 300.0, 0.4, HERTZ)
+
+    for depth, rate in ((0.2, 0.3), (-0.1, 0.3), (0.2, -5.0)):
+        expected = sum(impact_push(depth, rate, 300.0, 0.4, exponent) for exponent in (2.2, HERTZ))
+        assert pushed(depth, rate) == pytest.approx(expected, rel=1e-15, abs=0.0)  # a power of other libraries: one rounding
+
+
+def test_other_plain_functions_are_refused() -> None:
+    def doubled(x):
+        return 2.0 * x
+
+    @entry(REAL, result=REAL)
+    def refused(x):
+        return doubled(x)
+
+    with pytest.raises(Exception, match="doubled"):
+        refused(1.0)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import centre_system, in_given_ranges
 
 REAL = tt.DeltaBlock.real

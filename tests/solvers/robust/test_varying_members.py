@@ -8,7 +8,8 @@ from numpy.polynomial import Polynomial
 
 import titop as tt
 from tests.solvers.robust.families import oscillator
-from titop.solvers.robust.structure import Matrices, Structure
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.varying_members import FractionalFamily, slope_of, suspects
 
 BLOCKS = {

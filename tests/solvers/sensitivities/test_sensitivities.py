@@ -21,7 +21,7 @@ from tests.solvers.kernels.ports.test_surroundings import wet
 from tests.solvers.sensitivities.whole_systems import accelerations, by_parameter, efforts, takes_complex
 from tests.systems import random_pose, random_rotation, random_tree
 from titop.blocks.basics.spatial import Array
-from titop.solvers.constraints.shares import Shares
+from titop.solvers.constraints.multipliers import Partition
 from titop.solvers.sensitivities import changed_parts
 from titop.solvers.sensitivities.effects import Response
 
@@ -171,7 +171,7 @@ def test_closed_systems(name: str) -> None:
         ((changed_parts, "_hanging_back", lambda *_: []), test_trees, "hung by ports"),
         ((Response, "turned", lambda *_: 0.0), test_closed_systems, "four-bar, three redundant rows"),
         (
-            (Shares, "closing", lambda self, opening: np.zeros((len(self.unknown), opening.shape[1]))),
+            (Partition, "follow", lambda self, right: np.zeros((self.size[1], *right.shape[1:]))),
             test_closed_systems,
             "bricard",
         ),

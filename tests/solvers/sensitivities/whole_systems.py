@@ -51,7 +51,9 @@ def efforts(m: tt.Model, q: Array, v: Array, a: Array, wrenches: Mapping[str, An
         if not m.is_constrained:
             return np.asarray(changed.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors)
         rows = changed.mechanism.engine.dynamics.constraints(q, v)
-        return closed_dynamics.balanced(changed.mechanism, q, v, a, pushes, motors, everywhere, rows, rank)[0]
+        shares = closed_dynamics.shares_at(changed.mechanism, rows.jacobian, everywhere, rank)
+        needed = changed.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
+        return np.asarray(shares.split(needed)[0])
 
     return of
 

@@ -6,16 +6,16 @@ import pytest
 
 import titop as tt
 from titop.solvers.signals.forms import (
-    Coordinates,
+    CoordinateForm,
     Form,
-    Inputs,
-    Lines,
-    Parameters,
+    InputForm,
+    LineForm,
+    ParameterForm,
     PlainPositions,
-    Ports,
-    Reactions,
-    Sections,
-    Sensors,
+    PortForm,
+    ReactionForm,
+    SectionForm,
+    SensorForm,
 )
 from titop.solvers.signals.quantities import Kind
 
@@ -34,17 +34,17 @@ def system() -> tt.System:
 MODEL = system().resolve("reference")
 TWIST = {"v": (Kind.TWIST, range(3)), "w": (Kind.TWIST, range(3, 6))}
 FORMS: dict[str, Form] = {
-    "coordinates": Coordinates({".q": (Kind.POSITION, ".q"), "": (Kind.STATE, "")}),
+    "coordinates": CoordinateForm({".q": (Kind.POSITION, ".q"), "": (Kind.STATE, "")}),
     "plain positions": PlainPositions(),
-    "ports": Ports(TWIST),
-    "ports as a whole": Ports(TWIST, whole=True, world=True),
-    "sections": Sections({"strain": (Kind.STRAIN, range(6))}),
-    "inputs": Inputs(),
-    "single inputs": Inputs(single=True),
-    "sensors": Sensors(),
-    "reactions": Reactions(),
-    "lines": Lines(),
-    "parameters": Parameters(),
+    "ports": PortForm(TWIST),
+    "ports as a whole": PortForm(TWIST, whole=True, world=True),
+    "sections": SectionForm({"strain": (Kind.STRAIN, range(6))}),
+    "inputs": InputForm(),
+    "single inputs": InputForm(single=True),
+    "sensors": SensorForm(),
+    "reactions": ReactionForm(),
+    "lines": LineForm(),
+    "parameters": ParameterForm(),
 }
 
 
@@ -63,7 +63,7 @@ def test_what_is_proposed_is_read(name: str) -> None:
 
 
 def test_entries_of_several_coordinates_are_named_after_these() -> None:
-    form = Coordinates({".v": (Kind.RATE, ".v")})
+    form = CoordinateForm({".v": (Kind.RATE, ".v")})
     tube = form.read(MODEL, "tube.v")
     assert tube is not None
     assert (tube.paths, tube.entries) == (("tube.displacement.v", "tube.angle.v"), (3, 4))

@@ -7,7 +7,7 @@ import pytest
 
 import titop as tt
 from titop.blocks.devices import sensors
-from titop.solvers.signals.forms import Sensors
+from titop.solvers.signals.forms import SensorForm
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.sensors import SENSORS
@@ -85,7 +85,7 @@ def test_names_of_sensors_are_found_among_many(monkeypatch: pytest.MonkeyPatch) 
             if own:
                 expected = of.only(*own)
                 break
-        assert Sensors().read(m, name) == expected
+        assert SensorForm().read(m, name) == expected
         heard += expected is not None
     assert heard == len(m.mechanism.assembly.sensors) + len(m.output_names) + len({"pose.theta", "array.rows[0].n"})
 
@@ -95,7 +95,7 @@ def test_a_changed_model_reads_with_its_own_numbers() -> None:
     s = tumbler()
     s.add_sensor(tt.WheelMomentum("h", "hinge"))
     m = s.resolve("reference")
-    heavy, light = (Sensors().read(model, "h") for model in (m, m.with_parameters({"tip.inertia.xx": 0.005})))
+    heavy, light = (SensorForm().read(model, "h") for model in (m, m.with_parameters({"tip.inertia.xx": 0.005})))
     assert heavy is not None
     assert light is not None
     assert heavy.factor > light.factor > 0

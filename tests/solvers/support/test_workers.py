@@ -20,7 +20,7 @@ import scipy.linalg  # noqa: F401 (its library is one of those that are counted)
 from threadpoolctl import ThreadpoolController
 
 import titop as tt
-from titop.solvers.robust.structure import Matrices
+from titop.solvers.linear.matrices import Matrices
 from titop.solvers.support.workers import one_thread, spread
 
 

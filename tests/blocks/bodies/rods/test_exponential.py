@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from titop.blocks.bodies.rods.exponential import adjoint, exponentials, tangent_rates, transports
+from titop.blocks.bodies.rods.recursion import adjoint, exponentials, tangent_rates, transports
 
 #: On both sides of where series end, and far into the closed forms.
 ANGLES = [0.0, 1e-6, 1e-2, 0.3, 1.0, 1.99, 2.01, 3.0, 5.0]

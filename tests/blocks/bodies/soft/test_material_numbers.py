@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.material_numbers import check_numbers
+from titop.blocks.bodies.soft.material import check_numbers
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.soft.outline import Outline, lofted
+from titop.blocks.bodies.soft.outline import lofted
+from titop.blocks.contract.description import Picture
 
 Array = NDArray[np.float64]
 SQUARE = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 L = 3.0
 
 
-def volume(outline: Outline) -> float:
+def volume(outline: Picture) -> float:
     """Return the volume inside, by the tetrahedra over the triangles: negative where they are seen from inside."""
     return float(np.linalg.det(outline.points[outline.triangles]).sum() / 6)
 
 
-def edges(outline: Outline) -> Array:
+def edges(outline: Picture) -> Array:
     """Return how often each edge is passed one way, less how often the other."""
     count = len(outline.points)
     balance = np.zeros((count, count))

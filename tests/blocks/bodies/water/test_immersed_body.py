@@ -12,7 +12,6 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.example_scripts import script
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rigid_body import is_rigid
 from titop.blocks.contract.applied import is_acted_on
 from titop.solvers.model.terms import mass_center
 
@@ -223,7 +222,7 @@ def test_a_body_that_says_all_itself_does_the_same() -> None:
 def test_dry_bodies_are_as_before() -> None:
     m = floating(mass=1.0, inertia=1.0).resolve(engine="reference")
     dry = m.mechanism.assembly.blocks["hull"]
-    assert is_rigid(dry)
+    assert dry.is_rigid
     assert not is_acted_on(dry)
     assert not dry.law_numbers().size
     assert not any("fluid" in name or "volume" in name for name in m.parameters())

@@ -13,7 +13,7 @@ from tests.tolerances import ROUNDING_OF_MANY
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS
 from titop.solvers.kernels.entries.dynamics_entries import inverse_dynamics
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.inputs import Place, PortPush
+from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def test_pushes_act_as_wrenches_on_the_reference_engine_do(packed: Packed, inert
 
 
 def test_variants_are_kept_and_not_without_end(packed: Packed) -> None:
-    places = [(Place(port, bool(k % 2)),) for k in range(4) for port in packed.model.port_names]
+    places = [(WrenchPlace(port, bool(k % 2)),) for k in range(4) for port in packed.model.port_names]
     first = packed.system.loaded_at(places[0])
     assert packed.system.loaded_at(places[0]) is first
     for k in range(MOST_VARIANTS + 1):
-        packed.system.loaded_at(tuple(Place(packed.model.port_names[-1], False) for _ in range(k + 1)))
+        packed.system.loaded_at(tuple(WrenchPlace(packed.model.port_names[-1], False) for _ in range(k + 1)))
     assert len(packed.system._loaded) <= MOST_VARIANTS
     again = packed.system.loaded_at(places[0])
     assert np.array_equal(again.ints, first.ints)

@@ -14,7 +14,7 @@ from tests.closed_systems import accelerating, closed_four_bar, geared_hand
 from tests.solvers.engines.compiled.instrumented import KINDS, instrumented
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
-from titop.solvers.engines.compiled.readings import IDENTITY, Row, reading_tables
+from titop.solvers.engines.compiled.readings import IDENTITY, ReadingRow, reading_tables
 from titop.solvers.kernels.ports import sensor_readings as readings
 
 
@@ -217,10 +217,10 @@ def test_what_cannot_be_read_is_refused() -> None:
 
 def test_numbers_stand_behind_those_of_the_rows_before() -> None:
     rows = [
-        Row(readings.POSE, 3, axes=21),
-        Row(readings.RATE, 1, factor=-2.0),
-        Row(readings.MOTION, 2, 40),
-        Row(readings.RATE, 0),
+        ReadingRow(readings.POSE, 3, axes=21),
+        ReadingRow(readings.RATE, 1, factor=-2.0),
+        ReadingRow(readings.MOTION, 2, 40),
+        ReadingRow(readings.RATE, 0),
     ]
     table, frames, count = reading_tables(rows)
     assert table[:, readings.WHAT].tolist() == [readings.POSE, readings.RATE, readings.MOTION, readings.RATE]

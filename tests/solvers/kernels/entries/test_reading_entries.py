@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_tree
-from titop.solvers.engines.compiled.readings import Row, reading_tables
+from titop.solvers.engines.compiled.readings import ReadingRow, reading_tables
 from titop.solvers.kernels.entries.reading_entries import readings
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports import sensor_readings
@@ -15,7 +15,7 @@ def test_stacks_of_other_sizes_are_refused() -> None:
     given = of_a_tree()
     for name in ("q", "v", "a"):
         given[name] = np.tile(given[name], (2, 1))
-    what, frames, _ = reading_tables([Row(sensor_readings.RATE, 0)])
+    what, frames, _ = reading_tables([ReadingRow(sensor_readings.RATE, 0)])
     given |= {"what": what, "frames": frames, "result": np.zeros((2, 1))}
     assert_sizes_matter(readings.rigid, given, ("q", "v", "a"))
 
@@ -24,9 +24,9 @@ def test_readings_stand_one_after_the_other() -> None:
     given = of_a_tree()
     states = [np.array([given[name], 2 * given[name]]) for name in ("q", "v", "a")]
     rows = [
-        Row(sensor_readings.RATE, 1, factor=3.0),
-        Row(sensor_readings.ANGULAR_VELOCITY, 1),
-        Row(sensor_readings.COORDINATE, 0),
+        ReadingRow(sensor_readings.RATE, 1, factor=3.0),
+        ReadingRow(sensor_readings.ANGULAR_VELOCITY, 1),
+        ReadingRow(sensor_readings.COORDINATE, 0),
     ]
     what, frames, count = reading_tables(rows)
     result = np.full((2, count), np.nan)

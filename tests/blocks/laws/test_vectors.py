@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.spatial.matrices import product, times, transposed
+from titop.blocks.laws.vectors import product, times, transposed
 
 
 def test_they_are_numpys_products() -> None:

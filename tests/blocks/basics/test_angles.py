@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from mpmath import cos, cot, mp, sin
 
-from titop.solvers.kernels.spatial import rotation_series
-from titop.solvers.kernels.spatial.rotation_series import SMALL
+from titop.blocks.basics import angles
+from titop.blocks.basics.angles import SMALL
 
 #: Squared angles: next to zero, about the end of the series, one, and half a turn.
 SQUARES = (1e-16, 1e-4, 0.9999 * SMALL, 1.0001 * SMALL, 1.0, 9.8)
@@ -32,7 +32,7 @@ LOST = 1e-10
 @pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("square", SQUARES)
 def test_they_are_what_is_defined(name: str, square: float) -> None:
-    found = np.atleast_1d(getattr(rotation_series, name)(square))
+    found = np.atleast_1d(getattr(angles, name)(square))
     with mp.workdps(50):
         expected = [float(function(mpmath.sqrt(mpmath.mpf(square)))) for function in DEFINITIONS[name]]
     np.testing.assert_allclose(found, expected, rtol=1e-14 if square < SMALL else LOST)
@@ -41,11 +41,11 @@ def test_they_are_what_is_defined(name: str, square: float) -> None:
 @pytest.mark.parametrize("square", SQUARES)
 def test_slopes_are_complex_steps(square: float) -> None:
     step = 1e-30
-    _, b, c = rotation_series.rotation_coefficients(square)
-    moved = rotation_series.rotation_coefficients(square + 1j * step)[1:]
+    _, b, c = angles.rotation_coefficients(square)
+    moved = angles.rotation_coefficients(square + 1j * step)[1:]
     np.testing.assert_allclose(
-        rotation_series.coefficient_slopes(square, b, c), np.imag(moved) / step, rtol=1e-12 if square < SMALL else LOST
+        angles.coefficient_slopes(square, b, c), np.imag(moved) / step, rtol=1e-12 if square < SMALL else LOST
     )
-    moved = rotation_series.half_cotangent(square + 1j * step)
-    slope = rotation_series.half_cotangent_slope(square)
+    moved = angles.half_cotangent(square + 1j * step)
+    slope = angles.half_cotangent_slope(square)
     assert slope == pytest.approx(moved.imag / step, rel=1e-13 if square < SMALL else LOST, abs=0.0)

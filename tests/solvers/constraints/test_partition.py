@@ -1,4 +1,4 @@
-"""Constraints that share no coordinates: solved block by block, to the same results as all at once."""
+"""Constraints of several mechanisms in one matrix: results as by singular values, and quickly where they are many."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import time
 
 import numpy as np
 import pytest
-from scipy.sparse.csgraph import connected_components
 
 import titop as tt
 from tests.systems import Array
-from titop.solvers.constraints.coupling import coupled_blocks
-from titop.solvers.constraints.multipliers import allowed_part, independent_rows, least_solution, least_step, redundant_rows
+from titop.solvers.constraints.multipliers import (
+    Partition,
+    Shares,
+    independent_rows,
+    least_step,
+    redundant_rows,
+)
 
 
-def shuffled_blocks(rng: np.random.Generator) -> Array:
+def shuffled_blocks(rng: np.random.Generator, count: int = 6) -> Array:
     """Return a matrix of blocks, the last row of each dependent on its others, with rows and columns of zeros, all shuffled."""
-    sizes = [(int(rng.integers(1, 5)), int(rng.integers(1, 6))) for _ in range(6)]
+    sizes = [(int(rng.integers(1, 5)), int(rng.integers(1, 6))) for _ in range(count)]
     matrix = np.zeros((sum(rows for rows, _ in sizes) + 1, sum(columns for _, columns in sizes) + 2))
     row = column = 0
     for rows, columns in sizes:
@@ -26,20 +30,6 @@ def shuffled_blocks(rng: np.random.Generator) -> Array:
         matrix[row : row + rows, column : column + columns] = block
         row, column = row + rows, column + columns
     return matrix[rng.permutation(len(matrix))][:, rng.permutation(matrix.shape[1])]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_blocks_are_what_hangs_together(seed: int) -> None:
-    """Rows that come late and join several blocks; against the components of a graph of rows and columns."""
-    rng = np.random.default_rng(seed)
-    matrix = np.where(rng.random((12, 14)) < rng.uniform(0.02, 0.15), 1.0, 0.0)
-    edges = np.block([[np.zeros((12, 12)), matrix], [matrix.T, np.zeros((14, 14))]])
-    labels = connected_components(edges, directed=False)[1]
-    expected = []
-    for label in dict.fromkeys(labels[:12].tolist()):  # in the order of their first rows
-        rows, columns = np.flatnonzero(labels[:12] == label), np.flatnonzero(labels[12:] == label)
-        expected += [(rows.tolist(), columns.tolist())] if len(columns) else []
-    assert [(block.rows.tolist(), block.columns.tolist()) for block in coupled_blocks(matrix)] == expected
 
 
 def pivots_of_all(matrix: Array) -> list[int]:
@@ -58,9 +48,11 @@ def pivots_of_all(matrix: Array) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_blocks_are_solved_as_the_whole(seed: int) -> None:
+@pytest.mark.parametrize("count", [6, 20], ids=["few", "many"])
+def test_what_follows_from_the_choice_of_rows(seed: int, count: int) -> None:
+    """Matrices of few rows are gone through as they are, of those of many only what is touched."""
     rng = np.random.default_rng(seed)
-    matrix = shuffled_blocks(rng)
+    matrix = shuffled_blocks(rng, count)
     rows = pivots_of_all(matrix)
     rank = len(rows)
     assert list(independent_rows(matrix)) == rows
@@ -70,38 +62,76 @@ def test_blocks_are_solved_as_the_whole(seed: int) -> None:
     assert np.linalg.matrix_rank(matrix[kept]) == len(kept) == rank == np.linalg.matrix_rank(matrix)
     ranks = [0, *(np.linalg.matrix_rank(matrix[: row + 1]) for row in range(len(matrix)))]
     assert all(ranks[row + 1] == ranks[row] for row in redundant)
-    # 1e-10: rounding times the condition of random blocks, squared in normal equations; entries are of order 1 to 100
+    # 1e-10: rounding times the condition of random blocks; entries are of order 1 to 100
     right = matrix @ rng.normal(size=matrix.shape[1])
-    np.testing.assert_allclose(least_solution(matrix, right), np.linalg.pinv(matrix, 1e-9) @ right, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(Partition.of(matrix).least(right), np.linalg.pinv(matrix, 1e-9) @ right, rtol=1e-8, atol=1e-10)
     anything = rng.normal(size=len(matrix))
     np.testing.assert_allclose(
         least_step(matrix, anything, 1e-6), np.linalg.lstsq(matrix, anything, rcond=1e-6)[0], rtol=1e-8, atol=1e-10
     )
-    x = rng.normal(size=matrix.shape[1])
-    allowed = allowed_part(matrix, x, rank)
+    x, partition = rng.normal(size=matrix.shape[1]), Partition.of(matrix, rank)
+    allowed = partition.along(x)
     np.testing.assert_allclose(matrix @ allowed, 0.0, atol=1e-10)
     np.testing.assert_allclose(allowed, x - np.linalg.pinv(matrix, 1e-9) @ (matrix @ x), atol=1e-10)
+    follows = partition.follow(right)
+    np.testing.assert_allclose(matrix @ follows, right, atol=1e-9)
+    assert not np.delete(follows, partition.dependent).any()
+
+
+def test_constraints_that_leave_no_motion_leave_exactly_none() -> None:
+    matrix = np.random.default_rng(0).normal(size=(4, 4))
+    assert not Partition.of(matrix).along(np.ones(4)).any()
 
 
 def test_small_directions_are_cut_beside_the_largest_of_all_blocks() -> None:
     matrix = np.diag([1e4, 1.0, 1e-3])
     np.testing.assert_array_equal(least_step(matrix, np.ones(3), 1e-6), [1e-4, 1.0, 0.0])
+    many = np.kron(np.eye(20), matrix)
+    np.testing.assert_array_equal(least_step(many, np.ones(60), 1e-6), np.tile([1e-4, 1.0, 0.0], 20))
 
 
-def test_blocks_hold_all_entries_and_share_none() -> None:
-    matrix = shuffled_blocks(np.random.default_rng(0))
-    rest = matrix.copy()
-    for rows, columns in coupled_blocks(matrix):
-        assert rest[np.ix_(rows, columns)].any()
-        rest[np.ix_(rows, columns)] = 0.0
-    assert not rest.any()
-    assert len(list(coupled_blocks(matrix))) >= 6
-    assert list(coupled_blocks(np.zeros((3, 2)))) == []
-    assert [[list(part) for part in block] for block in coupled_blocks(np.eye(2))] == [[[0], [0]], [[1], [1]]]
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_efforts_and_their_changes_are_shared(seed: int, part: float) -> None:
+    """With efforts on none, some and all of the coordinates, of which some take part in no constraint."""
+    rng = np.random.default_rng(seed)
+    jacobian = shuffled_blocks(rng)
+    count, n = jacobian.shape
+    unknown, rounding = rng.random(n) < part, {"rtol": 1e-9, "atol": 1e-9}  # times the condition of blocks over their pivots
+    shares = Shares(Partition.of(jacobian), unknown, np.ones(n))
+    rows, dependent = shares.partition.rows, shares.partition.dependent
+    pivots = jacobian[np.ix_(rows, dependent)]
+    over = np.linalg.solve(pivots, jacobian[rows])
+    assert 1 < len(rows) < count
+    motion, turning = rng.normal(size=(n, 3)), rng.normal(size=(count, 3))
+    motion -= np.linalg.pinv(over) @ over @ motion
+    carried = rng.normal(size=(len(rows), 3))
+    needed = np.where(unknown[:, None], motion, 0.0) + over.T @ carried  # what efforts and constraints can do
+
+    w, multipliers = shares.split(needed[:, 0])
+    np.testing.assert_allclose(w[unknown], motion[unknown, 0], **rounding)
+    np.testing.assert_allclose(over @ w, 0.0, **rounding)
+    np.testing.assert_allclose(multipliers[rows], np.linalg.solve(pivots.T, carried[:, 0]), **rounding)
+    assert not np.delete(multipliers, rows).any()
+
+    moved = -np.linalg.solve(pivots, turning[rows])
+    turned = motion + np.linalg.pinv(over) @ moved
+    needed = np.where(unknown[:, None], turned, 0.0) + over.T @ carried
+    np.testing.assert_allclose(shares.least(needed, turning), np.where(unknown[:, None], turned, 0.0), **rounding)
 
 
-def test_rows_with_columns_of_their_own_that_hardly_count_are_no_gears() -> None:
-    """The control of what is said of gears without pivoting."""
+def test_nothing_to_share() -> None:
+    """Without constraints all stays where it is needed, as far as it may be."""
+    shares = Shares(Partition.of(np.zeros((1, 2))), np.array([True, False]), np.ones(2))
+    w, multipliers = shares.split(np.array([3.0, 4.0]))
+    assert w[0] == 3.0
+    assert multipliers.tolist() == [0.0]
+    assert shares.least(np.ones((2, 1)), np.zeros((1, 1))).tolist() == [[1.0], [0.0]]
+    assert not shares.partition.follow(np.ones((1, 1))).any()
+
+
+def test_short_rows_count_beside_the_largest() -> None:
+    """The second row differs from the first by less than a millionth."""
     matrix = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1e-9]])
     assert len(independent_rows(matrix)) == 1
 

@@ -1,21 +1,126 @@
-"""What tendons have in common, whatever bodies they run through: a tension from outside, and one of their own."""
+"""What lines that bodies carry have in common, in rods and in deformable bodies: tendons that pull, chambers that push."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, replaced
 from titop.blocks.basics.units import ratio_unit
-from titop.blocks.contract.fields import Field, numbers, put, scalar
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, fields_of, numbers, put, refuse_change, scalar
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 
 
-class ElasticTendon(Interaction):
+class Line(Interaction):
+    """Common part of what acts along a `path` that bodies carry, or in a cavity: ``efforts = -tension d(measure)/dq``.
+
+    Attributes
+    ----------
+    path
+        Its length or volume, ``measure(q)``, and the derivatives of that by the coordinates of the bodies, of which there are
+        ``size``.
+    measured : {"length", "volume"}
+    upper : float
+        The largest input.
+    both_ways : bool
+        Whether the input may be negative, down to minus `upper`.
+    """
+
+    port_counts = (0, 0)
+    measured = "length"
+    path: Any
+    upper: float
+    both_ways: bool
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All coordinates of the bodies."""
+        count = len(self.own_coordinates)
+        return count, count
+
+    @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        """Whether a negative input is refused."""
+        return not self.both_ways
+
+    @property
+    def lower(self) -> float:  # type: ignore[override]
+        """The least input."""
+        return -self.upper if self.both_ways else 0.0
+
+    @lower.setter
+    def lower(self, lower: Any) -> None:
+        fields = fields_of(type(self))
+        advice = f"set {fields['both_ways'].argument} and {fields['upper'].argument}, from which it follows"
+        refuse_change(self, "lower", lower, advice)
+
+    def measure(self, q: Array) -> Any:
+        """Return the length (m) of a tendon, or the volume (m^3) of a chamber.
+
+        Parameters
+        ----------
+        q : (..., n) array
+            Coordinates of the bodies, one body after the other.
+        """
+        return self.path.measure(q[..., : self.path.size])
+
+    def rate(self, q: Array, v: Array) -> Any:
+        """Return the rate of the measure (m/s or m^3/s) at coordinates and rates (..., n each)."""
+        size = self.path.size
+        return (self.path.gradient(q[..., :size]) * v[..., :size]).sum(-1)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return no wrenches (0, 6), and the efforts (n) on the coordinates."""
+        return np.zeros((0, 6)), -self.tension(motion) * self._slopes(motion.q)
+
+    def tension(self, motion: TargetMotion) -> Any:
+        """Return the tension (N) of a tendon, or minus the pressure (Pa) of a chamber."""
+        raise NotImplementedError
+
+    def _slopes(self, q: Array) -> Array:
+        """Return the derivatives (n) of what the tension shortens by all coordinates."""
+        return self.path.gradient(q)
+
+    def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.line_tension`."""
+        raise NotImplementedError
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            changed._change(*split_path(name), value)
+        return changed
+
+    def _change(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number."""
+        put(self, field, value)
+
+
+class Chamber(Line):
+    """Common part of chambers: a pressure p above that outside does ``p dV/dq`` on the coordinates."""
+
+    inputs = ("pressure",)
+    input_units = ("Pa",)
+    measured = "volume"
+
+    def tension(self, motion: TargetMotion) -> Any:
+        """Return minus the pressure (Pa)."""
+        return -motion.u[0]
+
+    def law_numbers(self) -> Array:
+        """Return the path, without elasticity and arms."""
+        return self._line_numbers(-1.0, (0.0, 0.0, 0.0), np.zeros(0))
+
+
+class ElasticTendon(Line):
     """Common part of tendons along a `path` that bodies carry, which motors take in and let out by `arms`.
 
     The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
@@ -25,14 +130,11 @@ class ElasticTendon(Interaction):
     ----------
     stiffness, displacement, dissipation : float, N/m, m, s/m
     arms : (m,) array, m or 1
-    path
-        Its length, ``measure(q)``, and the derivatives of that by the coordinates of the bodies, of which there are ``size``.
     """
 
     inputs = ("tension",)
     input_units = ("N",)
     parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "displacement": "m", "dissipation": "s/m"}
-    path: Any
     stiffness = Field(scalar)
     displacement = Field(scalar)
     dissipation = Field(scalar)
@@ -77,10 +179,9 @@ class ElasticTendon(Interaction):
         """Return the derivatives (n) of what the tension shortens by all coordinates."""
         return np.concatenate([self.path.gradient(q[: self.path.size]), self.arms])
 
-    @property
-    def _elasticity(self) -> tuple[Any, Any, Any]:
-        """Stiffness, dissipation and what is drawn in, as compiled laws take them."""
-        return self.stiffness, self.dissipation, self._drawn_in
+    def law_numbers(self) -> Array:
+        """Return elasticity, arms and path."""
+        return self._line_numbers(1.0, (self.stiffness, self.dissipation, self._drawn_in), self.arms)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the tendon and what is suspicious."""
@@ -108,5 +209,8 @@ class ElasticTendon(Interaction):
         return super().parameters() | arms
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number that is none of the path's."""
-        put(self, field, replaced(self.arms, int(entry), value) if entry else value)
+        """Change a number."""
+        if field == "arms":
+            put(self, field, replaced(self.arms, int(entry or 0), value))
+        else:
+            super()._change(field, entry, value)

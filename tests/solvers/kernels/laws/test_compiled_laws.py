@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, law_size, port_at, result_at
-from titop.solvers.kernels.laws import term_stages
+from titop.solvers.kernels.laws.compiled_laws import write_result
 
 N, PORTS = 2, 2
 RNG = np.random.default_rng(0)
@@ -23,7 +23,7 @@ for k, (rotation, position) in enumerate(POSES):
 def test_the_result_is_what_the_equations_say(used: int) -> None:
     """``M [A; a] + h + sum [Ad^-T; S^T] W`` over the ports in use."""
     result = np.zeros((1, 6 + N))
-    term_stages.write_result(N, PORTS, used, LAW, tuple(X), A, LAW, result, 0)
+    write_result(N, PORTS, used, LAW, tuple(X), A, LAW, result, 0)
     size = 6 + N
     expected = LAW[0, : size * size].reshape(size, size) @ [*X, *A] + LAW[0, bias_at(N) : result_at(N)]
     for k, (rotation, position) in enumerate(POSES):

@@ -7,7 +7,8 @@ W_C the wrench that the block applies there::
     [W_P; tau] = M [A_P - G; a] + h(q, v, V_P) - [0; passive] + sum_C B^T W_C
     A_C = Ad(g)^-1 A_P + S a + gamma
 
-Motions are imposed on the block and wrenches returned, its own coordinates included; `invert_channels` turns that round.
+Motions are imposed on the block and wrenches returned, its own coordinates included; `invert_channels` turns that round. The
+steps, legs and laws are those of linear fractional models, with nothing uncertain.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transport
-from titop.blocks.contract.applied import Place, derivatives_at, is_acted_on
-from titop.blocks.contract.block import PARENT_PORT, Block
-from titop.blocks.contract.block_law import current_form
+from titop.blocks.contract.block import PARENT_PORT
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node, Passes, State
 from titop.solvers.equilibrium.operating_point import read_point
+from titop.solvers.lft.changed_blocks import LawPoint, law_slopes
+from titop.solvers.lft.legs import Leg, certain_leg
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.steps import Change, Rest
+from titop.solvers.lft.tree_passes import TURNED
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.signals.exported import Signal, signals_of
@@ -39,28 +42,20 @@ if TYPE_CHECKING:
     from titop.solvers.model.model import Model
 
 
-class PortState(NamedTuple):
+class LoadedPort(NamedTuple):
     """A child port at the operating point.
 
     Attributes
     ----------
-    onto, subspace : (6, 6), (6, n) arrays
-        ``Ad(g)^-1`` and S.
-    bends : (n, 6, n) array
-        dS/dq.
-    rate_by_q, rate_by_v : (6, n) arrays
-        Derivatives of ``dS/dt v``.
+    leg : Leg
+        The way to it.
     wrench : (6,) array
         That the block applies there, less external ones.
     turning : (6,) array
         External wrench that keeps its inertial direction.
     """
 
-    onto: Array
-    subspace: Array
-    bends: Array
-    rate_by_q: Array
-    rate_by_v: Array
+    leg: Leg
     wrench: Array
     turning: Array
 
@@ -119,11 +114,11 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)
     others = [None, *(port for port in node.block.ports if port not in exchanged)]
-    ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in names] for names in (exchanged, others))
+    ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in group] for group in (exchanged, others))
     driven = sum(push.derivatives(at.q) for push in own_pushes(pushes) if push.v == node.v)
-    law = _law_derivatives(node.block, *own, state, driven, reference.assembly.gravity)
-    matrices = _matrices(node, state, ports, loaded, own, law, state.rotation.T @ reference.assembly.gravity)
-    return named_system(matrices, *_signals(at.model, node, exchanged), name)
+    here = LawPoint(*own, state.V, state.A, state.rotation, state.position, reference.assembly.gravity, np.asarray(driven))
+    loaded = [port for port in loaded if port.wrench.any() or port.turning.any()]
+    return named_system(_matrices(node, here, ports, loaded), *_signals(at.model, node, exchanged), name)
 
 
 def _child_ports(reference: Passes, node: Node) -> list[str]:
@@ -132,22 +127,17 @@ def _child_ports(reference: Passes, node: Node) -> list[str]:
     return [port for port in node.block.ports if port != hangs]
 
 
-def _port(reference: Passes, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> PortState:
-    node, (q, v, _), n = reference.nodes[k], own, reference.nodes[k].block.nv
-    block = node.block
-    pose: tuple[Array, Array] = (np.eye(3), np.zeros(3))
-    subspace, derivatives = np.zeros((6, n)), (np.zeros((n, 6, n)), np.zeros((6, n)), np.zeros((6, n)))
-    if port in block.ports:
-        pose = block.pose(port, q)
-        if n:
-            subspace, derivatives = block.motion_subspace(port, q), current_form(block, "subspace_slopes")(port, q, v)
+def _port(reference: Passes, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> LoadedPort:
+    block, (q, v, _) = reference.nodes[k].block, own
+    is_one = port in block.ports
+    leg, rotation = (certain_leg(block, port, q, v), block.pose(port, q)[0]) if is_one else (Leg(()), np.eye(3))  # type: ignore[arg-type]
     wrench = np.zeros(6)
     for child, state in zip(reference.nodes, states, strict=True):
         if child.parent == k and child.port == port:
             wrench += twist_transport(*child.mount).T @ (state.MA @ state.A + state.pA)
     path = block.name if port is None else f"{block.name}.{port}"
-    external, turning = _external(reference, path, states[k].rotation @ pose[0], pushes)
-    return PortState(twist_transport(*pose), subspace, *derivatives, wrench - external, turning)
+    external, turning = _external(reference, path, states[k].rotation @ rotation, pushes)
+    return LoadedPort(leg, wrench - external, turning)
 
 
 def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tuple[Array, Array]:
@@ -167,90 +157,35 @@ def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tup
     return total, turning
 
 
-def _matrices(
-    node: Node, state: State, ports: list[PortState], loaded: list[PortState], own: Any, law_slopes: Any, gravity: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Return A, B, C and D, computed in the block's own frame and moved to the parent's port at the end.
+def _matrices(node: Node, at: LawPoint, ports: list[LoadedPort], loaded: list[LoadedPort]) -> tuple[Array, Array, Array, Array]:
+    """Return A, B, C and D; states and acceleration are those of the parent's port.
 
     `ports` exchange wrenches and accelerations, `loaded` ones carry loads alone.
     """
-    block, (_, v, a), n = node.block, own, node.block.nv
-    width = 12 + 2 * n + 6 + 6 * len(ports) + n  # of z = [xi, V, q, v; A_P, W of each port, a]
-    z = np.eye(width)
-    edges = np.cumsum([6, 6, n, n, 6, *([6] * len(ports))])
-    xi, twist, dq, dv, acceleration, *wrenches, da = np.split(z, edges)
-    weightless = acceleration.copy()
-    weightless[:3] -= skew(gravity) @ xi[3:]
-    by_q, by_v, by_twist, by_displacement = law_slopes
-    law = state.M @ np.vstack([weightless, da]) + by_q @ dq + by_v @ dv + by_twist @ twist + by_displacement @ xi
+    n, transport, gravity = node.block.nv, twist_transport(*node.mount), at.rotation.T @ at.gravity
+    loop, constants = LinearLoop(), LinearLoop()
+    constants.columns("u", 1)
+    xi, twist = (transport @ loop.columns("x", 6) for _ in range(2))
+    q, v = (loop.columns("x", n) for _ in range(2))
+    acceleration = transport @ loop.columns("u", 6)
+    applied = [loop.columns("u", 6) for _ in ports]
+    a = loop.columns("u", n)
+    own_v, A = Signals(at.v[:, None]), at.acceleration + np.concatenate([gravity, np.zeros(3)])
+    rest = Rest(Signals(at.twist[:, None]), Signals(A[:, None]), zeros(36))
+    change = Change(xi, twist, acceleration, zeros(36), q, v, a)
+    weightless = acceleration - np.vstack([skew(gravity), np.zeros((3, 3))]) @ xi[3:]
+    law = law_slopes(node.block, at) @ stack(weightless, a, q, v, twist, xi)
     outputs = []
-    own_acceleration = state.A + np.concatenate([gravity, np.zeros(3)])
-    for port in (*ports, *loaded):
-        turned = _turning_wrench(port.turning, port.onto @ xi + port.subspace @ dq)
-        law += np.hstack([port.onto, port.subspace]).T @ turned + _transport_derivatives(port, port.wrench) @ dq
-    for port, applied in zip(ports, wrenches, strict=True):
-        law -= np.hstack([port.onto, port.subspace]).T @ applied
-        outputs.append(_port_acceleration(port, state.V, own_acceleration, (v, a), (acceleration, da), (twist, dq, dv)))
-    bracket = twist_cross(state.V)
-    rates = [twist - bracket @ xi, acceleration, dv - block.bracket(v) @ dq, da]
-    transport = twist_transport(*node.mount)
-    rows, result = np.vstack(rates), np.vstack([-transport.T @ law[:6], *outputs, law[6:]])
-    # states and acceleration of P as those of the parent's port
-    change = np.eye(width)
-    for start in (0, 6, 12 + 2 * n):
-        change[start : start + 6, start : start + 6] = transport
-    rows, result = rows @ change, result @ change
+    for port, by_input in zip((*ports, *loaded), (*applied, *(zeros(6) for _ in loaded)), strict=True):
+        moved = port.leg.change(loop, constants, rest, change, own_v, at.a)
+        outputs.append(moved.acceleration)
+        turned = loop.bilinear(constants, TURNED, Signals(port.turning[:, None]), moved.displacement[3:])
+        law += stack(*port.leg.change_back(loop, constants, Signals(port.wrench[:, None]), -by_input - turned, change, n))
     back = np.linalg.inv(transport)
-    rows[:6], rows[6:12] = back @ rows[:6], back @ rows[6:12]
-    x = 12 + 2 * n
+    rates = back @ (twist - twist_cross(at.twist) @ xi), back @ acceleration, v - node.block.bracket(at.v) @ q, a
+    width, x = len(loop.kinds), 12 + 2 * n
+    rows, result = stack(*rates).pad(width), stack(-transport.T @ law[:6], *outputs[: len(ports)], law[6:]).pad(width)
     return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
-
-
-def _law_derivatives(block: Block, q: Array, v: Array, a: Array, state: State, driven: Any, gravity: Array) -> list[Array]:
-    """Return the derivatives of the block's law by q, v, and the parent port's twist and displacement.
-
-    `driven` are those of its inputs' efforts. Gravity on the inertia is left out of the last.
-    """
-    if block.nv:
-        by_q, by_v, by_twist = current_form(block, "law_slopes")(q, v, state.V, np.concatenate([state.A, a]))
-        by_q = np.vstack([by_q[:6], by_q[6:] - driven])
-    else:
-        by_q, by_v, by_twist = *np.zeros((2, 6, 0)), complex_step(lambda twist: block.gyroscopic(q, v, twist), state.V)
-    derivatives = [by_q, by_v, by_twist, np.zeros((6 + block.nv, 6))]
-    if is_acted_on(block):
-        acting = derivatives_at(block, Place(q, v, state.V, state.rotation, state.position), gravity)
-        derivatives = [derivative - part for derivative, part in zip(derivatives, acting, strict=True)]
-    return derivatives
-
-
-def _transport_derivatives(port: PortState, wrench: Array) -> Array:
-    """Return the derivative (6 + n, n) of ``B^T W`` by q, W constant."""
-    columns = []
-    for j in range(port.subspace.shape[1]):
-        turned = -twist_cross(port.subspace[:, j]) @ port.onto
-        columns.append(np.concatenate([turned.T @ wrench, port.bends[j].T @ wrench]))
-    return np.array(columns).reshape(len(columns), 6 + len(columns)).T
-
-
-def _turning_wrench(wrench: Array, moved: Array) -> Array:
-    """Return the change of minus an external wrench of inertial direction, in the port's frame, when the port moves."""
-    return -np.vstack([skew(wrench[:3]) @ moved[3:], skew(wrench[3:]) @ moved[3:]])
-
-
-def _port_acceleration(port: PortState, V: Array, A: Array, own: Any, accelerations: Any, changes: Any) -> Array:
-    """Return the change of ``A_C = Ad(g)^-1 A_P + S a + dS/dt v + ad(V_C) S v``."""
-    (v, a), (dA, da), (twist, dq, dv) = own, accelerations, changes
-    relative = port.subspace @ v
-    at_child = twist_cross(port.onto @ V + relative)
-    bent_v = np.moveaxis(port.bends, 0, -1).transpose(0, 2, 1) @ v if len(v) else np.zeros((6, 0))
-    bent_a = np.moveaxis(port.bends, 0, -1).transpose(0, 2, 1) @ a if len(a) else np.zeros((6, 0))
-    carried_A = np.array([-twist_cross(s) @ port.onto @ A for s in port.subspace.T]).reshape(-1, 6).T
-    carried_V = np.array([-twist_cross(s) @ port.onto @ V for s in port.subspace.T]).reshape(-1, 6).T
-    twist_change = port.onto @ twist + (carried_V + bent_v) @ dq + port.subspace @ dv
-    relative_change = bent_v @ dq + port.subspace @ dv
-    gamma = port.rate_by_q @ dq + port.rate_by_v @ dv - twist_cross(relative) @ twist_change + at_child @ relative_change
-    result: Array = port.onto @ dA + port.subspace @ da + (carried_A + bent_a) @ dq + gamma
-    return result
 
 
 def _signals(model: Model, node: Node, ports: list[str]) -> tuple[list[Signal], list[Signal], list[Signal]]:
