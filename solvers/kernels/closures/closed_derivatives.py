@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closure_derivatives import (
     ANSWER_COLUMNS,
-    MOVED_COLUMNS,
+    MOVED_ROWS,
     closure_slopes,
     write_closure_wrenches,
 )
@@ -30,7 +30,7 @@ def slopes_rooms(ints, paths, loops, law):
     of_closures = (
         np.empty((loops[0, layout.ROWS], ANSWER_COLUMNS)),
         np.empty((2, 36)),
-        np.empty((n, MOVED_COLUMNS)),
+        np.empty((MOVED_ROWS, n)),
         np.empty((1, 36)),
         np.empty((2, n), np.int64),
     )

@@ -111,7 +111,7 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
         if imposed is not None:
             if opened(error):
                 return layout.INCONSISTENT
-        alone = matrix[0]
+        alone = lengths
         for j in range(n):
             alone[j] = columns[j, r]
         unfold_vector(loops, floats, alone)
@@ -132,7 +132,8 @@ def constrained_rooms(loops, n):
 
     They are room for M (nv x nv); the Jacobian of the constraints, and below it that of the remaining ones by the leaders
     (k + m x nv); the constraints' values, their second derivatives but for what is sought, and the squares of what
-    `choose_rows` leaves (3 x k); two vectors; the numbers of chosen rows; and what `constrained_accelerations` needs.
+    `choose_rows` leaves (3 x k); two vectors; the numbers of chosen rows; and what `constrained_accelerations` needs, which
+    leaves the factors there.
     """
     k, followers = loops[0, layout.ROWS], loops[0, layout.FOLLOWERS]
     m, r = k - followers, max(loops[0, layout.RANK] - followers, 0)

@@ -38,14 +38,16 @@ BY_TWIST = 18  # and by both twists (12)
 RATE_BY_POSE = 30  # derivatives of the rate by D (6)
 ANSWER_COLUMNS = 36
 
-# -- moved: rows of coordinates; S, X, Y, Z of both ports (12 each), D, and what presses on them if the ports move by D
+# -- moved: columns of the coordinates that move a closure; S, X, Y, Z of both ports (12 each), D, what presses on them if the
+# ports move by D, and room for a sum
 MOVED_S = 0
 MOVED_X = 12
 MOVED_Y = 24
 MOVED_Z = 36
 MOVED_D = 48
 MOVED_PRESSED = 54
-MOVED_COLUMNS = 60
+MOVED_SUM = 60
+MOVED_ROWS = 61
 
 
 @helper
@@ -59,7 +61,7 @@ def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
         at_1, at_2 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turn, r, phi)
+            E1, E2 = gradients(floats, row + c, turn, r, phi, ints[row, layout.TURNS])
             at_1, at_2 = plus(at_1, scaled(multipliers[k], E1)), plus(at_2, scaled(multipliers[k], E2))
             k += 1
         put_six(floats, load, layout.FORCE, at_1)
@@ -73,13 +75,12 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
     """Write the derivatives of all constraints, and subtract those of their efforts from `dq`.
 
     `rows` (4, k, nv) receives J and the derivatives of ``J a + bias`` by q and v and of ``J v`` by q; `rooms` are room for
-    answers (k x `ANSWER_COLUMNS`), the wrenches' derivatives by D (2 x 36), columns in the ports' frames
-    (nv x `MOVED_COLUMNS`), the poses of both ports and of the second in the first (1 x 36), and the coordinates that move the
-    ports (2 x nv).
+    answers (k x `ANSWER_COLUMNS`), the wrenches' derivatives by D (2 x 36), columns in the ports' frames (`MOVED_ROWS` x nv),
+    the poses of both ports and of the second in the first (1 x 36), and which coordinates move the ports, and which of these
+    each is (2 x nv).
     """
     answers, wrenches, moved, frames, moving = rooms
     rows[:] = 0.0
-    moving[:] = 0
     row, k = loops[0, layout.FIRST_RIGID], 0
     for _ in range(loops[0, layout.RIGIDS]):
         n = ints[row, layout.CONSTRAINTS]
@@ -91,20 +92,21 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
             frames[0, 24 + j] = turn[j]
         frames[0, 33], frames[0, 34], frames[0, 35] = r
         count = _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving, moved)
+        _write_rows(answers, moved, moving, count, k, n, rows)
+        for d in range(6):
+            pressed = moved[MOVED_PRESSED + d]
+            pressed[:count] = 0.0
+            for o in range(12):
+                share = wrenches[o // 6, 6 * (o % 6) + d]
+                for m in range(count):
+                    pressed[m] += share * moved[MOVED_S + o, m]
         for m in range(count):
-            i = moving[0, m]
-            _write_rows(answers, moved, k, n, i, rows)
+            j = moving[0, m]
+            moved[MOVED_SUM, :count] = 0.0
             for d in range(6):
-                moved[i, MOVED_PRESSED + d] = 0.0
-                for j in range(6):
-                    moved[i, MOVED_PRESSED + d] += moved[i, MOVED_S + j] * wrenches[0, 6 * j + d]
-                    moved[i, MOVED_PRESSED + d] += moved[i, MOVED_S + 6 + j] * wrenches[1, 6 * j + d]
-        for m in range(count):
-            i = moving[0, m]
-            displaced = six(moved, i, MOVED_D)
+                _add_row(moved, MOVED_D + d, moved[MOVED_PRESSED + d, m], count, moved[MOVED_SUM])
             for o in range(count):
-                j = moving[0, o]
-                dq[j, i] -= dot(six(moved, j, MOVED_PRESSED), displaced)
+                dq[j, moving[0, o]] -= moved[MOVED_SUM, o]
         k += n
         row += max(2, n)
     for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
@@ -118,8 +120,8 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
     """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
     V1, V2 = twists
     A1, A2 = accelerations
-    n, step = ints[row, layout.CONSTRAINTS], complex(0.0, COMPLEX_STEP)
-    phi = rotation_log(turn) if ints[row, layout.TURNS] else (0.0, 0.0, 0.0)
+    n, step, turns = ints[row, layout.CONSTRAINTS], complex(0.0, COMPLEX_STEP), ints[row, layout.TURNS]
+    phi = rotation_log(turn) if turns else (0.0, 0.0, 0.0)
     wrenches[:] = 0.0
     for d in range(6):
         e = unit(d)
@@ -127,10 +129,10 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
         turned = product(turn, (1.0, -z, y, z, 1.0, -x, -y, x, 1.0))
         ahead = times(turn, (step * e[0], step * e[1], step * e[2]))
         placed = r[0] + ahead[0], r[1] + ahead[1], r[2] + ahead[2]
-        about = rotation_log(turned) if ints[row, layout.TURNS] else (0.0j, 0.0j, 0.0j)
+        about = rotation_log(turned) if turns else (0.0j, 0.0j, 0.0j)
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turned, placed, about)
-            second = bias_of(floats, row + c, turned, placed, about, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
+            E1, E2 = gradients(floats, row + c, turned, placed, about, turns)
+            second = bias_of(floats, row + c, turned, placed, about, turns, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
             answers[k + c, BY_POSE + d] = second.imag / COMPLEX_STEP
             answers[k + c, RATE_BY_POSE + d] = (dot(E1, V1) + dot(E2, V2)).imag / COMPLEX_STEP
             for j in range(6):
@@ -138,15 +140,15 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
                 wrenches[0, 6 * j + d] += share * entry_of(E1, j).imag
                 wrenches[1, 6 * j + d] += share * entry_of(E2, j).imag
     for c in range(n):
-        E1, E2 = gradients(floats, row + c, turn, r, phi)
+        E1, E2 = gradients(floats, row + c, turn, r, phi, turns)
         put_six(answers, k + c, E, E1)
         put_six(answers, k + c, E + 6, E2)
         _write_by_shifts(floats, row + c, turn, V1, V2, answers, k + c)
         for d in range(3):
             e = unit(3 + d)
             moved_1, moved_2 = plus(V1, scaled(step, e)), plus(V2, scaled(step, e))
-            by_1 = bias_of(floats, row + c, turn, r, phi, moved_1, scaled(1.0 + 0.0j, V2), E2)
-            by_2 = bias_of(floats, row + c, turn, r, phi, scaled(1.0 + 0.0j, V1), moved_2, E2)
+            by_1 = bias_of(floats, row + c, turn, r, phi, turns, moved_1, scaled(1.0 + 0.0j, V2), E2)
+            by_2 = bias_of(floats, row + c, turn, r, phi, turns, scaled(1.0 + 0.0j, V1), moved_2, E2)
             answers[k + c, BY_TWIST + 3 + d], answers[k + c, BY_TWIST + 9 + d] = (
                 by_1.imag / COMPLEX_STEP,
                 by_2.imag / COMPLEX_STEP,
@@ -172,27 +174,32 @@ def _write_moved(ints, floats, paths, sums, columns, row, V1, V2, frames, moving
     """Write S, X, Y, Z and D of the coordinates that move the ports of the closure at `row`; list these, return how many."""
     count = 0
     for p in range(2):
+        j = ints[row + p, layout.LAST]
+        while j >= 0:
+            moving[1, paths[0, j]] = -1
+            j = paths[1, j]
+    for p in range(2):
         twist = V1 if p == 0 else V2
         write_frame(ints, floats, sums, row + p, frames, 12 * p)
         j = ints[row + p, layout.LAST]
         while j >= 0:
             i = paths[0, j]
-            if moving[1, i] != row:
-                moving[0, count], moving[1, i] = i, row
+            if moving[1, i] < 0:
+                moving[0, count], moving[1, i] = i, count
+                for o in range(MOVED_D):
+                    moved[o, count] = 0.0
                 count += 1
-                for o in range(MOVED_COLUMNS):
-                    moved[i, o] = 0.0
+            m = moving[1, i]
             s, x = _at_port(frames, p, columns, j, layout.COLUMN_S), _at_port(frames, p, columns, j, layout.COLUMN_X)
             y, z = _at_port(frames, p, columns, j, layout.COLUMN_Y), _at_port(frames, p, columns, j, layout.COLUMN_Z)
-            put_six(moved, i, MOVED_S + 6 * p, s)
-            put_six(moved, i, MOVED_X + 6 * p, x)
-            put_six(moved, i, MOVED_Y + 6 * p, plus(y, twist_cross(x, twist)))
-            put_six(moved, i, MOVED_Z + 6 * p, plus(z, twist_cross(s, twist)))
+            _put_column(moved, MOVED_S + 6 * p, m, s)
+            _put_column(moved, MOVED_X + 6 * p, m, x)
+            _put_column(moved, MOVED_Y + 6 * p, m, plus(y, twist_cross(x, twist)))
+            _put_column(moved, MOVED_Z + 6 * p, m, plus(z, twist_cross(s, twist)))
             j = paths[1, j]
     for m in range(count):  # a twist of the first port moves the second in it as the opposite one of the second does
-        i = moving[0, m]
-        opposite = transport(frames, 0, 24, six(moved, i, MOVED_S))
-        put_six(moved, i, MOVED_D, minus(six(moved, i, MOVED_S + 6), opposite))
+        opposite = transport(frames, 0, 24, _column(moved, MOVED_S, m))
+        _put_column(moved, MOVED_D, m, minus(_column(moved, MOVED_S + 6, m), opposite))
     return count
 
 
@@ -203,18 +210,47 @@ def _at_port(frames, p, columns, j, o):
 
 
 @helper
-def _of_both(answers, k, o, moved, i, at):
-    """Return the product of twelve entries of an answer and of a column."""
-    return dot(six(answers, k, o), six(moved, i, at)) + dot(six(answers, k, o + 6), six(moved, i, at + 6))
+def _column(t, o, m):
+    return t[o, m], t[o + 1, m], t[o + 2, m], t[o + 3, m], t[o + 4, m], t[o + 5, m]
 
 
 @helper
-def _write_rows(answers, moved, first, n, i, rows):
-    """Write the entries of coordinate i in the rows of a closure's n constraints."""
+def _put_column(t, o, m, x):
+    t[o, m], t[o + 1, m], t[o + 2, m], t[o + 3, m], t[o + 4, m], t[o + 5, m] = x
+
+
+@helper
+def _add_row(moved, o, share, count, x):
+    """Add a row of `moved` times its share to the first entries of x."""
+    if share != 0.0:
+        for m in range(count):
+            x[m] += share * moved[o, m]
+
+
+@helper
+def _add_rows(answers, k, o, rows, moved, at, count):
+    """Add to the sum in `moved` so many entries of an answer times its rows."""
+    for c in range(rows):
+        _add_row(moved, at + c, answers[k, o + c], count, moved[MOVED_SUM])
+
+
+@helper
+def _write_rows(answers, moved, moving, count, first, n, rows):
+    """Write the rows of a closure's n constraints."""
     for k in range(first, first + n):
-        d = six(moved, i, MOVED_D)
-        rows[0, k, i] = _of_both(answers, k, E, moved, i, MOVED_S)
-        rows[1, k, i] = dot(six(answers, k, BY_POSE), d) + _of_both(answers, k, BY_TWIST, moved, i, MOVED_X)
-        rows[1, k, i] += _of_both(answers, k, E, moved, i, MOVED_Y)
-        rows[2, k, i] = _of_both(answers, k, BY_TWIST, moved, i, MOVED_S) + _of_both(answers, k, E, moved, i, MOVED_Z)
-        rows[3, k, i] = dot(six(answers, k, RATE_BY_POSE), d) + _of_both(answers, k, E, moved, i, MOVED_X)
+        for d in range(4):
+            moved[MOVED_SUM, :count] = 0.0
+            if d == 0:
+                _add_rows(answers, k, E, 12, moved, MOVED_S, count)
+            elif d == 1:
+                _add_rows(answers, k, BY_POSE, 6, moved, MOVED_D, count)
+                _add_rows(answers, k, BY_TWIST, 12, moved, MOVED_X, count)
+                _add_rows(answers, k, E, 12, moved, MOVED_Y, count)
+            elif d == 2:
+                _add_rows(answers, k, BY_TWIST, 12, moved, MOVED_S, count)
+                _add_rows(answers, k, E, 12, moved, MOVED_Z, count)
+            else:
+                _add_rows(answers, k, RATE_BY_POSE, 6, moved, MOVED_D, count)
+                _add_rows(answers, k, E, 12, moved, MOVED_X, count)
+            for m in range(count):
+                rows[d, k, moving[0, m]] = moved[MOVED_SUM, m]

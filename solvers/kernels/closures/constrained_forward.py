@@ -231,7 +231,8 @@ def opening(error, jacobian, second, v, a, first_gear):
 def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, columns, gram, a):
     """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
 
-    `chosen` are the independent rows of the Jacobian; `columns` (nv x r + 1) and `gram` (r x r + 1) are room.
+    `chosen` are the independent rows of the Jacobian. Factors of M stay in `matrix`, ``M^-1 J^T`` in the first of `columns`
+    (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the multipliers in `gram` (r x r + 1).
     """
     n, r = ints[0, layout.NV], chosen.size
     for k in range(n):
@@ -259,6 +260,23 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
             total += columns[k, c] * gram[c, r]
         a[k] = total
     return layout.OK
+
+
+@helper
+def solve_triangles(factored, n, x):
+    """Replace the columns of x (n x m) by ``G^-1 x``, with the triangle that `solve_symmetric` has left of G."""
+    for j in range(n):
+        for k in range(j):
+            for c in range(x.shape[1]):
+                x[j, c] -= factored[j, k] * x[k, c]
+        for c in range(x.shape[1]):
+            x[j, c] /= factored[j, j]
+    for j in range(n - 1, -1, -1):
+        for k in range(j + 1, n):
+            for c in range(x.shape[1]):
+                x[j, c] -= factored[k, j] * x[k, c]
+        for c in range(x.shape[1]):
+            x[j, c] /= factored[j, j]
 
 
 @helper

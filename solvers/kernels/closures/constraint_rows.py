@@ -36,14 +36,15 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
     row, k = loops[0, layout.FIRST_RIGID], 0
     for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
-        phi = rotation_log(turn) if ints[row, layout.TURNS] else (0.0, 0.0, 0.0)
+        turns = ints[row, layout.TURNS]
+        phi = rotation_log(turn) if turns else (0.0, 0.0, 0.0)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turn, r, phi)
+            E1, E2 = gradients(floats, row + c, turn, r, phi, turns)
             error[k] = _value(floats, row + c, turn, r, phi)
-            bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, V1, V2, E2)
+            bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, turns, V1, V2, E2)
             if abs(bias[k]) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
                 bias[k] = 0.0
             for j in range(jacobian.shape[1]):
@@ -92,10 +93,10 @@ def _value(floats, row, turn, r, phi):
 
 
 @helper
-def gradients(floats, row, turn, r, phi):
-    """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``."""
+def gradients(floats, row, turn, r, phi, turns):
+    """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``; phi counts if the closure `turns`, and is zero if not."""
     along, back = _three(floats, row, layout.ALONG), transposed(turn)
-    about = log_rate_transposed(phi, _three(floats, row, layout.ABOUT))
+    about = log_rate_transposed(phi, _three(floats, row, layout.ABOUT)) if turns else phi
     aligned = cross3(_three(floats, row, layout.ALIGNED2), times(back, _three(floats, row, layout.ALIGNED1)))
     angular = about[0] + aligned[0], about[1] + aligned[1], about[2] + aligned[2]
     arm, at_1, at_2 = cross3(along, r), times(turn, angular), times(back, along)
@@ -106,7 +107,7 @@ def gradients(floats, row, turn, r, phi):
 
 
 @helper
-def bias_of(floats, row, turn, r, phi, V1, V2, E2):
+def bias_of(floats, row, turn, r, phi, turns, V1, V2, E2):
     """Return the part of the constraint's second derivative that is not ``E1 A1 + E2 A2``."""
     w1, back = (V1[3], V1[4], V1[5]), transposed(turn)
     spin = times(back, w1)  # in the frame of port 2
@@ -117,7 +118,8 @@ def bias_of(floats, row, turn, r, phi, V1, V2, E2):
     along = _three(floats, row, layout.ALONG)
     c, n = times(back, _three(floats, row, layout.ALIGNED1)), _three(floats, row, layout.ALIGNED2)
     bias = dot3(along, swung) + dot3(along, carried) + dot3(c, cross3(w, cross3(w, n)))
-    return bias + dot3(_three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) + dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
+    bias += dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
+    return bias + dot3(_three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) if turns else bias
 
 
 @helper

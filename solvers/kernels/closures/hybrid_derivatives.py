@@ -10,36 +10,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.constrained_forward import hold
-from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_vectors, remaining, unfold_vectors
+from titop.solvers.kernels.closures.constrained_forward import solve_triangles
+from titop.solvers.kernels.closures.following import fold_vectors, remaining, unfold_vectors
 from titop.solvers.kernels.closures.least_norm import add_least, take_least
-from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.tree.factor import factor, solve_rows
-from titop.solvers.kernels.tree.joints import element_of
+from titop.solvers.kernels.tree.factor import solve_rows
 from titop.solvers.native.kernel import helper, shared
 
 #: The cases: changes with q, v, efforts and imposed accelerations.
 BY_Q, BY_V, BY_TAU, BY_A = 0, 1, 2, 3
 
 
-@shared
-def _start(loops, floats, imposed, changes, result):
-    """Write B into `result`, a case after the other; return a_i."""
-    n = result.shape[1]
+@helper
+def _write_changes(imposed, changes, moved, x):
+    """Write B, the cases side by side."""
+    n = x.shape[0]
     for i in range(n):
         for j in range(n):
-            result[BY_Q, i, j], result[BY_V, i, j] = -changes[BY_Q, i, j], -changes[BY_V, i, j]
-            result[BY_TAU, i, j] = 1.0 if i == j else 0.0
-    moved = np.zeros((n, n))
+            x[i, j], x[i, BY_V * n + j], x[i, BY_TAU * n + j] = -changes[BY_Q, i, j], -changes[BY_V, i, j], 0.0
+        x[i, BY_TAU * n + i] = 1.0
+        if imposed is not None:
+            if imposed[i]:
+                x[i, BY_TAU * n + i] = 0.0
     if imposed is not None:
-        for j in range(n):
-            if imposed[j]:
-                moved[j, j] = 1.0
-                result[BY_TAU, j, j] = 0.0
-        unfold_vectors(loops, floats, moved)
-        result[BY_A] = 0.0
-        subtract_product(changes[2], moved, result[BY_A])
-    return moved
+        by_a = x[:, BY_A * n :]
+        by_a[:] = 0.0
+        subtract_product(changes[2], moved, by_a)
 
 
 @helper
@@ -54,72 +49,80 @@ def subtract_product(left, right, x):
 
 
 @helper
-def add_product(left, right, x):
-    """Add the product of two matrices to x, four rows of the second at a time."""
-    rows, many = left.shape[1], left.shape[1] - left.shape[1] % 4
-    for i in range(left.shape[0]):
-        for k in range(0, many, 4):
-            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+def _subtract_transposed_product(left, x, target):
+    """Subtract the product of a transposed matrix, as many columns of it as `target` has rows, and x: four rows at a time."""
+    rows, many = x.shape[0], x.shape[0] - x.shape[0] % 4
+    for i in range(0, many, 4):
+        for c in range(target.shape[0]):
+            a, b, d, e = left[i, c], left[i + 1, c], left[i + 2, c], left[i + 3, c]
             for j in range(x.shape[1]):
-                x[i, j] += a * right[k, j] + b * right[k + 1, j] + c * right[k + 2, j] + d * right[k + 3, j]
-        for k in range(many, rows):
+                target[c, j] -= a * x[i, j] + b * x[i + 1, j] + d * x[i + 2, j] + e * x[i + 3, j]
+    for i in range(many, rows):
+        for c in range(target.shape[0]):
             for j in range(x.shape[1]):
-                x[i, j] += left[i, k] * right[k, j]
+                target[c, j] -= left[i, c] * x[i, j]
+
+
+@helper
+def _add_carried(folded, chosen, carried, x):
+    """Add ``J^T L`` to x, J the chosen rows: four of them at a time, where they have entries."""
+    r, many = chosen.size, chosen.size - chosen.size % 4
+    for i in range(x.shape[0]):
+        for c in range(0, many, 4):
+            a, b = folded[chosen[c], i], folded[chosen[c + 1], i]
+            d, e = folded[chosen[c + 2], i], folded[chosen[c + 3], i]
+            if a != 0.0 or b != 0.0 or d != 0.0 or e != 0.0:
+                for j in range(x.shape[1]):
+                    x[i, j] += a * carried[c, j] + b * carried[c + 1, j] + d * carried[c + 2, j] + e * carried[c + 3, j]
+        for c in range(many, r):
+            entry = folded[chosen[c], i]
+            if entry != 0.0:
+                for j in range(x.shape[1]):
+                    x[i, j] += entry * carried[c, j]
 
 
 @shared
-def accelerations_slopes(ints, tree, loops, floats, imposed, folded, chosen, matrix, changes, rows, result):
-    """Write derivatives of accelerations by q, v and tau, then by imposed ones, into `result`; return a status.
+def accelerations_slopes(loops, floats, imposed, tree, forward, changes, rows, result):
+    """Write derivatives of accelerations by q, v and tau, then by imposed ones, into `result`.
 
-    `changes` are those of inverse dynamics, `rows` of the constraints (J, then of ``J a + bias`` by q and v); `folded` is J of
-    the coordinates that lead, of which `chosen` rows are independent. `matrix`, the mass matrix, is used up. In forward
-    dynamics `imposed` is None.
+    `changes` are those of inverse dynamics, `rows` of the constraints (J, then of ``J a + bias`` by q and v); `forward` are the
+    rooms of `constrained` as it leaves them, with the factors of M and of ``J M^-1 J^T``. `imposed` is None in forward
+    dynamics.
     """
-    n, r = result.shape[1], chosen.size
-    moved = _start(loops, floats, imposed, changes, result)
-    cases = 3 if imposed is None else 4
-    fold_mass_matrix(loops, floats, matrix)
+    matrix, room, _, _, choice, columns, gram = forward
+    n, r, cases = result.shape[1], gram.shape[0], 3 if imposed is None else 4
+    folded, chosen = room[rows.shape[1] :], choice[:r]
+    x, carried, moved = np.empty((n, cases * n)), np.zeros((r, cases * n)), np.zeros((0 if imposed is None else n, n))
     if imposed is not None:
-        hold(imposed, matrix)
-    failed = factor(tree, matrix)
-    if failed >= 0:
-        return element_of(ints, failed)
-    columns, gram, chain = np.empty((n, r)), np.zeros((r, r)), np.empty((2, r), np.int64)
-    for c in range(r):
-        chain[0, c], chain[1, c] = c, c - 1
         for j in range(n):
-            columns[j, c] = folded[chosen[c], j]
-    solve_rows(tree, matrix, columns)
+            if imposed[j]:
+                moved[j, j] = 1.0
+        unfold_vectors(loops, floats, moved)
+    _write_changes(imposed, changes, moved, x)
+    fold_vectors(loops, floats, x)
     for c in range(r):
-        for e in range(r):
-            for j in range(n):
-                gram[c, e] += folded[chosen[c], j] * columns[j, e]
-    if factor(chain, gram) >= 0:
-        return layout.SINGULAR
-    carried = np.empty((r, n))
-    for d in range(cases):
-        x = result[d]
-        fold_vectors(loops, floats, x)
+        row = remaining(loops, chosen[c])
+        for j in range(n):
+            carried[c, j], carried[c, BY_V * n + j] = -rows[1, row, j], -rows[2, row, j]
         if imposed is not None:
-            for i in range(n):
-                if imposed[i]:
-                    x[i] = 0.0
-        solve_rows(tree, matrix, x)
-        for c in range(r):
-            row = remaining(loops, chosen[c])
+            _subtract_row(rows[0, row], moved, carried[c, BY_A * n :])
+    if imposed is not None:
+        for i in range(n):
+            if imposed[i]:
+                x[i] = 0.0
+    _subtract_transposed_product(columns, x, carried)
+    solve_triangles(gram, r, carried)
+    _add_carried(folded, chosen, carried, x)
+    solve_rows(tree, matrix, x)
+    unfold_vectors(loops, floats, x)
+    for d in range(cases):
+        for i in range(n):
             for j in range(n):
-                carried[c, j] = -rows[1 + d, row, j] if d < 2 else 0.0
-            if d == BY_A:
-                _subtract_row(rows[0, row], moved, carried[c])
-            _subtract_row(folded[chosen[c]], x, carried[c])
-        solve_rows(chain, gram, carried)
-        add_product(columns, carried, x)
-        unfold_vectors(loops, floats, x)
-        if d == BY_A:
-            for i in range(n):
-                for j in range(n):
-                    x[i, j] += moved[i, j]
-    return layout.OK
+                result[d, i, j] = x[i, d * n + j]
+    if imposed is not None:
+        for i in range(n):
+            for j in range(n):
+                result[BY_A, i, j] += moved[i, j]
 
 
 @helper

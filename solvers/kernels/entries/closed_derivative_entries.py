@@ -61,7 +61,7 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
     if status != layout.OK:
         return status
-    _, jacobians, _, _, chosen, _, gram = forward
+    chosen, gram = forward[4], forward[6]
     r = gram.shape[0]
     for c in range(r):
         multipliers[remaining(loops, chosen[c])] = gram[c, r]
@@ -70,9 +70,8 @@ def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q
     )
     if status != layout.OK:
         return status
-    folded = jacobians[k:]
-    status = accelerations_slopes(ints, tree, loops, loaded, None, folded, chosen[:r], changes[2], changes, rows, result)
-    return status if status != layout.OK else status_of_slopes(result)
+    accelerations_slopes(loops, loaded, None, tree, forward, changes, rows, result)
+    return status_of_slopes(result)
 
 
 @pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
+from titop.solvers.kernels.closures.constrained_forward import hold
 from titop.solvers.kernels.closures.following import ones_of, remaining
 from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, efforts_slopes
 from titop.solvers.kernels.closures.least_norm import (
@@ -22,6 +23,8 @@ from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, sizes_fit, status_of, status_of_slopes
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.tree.factor import factor
+from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
@@ -170,11 +173,15 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     )
     if status != layout.OK:
         return status
-    for i in range(n):
-        for j in range(n):
-            mass[i, j] = changes[2, i, j]
-    status = accelerations_slopes(ints, tree, loops, loaded, imposed, jacobians[k:], chosen, mass, changes, rows, result)
-    if status != layout.OK:
-        return status
+    if k == 0:
+        matrix = forward[0]
+        for i in range(n):
+            for j in range(n):
+                matrix[i, j] = changes[2, i, j]
+        hold(imposed, matrix)
+        failed = factor(tree, matrix)
+        if failed >= 0:
+            return element_of(ints, failed)
+    accelerations_slopes(loops, loaded, imposed, tree, forward, changes, rows, result)
     efforts_slopes(split, first, end, imposed, ones, changes, turning, result)
     return status_of_slopes(result)

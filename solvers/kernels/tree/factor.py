@@ -40,48 +40,61 @@ def factor(tree, matrix):
     return -1
 
 
+#: So many columns at a time stay near the processor while rows are gone through again and again.
+_COLUMNS = 112
+
+
 @helper
 def solve_rows(tree, factors, x):
-    """Replace the columns of x (nv x m) by ``M^-1 x``.
+    """Replace the columns of x (nv x m) by ``M^-1 x``."""
+    for first in range(0, x.shape[1], _COLUMNS):
+        _solve_columns(tree, factors, x, first, min(first + _COLUMNS, x.shape[1]))
 
-    Rows go two at a time: a coordinate with the one before it, where these follow each other; and two that come before it, the
-    last of an odd number with itself, of which it takes nothing.
+
+@helper
+def _solve_columns(tree, factors, x, first, last):
+    """Do so with some columns.
+
+    Rows go several at a time: a coordinate with the one before it, where these follow each other; and four that come before
+    it, the last ones of fewer with themselves, of which it takes nothing.
     """
-    n, m, p = tree.shape[1], x.shape[1], tree.shape[1] - 1
+    n, p = tree.shape[1], tree.shape[1] - 1
     while p >= 0:
         k = tree[0, p]
         i, p = tree[1, k], p - 1
         if i >= 0 and tree[0, p] == i:
             share, p = factors[k, i], p - 1
-            for c in range(m):
+            for c in range(first, last):
                 x[i, c] -= share * x[k, c]
             j = tree[1, i]
             while j >= 0:
                 share, other = factors[k, j], factors[i, j]
-                for c in range(m):
+                for c in range(first, last):
                     x[j, c] -= share * x[k, c] + other * x[i, c]
                 j = tree[1, j]
             continue
         while i >= 0:
             share = factors[k, i]
-            for c in range(m):
+            for c in range(first, last):
                 x[i, c] -= share * x[k, c]
             i = tree[1, i]
     for p in range(n):
         k = tree[0, p]
         inverse = 1.0 / factors[k, k]
-        for c in range(m):
+        for c in range(first, last):
             x[k, c] *= inverse
         i = tree[1, k]
         while i >= 0:
-            j, share, other = tree[1, i], factors[k, i], 0.0
-            if j >= 0:
-                other = factors[k, j]
-            else:
-                j = i
-            for c in range(m):
-                x[k, c] -= share * x[i, c] + other * x[j, c]
-            i = tree[1, j]
+            j = tree[1, i]
+            h = tree[1, j] if j >= 0 else -1
+            m = tree[1, h] if h >= 0 else -1
+            share, second = factors[k, i], factors[k, j] if j >= 0 else 0.0
+            third, fourth = factors[k, h] if h >= 0 else 0.0, factors[k, m] if m >= 0 else 0.0
+            beyond = tree[1, m] if m >= 0 else -1
+            j, h, m = j if j >= 0 else i, h if h >= 0 else i, m if m >= 0 else i
+            for c in range(first, last):
+                x[k, c] -= share * x[i, c] + second * x[j, c] + third * x[h, c] + fourth * x[m, c]
+            i = beyond
 
 
 @helper

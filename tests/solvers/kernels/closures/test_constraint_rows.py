@@ -60,10 +60,10 @@ def test_gradients_and_bias_are_the_derivatives_of_the_value(parts: tuple[int, i
     """The second derivative at constant twists: spatial accelerations are zero then, and the bias is all of it."""
     ports = Ports(parts, seed)
     here, (V1, V2) = ports.relative(0.0), ports.twists
-    E1, E2 = constraint_rows.gradients(ports.floats, 0, *here)
+    E1, E2 = constraint_rows.gradients(ports.floats, 0, *here, True)
     ahead, now, behind = (ports.value(t) for t in (STEP, 0.0, -STEP))
     assert np.dot(E1, V1) + np.dot(E2, V2) == pytest.approx((ahead - behind) / (2 * STEP), abs=CLOSE)
-    bias = constraint_rows.bias_of(ports.floats, 0, *here, V1, V2, E2)
+    bias = constraint_rows.bias_of(ports.floats, 0, *here, True, V1, V2, E2)
     assert bias == pytest.approx((ahead - 2 * now + behind) / STEP**2, abs=1e2 * CLOSE)  # and rounding over the step's square
 
 

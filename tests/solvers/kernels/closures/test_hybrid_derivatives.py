@@ -8,6 +8,7 @@ import pytest
 from tests.solvers.kernels.closures.gear_trains import no_gears
 from tests.systems import Array
 from titop.solvers.kernels.closures import hybrid_derivatives as kernels
+from titop.solvers.kernels.closures.constrained_forward import constrained_accelerations, hold
 from titop.solvers.kernels.closures.least_norm import split_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.hybrid_derivatives import hybrid_derivatives
@@ -33,8 +34,12 @@ def test_they_are_those_of_the_dense_equations(imposed: list[int]) -> None:
     ints[0, layout.NV] = N
     result, folded = np.zeros((8, N, N)), rows[0].copy()
     folded[:, mask] = 0.0
-    tables, chosen = (ints, tree, loops, floats, mask), np.array([1, 0])
-    assert kernels.accelerations_slopes(*tables, folded, chosen, changes[2].copy(), changes, rows, result) == layout.OK
+    matrix, chosen, columns, gram = changes[2].copy(), np.array([1, 0]), np.empty((N, ROWS + 1)), np.empty((ROWS, ROWS + 1))
+    hold(mask, matrix)
+    factored = ints, tree, matrix, folded, np.zeros(ROWS), chosen, columns, gram, np.zeros(N)
+    assert constrained_accelerations(*factored) == layout.OK
+    forward = matrix, np.vstack([rows[0], folded]), None, None, chosen, columns, gram
+    kernels.accelerations_slopes(loops, floats, mask, tree, forward, changes, rows, result)
     split, first, end = split_rows(rows[0], np.arange(ROWS), np.ones(N), mask, True)
     assert (first, end) == (ROWS, ROWS)
     kernels.efforts_slopes(split, first, end, mask, np.ones(N), changes, np.zeros((0, N)), result)
