@@ -170,7 +170,7 @@ class ModalBody(Block):
     # -- what others ask -------------------------------------------------------------------------------------------------
 
     @property
-    def is_modal(self) -> bool:
+    def is_modal(self) -> bool:  # type: ignore[override]
         """Whether the body is in no fluid, and nothing of the law is redefined."""
         return self.fluid is None and not overrides(self)
 
@@ -185,7 +185,7 @@ class ModalBody(Block):
         return Picture.of_line(np.array([np.zeros(3), self.com + self.participation[:, :3].T @ q / self.mass]))
 
     @property
-    def spin_limit(self) -> float | None:
+    def spin_limit(self) -> float | None:  # type: ignore[override]
         """The lowest natural frequency (rad/s) of a body without geometric stiffness."""
         return float(self.natural_frequencies[0]) if self.second_order is None else None
 

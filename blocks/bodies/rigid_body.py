@@ -133,7 +133,7 @@ class World(PortedBlock):
         super().__init__("world")
 
     @property
-    def is_rigid(self) -> bool:
+    def is_rigid(self) -> bool:  # type: ignore[override]
         """Whether nothing of the law is redefined."""
         return not overrides(self)
 
@@ -220,7 +220,7 @@ class RigidBody(ImmersedBody, PortedBlock):
         return gyroscopic_wrench(self.mass_matrix(q), twist)
 
     @property
-    def is_rigid(self) -> bool:
+    def is_rigid(self) -> bool:  # type: ignore[override]
         """Whether the body is in no fluid, and nothing of the law is redefined."""
         return self.fluid is None and not overrides(self)
 

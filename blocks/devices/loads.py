@@ -66,7 +66,7 @@ class Load(Block):
         return np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
 
     @property
-    def load_parameters(self) -> tuple[str, ...]:
+    def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         """All of them."""
         return tuple(self.parameters())
 

@@ -307,7 +307,7 @@ class DistributedLoad(Interaction):
     # -- checks and parameters -------------------------------------------------------------------------------------------
 
     @property
-    def load_parameters(self) -> tuple[str, ...]:
+    def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         """The scale, where no input drives the load."""
         return () if self.driven else ("scale",)
 
