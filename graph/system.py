@@ -80,9 +80,9 @@ class System(Network):
         ModelError
             With everything that is wrong.
         """
-        from titop.graph.checking.system_check import checked
+        from titop.graph.checking.system_check import system_findings
 
-        return checked(self)
+        return system_findings(self)
 
     def resolve(self, engine: str = "compiled") -> Model:
         """Turn the system into a frozen model.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.garbage import collection_paused
-from titop.graph.checking.system_check import checked
+from titop.graph.checking.system_check import system_findings
 from titop.graph.network.assembly import assemble
 from titop.graph.network.network import Network
 from titop.solvers.constraints.mechanism import Engine
@@ -16,7 +16,7 @@ def resolve(system: Network, engine: str = "compiled") -> Model:
     """Check a system and turn it into a model; see `System.resolve`."""
     with collection_paused():
         make_engine = _engine(engine)
-        warn(checked(system), stacklevel=4)
+        warn(system_findings(system), stacklevel=4)
         mechanism = Mechanism(assemble(system), make_engine)
         findings = mechanism.check_inertia()
     warn([*findings, *mechanism.closure_findings()], stacklevel=4)

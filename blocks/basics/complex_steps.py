@@ -24,7 +24,7 @@ _DOUBTFUL = SAME * REAL_STEP
 def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
     """Return the derivatives of ``function(x)`` by the entries of x, stacked along the last axis: exact to rounding."""
     steps = 1j * COMPLEX_STEP * np.eye(len(x))
-    return stacked([imaginary_part(np.asarray(function(x + step))) / COMPLEX_STEP for step in steps], function, x)
+    return stack_columns([imaginary_part(np.asarray(function(x + step))) / COMPLEX_STEP for step in steps], function, x)
 
 
 def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
@@ -65,7 +65,7 @@ def by_differences(function: Callable[[Array], Any], x: Array) -> Array:
             return function(x + s * direction)
 
         columns.append(derivative(at, _settled(at, start)))
-    return stacked(columns, function, x)
+    return stack_columns(columns, function, x)
 
 
 def _settled(function: Callable[[float], Any], start: float) -> float:
@@ -77,6 +77,6 @@ def _settled(function: Callable[[float], Any], start: float) -> float:
     return settled_step(alone, start) or settled_step(alone, REAL_STEP) or start
 
 
-def stacked(columns: list[Array], function: Callable[[Array], Any], x: Array) -> Array:
+def stack_columns(columns: list[Array], function: Callable[[Array], Any], x: Array) -> Array:
     """Return the columns stacked along the last axis; none have the shape of ``function(x)`` all the same."""
     return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(x)), 0))

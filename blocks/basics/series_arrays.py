@@ -119,7 +119,7 @@ def derivatives(array: SeriesArray | Array, order: int) -> Array:
     return known * factors_of(known)
 
 
-def joined(parts: Sequence[SeriesArray | Array], order: int, axis: int = 0) -> SeriesArray | Array:
+def join_arrays(parts: Sequence[SeriesArray | Array], order: int, axis: int = 0) -> SeriesArray | Array:
     """Return arrays behind each other."""
     plain = [part for part in parts if not isinstance(part, SeriesArray)]
     if len(plain) == len(parts):

@@ -25,7 +25,7 @@ _ZERO = np.zeros((3, 3))
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
-def replaced(array: Array, index: Any, value: Any) -> Array:
+def replace_entry(array: Array, index: Any, value: Any) -> Array:
     """Return a copy of an array with one entry replaced; it is complex if the value is."""
     copied = array.astype(np.result_type(array.dtype, type(value)))
     copied[index] = value

@@ -23,20 +23,20 @@ def acceleration_unit(unit: str) -> str:
 def effort_unit(unit: str) -> str:
     """Return the unit of the effort on a coordinate of the given unit: the work of both is in J."""
     known = {"m": "N", "rad": "N m", "1": "J"}
-    return known[unit] if unit in known else f"J/{bracketed(unit)}"
+    return known[unit] if unit in known else f"J/{in_brackets(unit)}"
 
 
 def inertia_unit(unit: str) -> str:
     """Return the unit of the inertia of a coordinate of the given unit: the energy of its rate is in J."""
     known = {"m": "kg", "rad": "kg m^2", "1": "J s^2"}
-    return known[unit] if unit in known else f"J s^2/{bracketed(unit)}^2"
+    return known[unit] if unit in known else f"J s^2/{in_brackets(unit)}^2"
 
 
 def ratio_unit(unit: str, other: str) -> str:
     """Return the unit of a coordinate over that of another one."""
-    return "1" if unit == other else f"{unit}/{bracketed(other)}"
+    return "1" if unit == other else f"{unit}/{in_brackets(other)}"
 
 
-def bracketed(unit: str) -> str:
+def in_brackets(unit: str) -> str:
     """Return a unit as it stands in a product or below a line."""
     return f"({unit})" if " " in unit or "/" in unit else unit

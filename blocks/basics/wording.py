@@ -27,10 +27,10 @@ def shown(value: Any, length: int = VALUE_LENGTH) -> str:
     """
     text = str(value)
     line = " ".join(text[: 2 * length].split())
-    return escaped(line, length) if len(text) <= 2 * length else f"{escaped(line[:length])} ..."
+    return escape(line, length) if len(text) <= 2 * length else f"{escape(line[:length])} ..."
 
 
-def escaped(line: str, length: int = SENTENCE_LENGTH) -> str:
+def escape(line: str, length: int = SENTENCE_LENGTH) -> str:
     """Return a line with what is not printable written out, cut after `length` characters; blanks stay."""
     cut = line[:length] + (" ..." if len(line) > length else "")
     return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)

@@ -1,6 +1,6 @@
 """Bases of few deformations of a body that is held at P: static ones, and its lowest natural modes.
 
-Matrices are dense, or sparse: then the stiffness is factorised once (`factored`), and the modes come from a Lanczos iteration.
+Matrices are dense, or sparse: then the stiffness is factorised once (`solver_of`), and the modes come from a Lanczos iteration.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def craig_bampton(mass: Any, stiffness: Any, boundary: int, modes: int) -> Array
     Raises
     ------
     LinAlgError
-        As `factored` and `lowest_modes`.
+        As `solver_of` and `lowest_modes`.
     """
     size, interior = mass.shape[0], slice(boundary, None)
     basis = np.zeros((size, boundary + modes))
@@ -56,7 +56,7 @@ def craig_bampton(mass: Any, stiffness: Any, boundary: int, modes: int) -> Array
     if size == boundary:
         return basis
     held, moved = stiffness[interior, interior], stiffness[interior, :boundary]
-    solve = factored(held)
+    solve = solver_of(held)
     basis[interior, :boundary] = -solve(moved.toarray() if is_sparse(moved) else moved)
     basis[interior, boundary:] = lowest_modes(mass[interior, interior], held, modes, solve)
     return basis
@@ -69,7 +69,7 @@ def attachment_modes(mass: Any, stiffness: Any, boundary: int, modes: int) -> Ar
     """
     from scipy import linalg
 
-    solve = factored(stiffness)
+    solve = solver_of(stiffness)
     clamped = lowest_modes(mass, stiffness, modes, solve)
     static = solve(np.eye(mass.shape[0], boundary))
     static = static - clamped @ (clamped.T @ (mass @ static))
@@ -78,7 +78,7 @@ def attachment_modes(mass: Any, stiffness: Any, boundary: int, modes: int) -> Ar
     return _told_apart(basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1])
 
 
-def factored(stiffness: Any) -> Callable[[Array], Array]:
+def solver_of(stiffness: Any) -> Callable[[Array], Array]:
     """Return the function that divides vectors (N), or columns (N, m), by a stiffness (N, N).
 
     Raises
@@ -95,7 +95,7 @@ def factored(stiffness: Any) -> Callable[[Array], Array]:
 
 
 def _factored_sparse(stiffness: Any) -> Callable[[Array], Array]:
-    """Return `factored` of a sparse matrix: elimination along the diagonal, whose pivots have the signs of the eigenvalues."""
+    """Return `solver_of` of a sparse matrix: elimination along the diagonal, whose pivots have the signs of the eigenvalues."""
     from scipy.sparse.linalg import splu
 
     try:

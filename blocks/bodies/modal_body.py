@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose
-from titop.blocks.basics.spatial import Array, replaced, rigid_inertia
+from titop.blocks.basics.spatial import Array, replace_entry, rigid_inertia
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies import modal_fields
 from titop.blocks.bodies.modal_analysis import (
@@ -170,7 +170,7 @@ class ModalBody(Block):
     # -- what others ask -------------------------------------------------------------------------------------------------
 
     @property
-    def is_modal(self) -> bool:
+    def is_modal(self) -> bool:  # type: ignore[override]
         """Whether the body is in no fluid, and nothing of the law is redefined."""
         return self.fluid is None and not overrides(self)
 
@@ -185,7 +185,7 @@ class ModalBody(Block):
         return Picture.of_line(np.array([np.zeros(3), self.com + self.participation[:, :3].T @ q / self.mass]))
 
     @property
-    def spin_limit(self) -> float | None:
+    def spin_limit(self) -> float | None:  # type: ignore[override]
         """The lowest natural frequency (rad/s) of a body without geometric stiffness."""
         return float(self.natural_frequencies[0]) if self.second_order is None else None
 
@@ -225,19 +225,19 @@ class ModalBody(Block):
             if (of_mode := entry_of_mode(name)) is not None:
                 port, place = of_mode
                 if port is None:
-                    put(changed, "participation", replaced(changed.participation, place, value))
+                    put(changed, "participation", replace_entry(changed.participation, place, value))
                 else:
-                    changed.shapes[port] = replaced(changed.shapes[port], place, value)
+                    changed.shapes[port] = replace_entry(changed.shapes[port], place, value)
             elif name == "mass":
                 put(changed, name, value + 0.0)
             elif head == "com" and entry in "xyz":
-                put(changed, head, replaced(changed.com, "xyz".index(entry), value))
+                put(changed, head, replace_entry(changed.com, "xyz".index(entry), value))
             elif head == "inertia" and entry in INERTIA_ENTRIES:
                 i, j = INERTIA_ENTRIES[entry]
-                put(changed, head, replaced(replaced(changed.inertia, (i, j), value), (j, i), value))
+                put(changed, head, replace_entry(replace_entry(changed.inertia, (i, j), value), (j, i), value))
             elif entry in ("frequency", "damping"):
                 field = "frequencies" if entry == "frequency" else "damping_ratios"
-                put(changed, field, replaced(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
+                put(changed, field, replace_entry(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
             else:
                 changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
         changed._update()

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_pose
-from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replaced, rigid_inertia
+from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replace_entry, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
@@ -122,7 +122,7 @@ def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
     kind, axis = parts_of(entry)
     moved = copy.copy(pose)
     field = "position" if kind == "position" else "rotation_vector"
-    setattr(moved, field, replaced(getattr(pose, field), "xyz".index(axis), value))
+    setattr(moved, field, replace_entry(getattr(pose, field), "xyz".index(axis), value))
     return moved
 
 
@@ -133,7 +133,7 @@ class World(PortedBlock):
         super().__init__("world")
 
     @property
-    def is_rigid(self) -> bool:
+    def is_rigid(self) -> bool:  # type: ignore[override]
         """Whether nothing of the law is redefined."""
         return not overrides(self)
 
@@ -220,7 +220,7 @@ class RigidBody(ImmersedBody, PortedBlock):
         return gyroscopic_wrench(self.mass_matrix(q), twist)
 
     @property
-    def is_rigid(self) -> bool:
+    def is_rigid(self) -> bool:  # type: ignore[override]
         """Whether the body is in no fluid, and nothing of the law is redefined."""
         return self.fluid is None and not overrides(self)
 
@@ -264,12 +264,12 @@ class RigidBody(ImmersedBody, PortedBlock):
             if field in ("mass", "volume"):
                 put(changed, field, values[name] + 0.0)
             elif field in ("com", "buoyancy_center"):
-                put(changed, field, replaced(getattr(changed, field), "xyz".index(entry), values[name]))
+                put(changed, field, replace_entry(getattr(changed, field), "xyz".index(entry), values[name]))
             elif name in wet:
                 put(changed, *with_coefficient(changed, name, values[name]))
             else:
                 i, j = INERTIA_ENTRIES[entry]
-                put(changed, field, replaced(replaced(changed.inertia, (i, j), values[name]), (j, i), values[name]))
+                put(changed, field, replace_entry(replace_entry(changed.inertia, (i, j), values[name]), (j, i), values[name]))
         return changed
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replaced, rotation_log, skew
+from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replace_entry, rotation_log, skew
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
 from titop.blocks.contract.block import Block
@@ -266,7 +266,7 @@ class RigidClosure(Closure):
             index: Any = "xyz".find(entry[0])
             if field == "directions":
                 index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1
-            put(changed, field, replaced(getattr(changed, field), index, value))
+            put(changed, field, replace_entry(getattr(changed, field), index, value))
         return changed
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.overrides import built_in
+from titop.blocks.contract.overrides import titop_class
 
 
 class BlockMotion(NamedTuple):
@@ -40,7 +40,7 @@ def has_weight(block: Block) -> bool:
 
 def moves_fluid(block: Block) -> bool:
     """Tell whether a part of a block's inertia may be that of a fluid."""
-    return block.fluid is not None or overrides_method(block, "added_inertia", built_in(type(block)))
+    return block.fluid is not None or overrides_method(block, "added_inertia", titop_class(type(block)))
 
 
 def is_acted_on(block: Block) -> bool:

@@ -121,10 +121,8 @@ class Described(OwnCoordinates, Surrounded):
         com = moment / mass
         return MassProperties(mass, com, M[3:, 3:] + mass * skew(com) @ skew(com))
 
-    @property
-    def is_rigid(self) -> bool:
-        """Whether the law is that of a rigid body with its parameters ``mass``, ``com.x``, ``inertia.xx``, ..., and no more."""
-        return False
+    #: Whether the law is that of a rigid body with its parameters ``mass``, ``com.x``, ``inertia.xx``, ..., and no more.
+    is_rigid: bool = False
 
     # -- pictures --------------------------------------------------------------------------------------------------------
 
@@ -138,22 +136,16 @@ class Described(OwnCoordinates, Surrounded):
 
     # -- checks ----------------------------------------------------------------------------------------------------------
 
-    @property
-    def spin_limit(self) -> float | None:
-        """The frequency (rad/s) beside which spins have to be small, since the law does not stiffen; None where it may spin."""
-        return None
+    #: The frequency (rad/s) beside which spins have to be small, since the law does not stiffen; None where it may spin.
+    spin_limit: float | None = None
 
-    @property
-    def load_parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that are loads: zero, they load nothing. Searches for equilibria raise them in steps."""
-        return ()
+    #: Names of the parameters that are loads: zero, they load nothing. Searches for equilibria raise them in steps.
+    load_parameters: tuple[str, ...] = ()
 
     # -- linear fractional models ----------------------------------------------------------------------------------------
 
-    @property
-    def is_modal(self) -> bool:
-        """Whether the law is that of a `FlexibleBody`, whose modes' parameters enter by factors."""
-        return False
+    #: Whether the law is that of a `FlexibleBody`, whose modes' parameters enter by factors.
+    is_modal: bool = False
 
     def common_parameters(self) -> dict[str, CommonParameter]:
         """Return numbers by name from which several parameters follow at once; linear fractional models vary them too."""

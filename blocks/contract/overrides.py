@@ -42,7 +42,7 @@ _FREE = {
 }
 
 
-def built_in(cls: type) -> type:
+def titop_class(cls: type) -> type:
     """Return the nearest class of titop's own from which a class of blocks derives."""
     return next(base for base in cls.__mro__ if base.__module__.startswith("titop.blocks."))
 
@@ -60,12 +60,12 @@ def overrides(block: Block) -> tuple[str, ...]:
 
 def is_titops_own(block: Block) -> bool:
     """Tell whether a block does what a class of titop's says, and nothing else."""
-    return built_in(type(block)) is not Block and not overrides(block)
+    return titop_class(type(block)) is not Block and not overrides(block)
 
 
 @cache
 def _class_overrides(cls: type) -> tuple[str, ...]:
-    base = built_in(cls)
+    base = titop_class(cls)
     names = (name for name in dir(base) if not name.startswith("__") and name not in _FREE)
     return tuple(name for name in names if _attribute(cls, name) is not _attribute(base, name))
 

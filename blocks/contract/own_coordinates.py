@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.basics.complex_steps import REAL_STEP, complex_step, stacked, trusted_step
+from titop.blocks.basics.complex_steps import REAL_STEP, complex_step, stack_columns, trusted_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
@@ -146,7 +146,7 @@ class OwnCoordinates:
 
     def slopes(self, function: Callable[[Array], Any], q: Array) -> Array:
         """Return the derivatives of ``function(q)`` a unit of each tangent direction, stacked along the last axis (n)."""
-        return stacked([self.along(function, q, direction) for direction in np.eye(self.nv)], function, q)
+        return stack_columns([self.along(function, q, direction) for direction in np.eye(self.nv)], function, q)
 
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
         """Return the derivative of ``function(q)`` along a tangent `direction` (n).

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.units import inertia_unit
 from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, refuse_change, scalar
@@ -146,7 +146,7 @@ class PortActuator(Actuator):
         changed = copy.copy(self)
         for name, value in values.items():
             assert changed.direction is not None
-            turned = replaced(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
+            turned = replace_entry(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
             put(changed, "direction", turned)
         return changed
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, put, vector
 
@@ -66,7 +66,7 @@ class Load(Block):
         return np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
 
     @property
-    def load_parameters(self) -> tuple[str, ...]:
+    def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         """All of them."""
         return tuple(self.parameters())
 
@@ -80,5 +80,5 @@ class Load(Block):
         changed = copy.copy(self)
         for name, value in values.items():
             field, axis = parts_of(name)
-            put(changed, field, replaced(getattr(changed, field), "xyz".index(axis), value))
+            put(changed, field, replace_entry(getattr(changed, field), "xyz".index(axis), value))
         return changed

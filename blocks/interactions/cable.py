@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import split_path
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, bound, non_negative, numbers, put, scalar
@@ -168,5 +168,5 @@ class Cable(Interaction):
         changed = copy.copy(self)
         for name, value in values.items():
             field, k = split_path(name)
-            put(changed, field, replaced(changed.arms, int(k), value) if k else value)
+            put(changed, field, replace_entry(changed.arms, int(k), value) if k else value)
         return changed

@@ -303,7 +303,7 @@ class Contact(Interaction):
 
     def _spheres_at(self, motion: TargetMotion) -> Iterator[tuple[Any, ...]]:
         """Yield of every sphere what laws are told of it: see `titop.blocks.laws.touch`."""
-        seen, numbers = self.touching.seen(motion), self._law[None]
+        seen, numbers = self.touching.sphere_motions(motion), self._law[None]
         bristles = motion.x.reshape(-1, 3) if len(self.state_names) else np.zeros((len(seen), 3))
         for each, bristle in zip(seen, bristles, strict=True):
             yield numbers, each.place, each.rate, each.spin, each.radius, bristle
@@ -319,11 +319,11 @@ class Contact(Interaction):
     def stored(self, motion: TargetMotion) -> Any:
         """Return the stored energy (J)."""
         numbers = self._law[None]
-        return sum(pressed_energy(numbers, seen.place, seen.radius) for seen in self.touching.seen(motion))
+        return sum(pressed_energy(numbers, seen.place, seen.radius) for seen in self.touching.sphere_motions(motion))
 
     def gaps(self, motion: TargetMotion) -> Array:
         """Return the distances (k, m) of all spheres from the shape."""
-        return np.array([self.touched.distance(seen.place)[0] - seen.radius for seen in self.touching.seen(motion)])
+        return np.array([self.touched.distance(seen.place)[0] - seen.radius for seen in self.touching.sphere_motions(motion)])
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
         """Return the wrenches (6) on both ports, each in its port's frame, of what is fixed in rigid bodies."""

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_path
 from titop.blocks.basics.sampling import sampled
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
@@ -85,7 +85,7 @@ def with_entry(density: Density, entry: str, value: Any) -> Array:
     """Return a density with the number of a name such as ``x`` or ``0.x`` changed."""
     assert not callable(density)
     *row, axis = parts_of(entry)
-    return replaced(density, (*map(int, row), "xyz".index(axis)), value)
+    return replace_entry(density, (*map(int, row), "xyz".index(axis)), value)
 
 
 #: Frames in which loads along a rod can be given.
@@ -307,7 +307,7 @@ class DistributedLoad(Interaction):
     # -- checks and parameters -------------------------------------------------------------------------------------------
 
     @property
-    def load_parameters(self) -> tuple[str, ...]:
+    def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         """The scale, where no input drives the load."""
         return () if self.driven else ("scale",)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import split_path
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, fields_of, numbers, put, refuse_change, scalar
@@ -211,6 +211,6 @@ class ElasticTendon(Line):
     def _change(self, field: str, entry: str | None, value: Any) -> None:
         """Change a number."""
         if field == "arms":
-            put(self, field, replaced(self.arms, int(entry or 0), value))
+            put(self, field, replace_entry(self.arms, int(entry or 0), value))
         else:
             super()._change(field, entry, value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
 from titop.blocks.contract.block import Block
@@ -158,5 +158,5 @@ class CompliantClosure(Interaction):
         for name, value in values.items():
             field, a, b = parts_of(name)
             i, j = names.index(a), names.index(b)
-            put(changed, field, replaced(replaced(getattr(changed, field), (i, j), value), (j, i), value))
+            put(changed, field, replace_entry(replace_entry(getattr(changed, field), (i, j), value), (j, i), value))
         return changed

@@ -68,7 +68,7 @@ class Touching(ABC):
         return np.zeros(0)
 
     @abstractmethod
-    def seen(self, motion: TargetMotion) -> list[Seen]:
+    def sphere_motions(self, motion: TargetMotion) -> list[Seen]:
         """Return how all spheres move."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class RigidSpheres(Touching):
     def __init__(self, places: Array, radii: Array, reach: float = 0.0, shape: Shape | None = None) -> None:
         self.places, self.radii, self.reach, self.shape = places, radii, reach, shape
 
-    def seen(self, motion: TargetMotion) -> list[Seen]:
+    def sphere_motions(self, motion: TargetMotion) -> list[Seen]:
         """Return how all spheres move."""
         r, (rate, spin) = motion.r[1], relative_rates(motion.R[1], motion.r[1], motion.V[0], motion.V[1])
         arms = zip(self._arms(motion), self.radii, strict=True)
@@ -134,7 +134,7 @@ class Carried(Touching):
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
         """Return places, velocities and angular velocities (k, 3 each) of all centres, in the frame of the body."""
 
-    def seen(self, motion: TargetMotion) -> list[Seen]:
+    def sphere_motions(self, motion: TargetMotion) -> list[Seen]:
         """Return how all spheres move."""
         R, r, V = motion.R[1], motion.r[1], motion.V[1]
         centres, velocities, turning = self.moving(motion)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.contract.block import Block, block_name
 from titop.blocks.contract.fields import Field, without
 from titop.blocks.contract.target_motion import TargetMotion
@@ -97,7 +97,7 @@ class CoordinateLimits(Block):
         changed = copy.copy(self)
         for name, value in values.items():
             place = 0, self._entries[name.removeprefix("limits.")]
-            changed.limit_numbers = replaced(changed.limit_numbers, place, value)
+            changed.limit_numbers = replace_entry(changed.limit_numbers, place, value)
         return changed
 
     @property

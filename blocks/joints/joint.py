@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import SAME, TYPED
-from titop.blocks.basics.units import bracketed, effort_unit, inertia_unit, known_units, rate_unit
+from titop.blocks.basics.units import effort_unit, in_brackets, inertia_unit, known_units, rate_unit
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, per_coordinate, put, without
@@ -60,7 +60,7 @@ def joint_fields(
         for i in range(len(names)):
             for j in range(i, len(names)):
                 name = field if single else f"{field}.{names[i]}.{names[j]}"
-                fields[name] = (field, (i, j), f"{effort_unit(units[i])}{per}{bracketed(units[j])}")
+                fields[name] = (field, (i, j), f"{effort_unit(units[i])}{per}{in_brackets(units[j])}")
     for i, (name, unit) in enumerate(configuration):
         fields["rest" if single else f"rest.{name}"] = ("rest", (i,), unit)
     for i, name in enumerate(names):
@@ -275,7 +275,7 @@ class Joint(Block):
         fields = self.parameter_fields()
         for name, value in values.items():
             field, index, _ = fields[name]
-            array = replaced(getattr(changed, field), index, value)
+            array = replace_entry(getattr(changed, field), index, value)
             if field in ("stiffness", "damping"):
                 array[index[::-1]] = value
             put(changed, field, array)

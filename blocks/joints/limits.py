@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.units import bracketed, effort_unit
+from titop.blocks.basics.units import effort_unit, in_brackets
 from titop.blocks.basics.user_input import LARGEST, FieldReader, out_of_range, real_array
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 
@@ -125,7 +125,9 @@ def stop_entries(lower: bool, upper: bool) -> tuple[tuple[str, int], ...]:
 
 def stop_unit(entry: str, unit: str) -> str:
     """Return the unit of an entry of the limits of a coordinate of the given unit."""
-    return {"stiffness": f"{effort_unit(unit)}/{bracketed(unit)}^1.5", "dissipation": f"s/{bracketed(unit)}"}.get(entry, unit)
+    return {"stiffness": f"{effort_unit(unit)}/{in_brackets(unit)}^1.5", "dissipation": f"s/{in_brackets(unit)}"}.get(
+        entry, unit
+    )
 
 
 def stop_name(coordinates: Sequence[str], name: str, entry: str) -> str:

@@ -16,7 +16,7 @@ from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.fields import altered_fields
-from titop.blocks.contract.overrides import built_in, is_titops_own
+from titop.blocks.contract.overrides import is_titops_own, titop_class
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
@@ -38,7 +38,7 @@ from titop.graph.checking.tree import contradicting_gears, massless_leaves, moti
 from titop.graph.network.network import Network
 
 
-def checked(system: Network) -> list[Finding]:
+def system_findings(system: Network) -> list[Finding]:
     """Return everything suspicious in a system.
 
     Raises
@@ -103,7 +103,7 @@ def own_block_findings(system: Network) -> Iterator[tuple[bool, Finding]]:
             yield from ((False, finding) for finding in damping_findings(block))
             if system.gravity.any():
                 yield from ((False, finding) for finding in weight_findings(block))
-            if built_in(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
+            if titop_class(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
                 yield from ((False, finding) for finding in disagreements(block))
             yield from ((False, finding) for finding in law_disagreements(block))
         if not block.complex_safe:
@@ -113,6 +113,6 @@ def own_block_findings(system: Network) -> Iterator[tuple[bool, Finding]]:
     for loop in system.loops:
         if not isinstance(loop.closure, Interaction):
             continue
-        if not is_titops_own(loop.closure) or built_in(type(loop.closure)) is Interaction:  # which says nothing by itself
+        if not is_titops_own(loop.closure) or titop_class(type(loop.closure)) is Interaction:  # which says nothing by itself
             inertial = any(ref.block is system.world for ref in loop.ports)
             yield from interaction_findings(loop.closure, len(loop.ports), len(loop.coordinates), inertial)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from titop.blocks.basics.wording import escaped
+from titop.blocks.basics.wording import escape
 from titop.blocks.contract.block import Block
 from titop.graph.drawing.outline import describe_closure, known_mass
 from titop.graph.network.connections import Connection
@@ -41,7 +41,7 @@ def diagram(system: Network) -> str:
     acting: list[Any] = [*system.limits, *system.actuators, *system.sensors]
     targets = [getattr(block, "target", None) or getattr(block, block.joint_fields[-1]) for block in acting]
     others = [f"{type(block).__name__} {block.name} on {target}" for block, target in zip(acting, targets, strict=True)]
-    return "\n".join(map(escaped, lines + closures + gears + loads + others))
+    return "\n".join(map(escape, lines + closures + gears + loads + others))
 
 
 def constraint_count(system: Network) -> str:

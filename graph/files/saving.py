@@ -12,7 +12,7 @@ from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
-from titop.graph.checking.system_check import checked
+from titop.graph.checking.system_check import system_findings
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
 from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
 from titop.graph.files.file_fields import write_fields
@@ -29,7 +29,7 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
     ModelError
         If the system does not pass its checks, or has blocks of classes that are not registered or that files cannot hold.
     """
-    checked(system)
+    system_findings(system)
     _check_types(system)
     yield (), {"format": FORMAT, "version": VERSION}
     yield ("system",), write_fields(SYSTEM, system)

@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of, split_path
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
@@ -74,17 +74,17 @@ class Assembly:
         return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
 
     @cached_property
-    def joined_by(self) -> dict[str, Connection]:
+    def connection_of_joint(self) -> dict[str, Connection]:
         """The connection that each joint makes."""
         return {connection.joint.name: connection for connection in self.connections}
 
     @cached_property
-    def hung(self) -> dict[str, Connection]:
+    def hanging(self) -> dict[str, Connection]:
         """The connection by which each body hangs."""
         return {connection.child.block.name: connection for connection in self.connections}
 
     @cached_property
-    def attached(self) -> frozenset[str]:
+    def used_ports(self) -> frozenset[str]:
         """Names of the ports to which something is attached, or by which bodies hang."""
         refs = [ref for connection in self.connections for ref in (connection.parent, connection.child)]
         refs += [ref for loop in self.loops for ref in loop.ports]
@@ -231,7 +231,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
             reflected = np.zeros(joint.nv) if joint.reflected_inertia is None else joint.reflected_inertia
             index = joint.coordinates.index(coordinate) if coordinate else 0
             rotor = actuator.gear * actuator.gear * actuator.rotor_inertia
-            joint.reflected_inertia = replaced(reflected, index, reflected[index] + rotor)
+            joint.reflected_inertia = replace_entry(reflected, index, reflected[index] + rotor)
 
 
 def rotor_without_armature(motor: Motor, inertia: float) -> Finding:

@@ -59,7 +59,7 @@ class Report:
         """Record something suspicious; the same thing at several places becomes one warning."""
         self._suspicions.setdefault((code, value, expected, advice), []).append(where)
 
-    def left_out(self, what: str, where: str, advice: str = "check that the dynamics can do without it") -> None:
+    def report_unused(self, what: str, where: str, advice: str = "check that the dynamics can do without it") -> None:
         """Record that something in the file is not used."""
         self.suspect("left-out", where, what, "what titop reads from URDF", advice)
 
@@ -106,7 +106,7 @@ class ElementReader:
                 )
                 self.report.error("unknown-attribute", path, value, "an attribute of URDF", advice)
             else:
-                self.report.left_out(f"attribute {name[:SHOWN]!r} of <{element.tag}>", where)
+                self.report.report_unused(f"attribute {name[:SHOWN]!r} of <{element.tag}>", where)
         if not len(element):
             return
         tags = [child.tag for child in element]
@@ -127,7 +127,9 @@ class ElementReader:
         if not self.repair or not says_nothing:
             return False
         expected = f"{twin} alone" if twin else "no such attribute"
-        self.mended(where, f"{name}={element.get(name)!r} of <{element.tag}>", expected, "left out: it says nothing more")
+        self.report_repair(
+            where, f"{name}={element.get(name)!r} of <{element.tag}>", expected, "left out: it says nothing more"
+        )
         return True
 
     @staticmethod
@@ -136,7 +138,7 @@ class ElementReader:
         words = element.get(attribute, "").split()
         return _read_numbers(words, False) if words else None
 
-    def mended(self, where: str, found: str, expected: str, taken: str) -> None:
+    def report_repair(self, where: str, found: str, expected: str, taken: str) -> None:
         """Record what is mended."""
         self.report.suspect(REPAIRED, where, found, expected, taken)
 
@@ -149,7 +151,7 @@ class ElementReader:
             value = " ".join([child.tag, *(f"{name}={text!r}" for name, text in child.attrib.items())])
             self.report.error("not-representable", path, f"<{value}>", "what titop can represent", REFUSED[child.tag])
         else:
-            self.report.left_out(f"element <{child.tag[:SHOWN]}>", where)
+            self.report.report_unused(f"element <{child.tag[:SHOWN]}>", where)
 
     def child(self, element: Element, tag: str, where: str, required: bool = False) -> Element | None:
         """Return the first child with a tag, its vocabulary checked."""

@@ -165,7 +165,7 @@ class RobotReader:
         twin = entry[0] + entry[:0:-1]
         if entry in element.attrib or not self.reader.repair:
             return self.reader.number(element, entry, where)
-        self.reader.mended(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
+        self.reader.report_repair(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
         return self.reader.number(element, twin, where, 0.0)
 
     # -- joints --------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class RobotReader:
         kind, parent, child = self._kind(element, name), self._end(element, "parent", name), self._end(element, "child", name)
         if kind == "fixed":
             if element.find("mimic") is not None:
-                self.report.left_out("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
+                self.report.report_unused("<mimic> of a fixed joint", name, "make it revolute or prismatic if it moves")
             return UrdfJoint(name, kind, parent, child, origin, np.array([1.0, 0.0, 0.0]))
         damping, friction, armature = self._dynamics(element, kind, name)
         axis, limits, mimic = (
@@ -270,10 +270,10 @@ class RobotReader:
         if self.reader.repair:
             values = self._mended_limits(values, f"{name}.limit")
         if kind not in AXIAL_KINDS and values:
-            self.report.left_out(f"<limit> of a {kind} joint", name, "check limits in Python")
+            self.report.report_unused(f"<limit> of a {kind} joint", name, "check limits in Python")
             return {}
         if kind == "continuous" and ("lower" in values or "upper" in values):
-            self.report.left_out("lower and upper of a continuous joint", name, "make it revolute if it has an end")
+            self.report.report_unused("lower and upper of a continuous joint", name, "make it revolute if it has an end")
         if bounded and not ("lower" in values or "upper" in values):
             self._suspect_limit("neither lower nor upper", name)
         elif bounded:
@@ -288,11 +288,11 @@ class RobotReader:
         kept = dict(values)
         for key in ("velocity", "effort"):
             if values.get(key, 0.0) < 0.0:
-                self.reader.mended(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
+                self.reader.report_repair(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
                 kept[key] = math.inf
         lower, upper = values.get("lower", 0.0), values.get("upper", 0.0)
         if lower > upper:
-            self.reader.mended(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
+            self.reader.report_repair(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
             kept |= {"lower": -math.inf, "upper": math.inf}
         return kept
 
@@ -324,7 +324,7 @@ class RobotReader:
         other = transmission.find("actuator/{*}rotor_inertia")
         if other is not None:
             advice = 'if it is Drake\'s, write xmlns:drake="http://drake.mit.edu" and <drake:rotor_inertia>'
-            self.report.left_out(f"element <{other.tag[:SHOWN]}>", "transmission", advice)
+            self.report.report_unused(f"element <{other.tag[:SHOWN]}>", "transmission", advice)
 
     def _check_drives(self, transmission: Element) -> None:
         """Report reductions and rotors as ROS has them: no armature is made of them, since few files mean one."""
@@ -334,10 +334,10 @@ class RobotReader:
                 if numbers is None or numbers != DRIVES[element.tag]:
                     advice = "if the rotor matters, give the joint the armature motorInertia * mechanicalReduction^2"
                     where = transmission.get("name") or "transmission"
-                    self.report.left_out(f"<{element.tag}>{text[:SHOWN]}", where, advice)
+                    self.report.report_unused(f"<{element.tag}>{text[:SHOWN]}", where, advice)
 
     def _check_gazebo(self, element: Element) -> None:
         for child in element:
             if child.tag in GAZEBO_DYNAMICS:
                 where = element.get("reference") or "gazebo"
-                self.report.left_out(f"element <gazebo><{child.tag}>", where, "set it in Python if it matters")
+                self.report.report_unused(f"element <gazebo><{child.tag}>", where, "set it in Python if it matters")

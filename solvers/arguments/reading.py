@@ -90,7 +90,7 @@ def is_ready(value: Any, length: int, stacked: bool = False) -> bool:
     )
 
 
-def made_ready(*given: Any) -> tuple[Any, ...]:
+def as_arrays(*given: Any) -> tuple[Any, ...]:
     """Return arrays, lists and tuples of real numbers as arrays that kernels take, None and mappings as they are.
 
     Nothing where that changes none of what is given, or where some of it has to be read with more care.

@@ -85,7 +85,7 @@ _GUESSES = 12
 _WIDENING = 4
 
 
-def assembled(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
+def assemble_loops(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return a closed configuration: joints move, and bodies deform only where joints alone do not close the loops.
 
     Raises
@@ -136,7 +136,7 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
             break
         step = _newton_step(mechanism, rows, ~fixed)
         for halving in range(_HALVINGS):
-            trial = mechanism.moved(q, step / 2**halving)
+            trial = mechanism.integrate_unchecked(q, step / 2**halving)
             trial_rows = mechanism.engine.dynamics.constraints(trial, np.zeros(mechanism.nv))
             if np.linalg.norm(mechanism.scale.weights * trial_rows.error) < np.linalg.norm(error):
                 break
@@ -174,12 +174,12 @@ def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -
     gears = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
     leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - mechanism.gear_count :])).basis
     for k in np.flatnonzero(mechanism.angular_coordinates & ~fixed & (moves != 0.0)):
-        away = mechanism.apart(guess, q)
+        away = mechanism.difference_unchecked(guess, q)
         turns = np.round(away[k] / (2 * np.pi))
         if not turns:
             continue
-        trial = mechanism.moved(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
-        is_nearer = np.abs(mechanism.apart(guess, trial)).sum() < np.abs(away).sum()
+        trial = mechanism.integrate_unchecked(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
+        is_nearer = np.abs(mechanism.difference_unchecked(guess, trial)).sum() < np.abs(away).sum()
         errors = mechanism.engine.dynamics.constraints(trial, np.zeros(mechanism.nv)).error
         if is_nearer and np.abs(mechanism.scale.weights * errors).max() < closed_within(mechanism, trial):
             q = trial
@@ -229,7 +229,7 @@ def follow_steps(mechanism: ClosedMechanism, q: Array, look: Callable[[Array], t
         if worst > 0.9 * least:
             break
         least = worst
-        q = mechanism.moved(q, step)
+        q = mechanism.integrate_unchecked(q, step)
     raise ConvergenceError(f"{open_loops(mechanism, q)} cannot be kept closed")
 
 
@@ -306,8 +306,10 @@ def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
 
 def _assembled_from(mechanism: ClosedMechanism, step: Array, fixed: Array) -> Array:
     """Return the closed configuration next to a step from the neutral one."""
-    return assembled(
-        mechanism, follow_drivers(mechanism, mechanism.moved(mechanism.neutral(), step), fixed, GearConstraint.follow), fixed
+    return assemble_loops(
+        mechanism,
+        follow_drivers(mechanism, mechanism.integrate_unchecked(mechanism.neutral(), step), fixed, GearConstraint.follow),
+        fixed,
     )
 
 
@@ -319,7 +321,7 @@ def random_guess(mechanism: ClosedMechanism, rng: np.random.Generator) -> Array:
     widths = np.pi * mechanism.scale.coordinates
     step = rng.uniform(-widths, widths)
     still = mechanism.deformations & (not mechanism.deformations.all())
-    return mechanism.moved(mechanism.neutral(), np.where(still, 0.0, step))
+    return mechanism.integrate_unchecked(mechanism.neutral(), np.where(still, 0.0, step))
 
 
 def dependent_coordinates(mechanism: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:

@@ -15,7 +15,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, OPEN, RANK
-from titop.solvers.constraints.assembling import assembled, closed_configuration, random_guess
+from titop.solvers.constraints.assembling import assemble_loops, closed_configuration, random_guess
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, independence, independent_rows
 
@@ -93,7 +93,7 @@ def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
     rank = len(independent_rows(comparable, gears=mechanism.gear_count))
     if rank == len(comparable):
         return rank
-    aside = moved_aside(mechanism, q, comparable, rank)
+    aside = perturb_closed(mechanism, q, comparable, rank)
     if aside is not None and independent_count(mechanism, aside) > rank:
         raise singular(mechanism, q, rank, aside)
     return rank
@@ -108,9 +108,11 @@ def regular_configuration(mechanism: ClosedMechanism, start: Array) -> Array:
     comparable = comparable_jacobian(mechanism, start)
     rank, most = len(independent_rows(comparable, gears=mechanism.gear_count)), min(len(comparable), mechanism.nv - 1)
     rng, found, nothing = np.random.default_rng(0), [], np.zeros(mechanism.nv, dtype=bool)
-    for q in (moved_aside(mechanism, start, comparable, rank), *(None,) * _TRIES):
+    for q in (perturb_closed(mechanism, start, comparable, rank), *(None,) * _TRIES):
         try:
-            closed = closed_near(mechanism, q) if q is not None else assembled(mechanism, random_guess(mechanism, rng), nothing)
+            closed = (
+                closed_near(mechanism, q) if q is not None else assemble_loops(mechanism, random_guess(mechanism, rng), nothing)
+            )
         except ConvergenceError:
             continue
         count = independent_count(mechanism, closed)
@@ -131,7 +133,7 @@ def _sizes_by_effect(mechanism: ClosedMechanism, comparable: Array) -> Array:
     return mechanism.scale.coordinates * np.where(mechanism.scale.others, moving, 1.0)
 
 
-def moved_aside(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int) -> Array | None:
+def perturb_closed(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int) -> Array | None:
     """Return a closed configuration a small step away, None if the constraints leave no motion.
 
     The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
@@ -142,7 +144,7 @@ def moved_aside(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: i
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
     if largest == 0.0:
         return None
-    trial = mechanism.moved(q, _ASIDE / largest * motion)
+    trial = mechanism.integrate_unchecked(q, _ASIDE / largest * motion)
     try:
         return closed_configuration(mechanism, trial, np.zeros(mechanism.nv, dtype=bool))
     except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act
@@ -200,7 +202,7 @@ def _dead_centre(
     Also, for messages, the closures that lose rank, the imposed coordinates, and the configuration.
     """
     q = closed_near(mechanism, q)
-    aside = moved_aside(mechanism, q, comparable_jacobian(mechanism, q), rank)
+    aside = perturb_closed(mechanism, q, comparable_jacobian(mechanism, q), rank)
     if aside is None or (around := free_rank(mechanism, aside, imposed, rank)) <= free:
         return None
     driven = ", ".join(name for name, on in zip(mechanism.coordinate_names, imposed, strict=True) if on)

@@ -40,7 +40,7 @@ def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int
     return rows, mechanism.acting_rank(q, rows.jacobian)
 
 
-def counted(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
+def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and how many of them are independent there, singular or not."""
     rows = mechanism.engine.dynamics.constraints(q, v)
     if is_open(mechanism, rows.error):
@@ -222,7 +222,7 @@ def hybrid(
     if held_rank is not None:
         rows, rank = mechanism.engine.dynamics.constraints(q, v), held_rank
     else:  # nothing is left undetermined where all is prescribed
-        rows, rank = counted(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
+        rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
         least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
     a = accelerations(mechanism, q, v, a, tau, imposed, pushes, rows, rank, least)
     if held_rank is None and imposed.any():
@@ -248,7 +248,7 @@ def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[P
     ModelError
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
-    rows, rank = counted(mechanism, q, v)
+    rows, rank = constraints_and_rank(mechanism, q, v)
     least = least_beside_dead_centre(mechanism, q, rows.jacobian, actuated, rank)
     shares = shares_at(mechanism, rows.jacobian, actuated, rank, least=least)
     needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
@@ -286,7 +286,7 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
     ModelWarning
         If the applied efforts do not cause the accelerations.
     """
-    rows, rank = counted(mechanism, q, v)
+    rows, rank = constraints_and_rank(mechanism, q, v)
     needed, scale = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), mechanism.scale
     size = np.abs(scale.coordinates * needed).max(initial=0.0)
     if applied is not None:

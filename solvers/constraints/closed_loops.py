@@ -18,7 +18,7 @@ from titop.solvers.constraints.branch import (
     closed_near,
     comparable_jacobian,
     independent_count,
-    moved_aside,
+    perturb_closed,
     rank_on_branch,
     regular_configuration,
 )
@@ -158,7 +158,7 @@ class ClosedLoops(ClosedMechanism):
         rank = len(independent_rows(comparable, gears=self.gear_count))
         if rank == len(comparable):
             return
-        aside = moved_aside(self, q, comparable, rank)
+        aside = perturb_closed(self, q, comparable, rank)
         yield from redundancy_findings(self, q if aside is None else aside)
 
     def chosen(self, argument: str, names: Iterable[str]) -> Array:

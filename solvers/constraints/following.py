@@ -70,7 +70,7 @@ class Following:
         squares[self.followers] = 1.0
         return np.sqrt(squares)
 
-    def folded(self, matrix: Array) -> Array:
+    def onto_leading(self, matrix: Array) -> Array:
         """Return a matrix (k x n) that acts on coordinates as one that acts on those that lead, measured by their lengths."""
         if not len(self.gears):
             return matrix

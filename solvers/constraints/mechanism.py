@@ -114,7 +114,7 @@ class DynamicsCore(Protocol):
     ) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv), the motion prescribed where `mask` is true, beside `motors` and pushes."""
 
-    def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+    def constrained_accelerations(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
         """Return the accelerations (nv) where `rank` constraints act at a state that may be a little open."""
 
     def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
@@ -126,7 +126,7 @@ class DynamicsCore(Protocol):
     def pivots(self, q: Array) -> Pivots:
         """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
 
-    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> Any:
+    def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> Any:
         """Return the `PreparedDynamics` for integrators, wrenches at `places`, the motion imposed where `imposed` is true."""
 
 
@@ -332,7 +332,7 @@ class Engine(Protocol):
     @property
     def gravity(self) -> Array: ...
     def parameters(self) -> dict[str, tuple[float, str]]: ...
-    def changed(self, values: Mapping[str, float]) -> tuple[Any, list[Finding]]: ...
+    def with_values(self, values: Mapping[str, float]) -> tuple[Any, list[Finding]]: ...
     def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]: ...
     def raise_for(self, status: int) -> None: ...
     def raise_pending(self) -> None: ...

@@ -76,7 +76,7 @@ def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0, lea
     matrix = real_parts(matrix)
     taken, left = _split(matrix, gears)
     more = None if rank is None else max(rank - len(taken.gears), 0)
-    pivots = islice(_pivots(taken.folded(matrix[left]), _longest(matrix) if gears else 0.0, least), more)
+    pivots = islice(_pivots(taken.onto_leading(matrix[left]), _longest(matrix) if gears else 0.0, least), more)
     chosen = np.array([row for row, _ in pivots], dtype=np.intp)
     return np.concatenate([np.sort(len(matrix) - gears + taken.gears)[:rank], left[chosen]])
 
@@ -88,7 +88,7 @@ def dependent_columns(matrix: Array, rows: Ints, gears: int = 0) -> Ints:
     """
     matrix = real_parts(matrix)
     taken, left = _split(matrix, gears)
-    others = taken.folded(matrix[np.intersect1d(rows, left)])
+    others = taken.onto_leading(matrix[np.intersect1d(rows, left)])
     return np.concatenate([taken.followers, independent_rows(others.T, len(others), least=0.0)])
 
 
@@ -100,7 +100,7 @@ def independence(matrix: Array, rank: int, gears: int = 0, least: float = DEPEND
     matrix = real_parts(matrix)
     taken, rows = _split(matrix, gears)
     more = rank - len(taken.gears)
-    left = [square for _, square in islice(_pivots(taken.folded(matrix[rows]), 0.0, least), max(more, 0))]
+    left = [square for _, square in islice(_pivots(taken.onto_leading(matrix[rows]), 0.0, least), max(more, 0))]
     return float(np.sqrt(left[-1] / max(_longest(matrix), *left))) if 0 < len(left) == more else float(more == 0)
 
 

@@ -148,7 +148,7 @@ class ContinuousLoop(ControlLoop):
         u = plant.inputs(t, q, v)
         state = Snapshot(model, q, v, a, tau, u, plant.wrenches(t, q, v), self.measurements.origin)
         # nothing of commands at the actuators' limits
-        acting = self.commands.acting(None if u is None else model.mechanism.inputs.given(u))
+        acting = self.commands.acting(None if u is None else model.mechanism.inputs.without_states(u))
         nc = len(acting)
         by_command = by_tau @ self._inputs.efforts(model, q) * acting
         whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])

@@ -127,7 +127,7 @@ class OperatingPoint:
 
         None for none.
         """
-        return self.model.mechanism.inputs.joined(self.u, self.x) if self.model.nx else self.u
+        return self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u
 
     @cached_property
     def residual(self) -> Array:

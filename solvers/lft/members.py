@@ -20,7 +20,7 @@ from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_poi
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.signals.exported import exported
+from titop.solvers.signals.exported import exported_name
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -40,7 +40,7 @@ def read_values(
         For names that are unknown, what are no finite numbers, and names of one number that contradict each other.
     """
     paths = [member.path for each in uncertain for member in each.members]
-    known = {path: path for path in paths} | {exported(path): path for path in paths}
+    known = {path: path for path in paths} | {exported_name(path): path for path in paths}
     others = {block.name for block in blocks if block.kind != "real"}
     given: dict[str, float] = {}
     for name, value in values.items():

@@ -77,7 +77,7 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
             u[k] = value
 
     def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
-        whole = model.mechanism.inputs.joined(u, point.x) if model.nx else u
+        whole = model.mechanism.inputs.with_states(u, point.x) if model.nx else u
         pushes = model.mechanism.external_pushes(point.wrenches, whole)
         driven = 0.0 if u is None else model.mechanism.inputs.motors @ u
         return model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - driven

@@ -289,7 +289,7 @@ def _reaction(moving: SystemChanges, of: Quantity) -> Signals | None:
 def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
     tree = moving.changes.tree
-    wheel = tree.state.model.mechanism.assembly.joined_by[owner_of(of.owner)].child.block.name
+    wheel = tree.state.model.mechanism.assembly.connection_of_joint[owner_of(of.owner)].child.block.name
     return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
 
 

@@ -114,7 +114,7 @@ class Follower:
 
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model
-        self._dynamics = model.mechanism.engine.dynamics.prepared([], states.mask)
+        self._dynamics = model.mechanism.engine.dynamics.prepare([], states.mask)
         self._strides = 1.0 / (_STRIDE * model.mechanism.scale.coordinates[states.chosen])
         self._whole, self._rates, q = np.zeros(model.nv), np.zeros(model.nv), states.point.q
         self._chosen, self._in_plain = states.chosen, states.in_plain
@@ -139,7 +139,7 @@ class Follower:
         try:
             for k in range(1, strides + 1):
                 placed = self._place(q, goal if k == strides else begin + way * (k / strides))
-                closed = self._dynamics.closed(placed, v, ROUNDING)
+                closed = self._dynamics.project(placed, v, ROUNDING)
                 q = closed.q
         except ConvergenceError as error:
             names = ", ".join(self._model.coordinate_names[k] for k in self._states.chosen)
@@ -161,5 +161,5 @@ class Follower:
             placed[self._in_plain] = self._start + x
             return placed
         whole[self._chosen] = x
-        placed[states.in_q] = self._model.mechanism.moved(states.origin, whole)[states.in_q]
+        placed[states.in_q] = self._model.mechanism.integrate_unchecked(states.origin, whole)[states.in_q]
         return placed

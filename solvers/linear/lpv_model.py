@@ -25,7 +25,7 @@ from titop.solvers.linear.lpv_plots import (
     read_frequencies,
 )
 from titop.solvers.linear.state_space import named_system
-from titop.solvers.signals.exported import Signal, exported
+from titop.solvers.signals.exported import Signal, exported_name
 from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
 from titop.solvers.support.extras import import_xarray
 
@@ -175,7 +175,7 @@ class LPVModel:
         return ListInterpolation(points, np.flatnonzero(self.valid))
 
     def _read_values(self, given: Mapping[str, float]) -> Array:
-        known = {name: name for name in self.parameters} | {exported(name): name for name in self.parameters}
+        known = {name: name for name in self.parameters} | {exported_name(name): name for name in self.parameters}
         values: dict[str, float] = {}
         for name, value in given.items():
             if name not in known:
@@ -357,6 +357,6 @@ def _position(role: str, name: str | None, signals: tuple[Signal, ...]) -> int:
     if name is None and signals:
         return 0
     names = [signal.name for signal in signals]
-    if name is None or exported(name) not in names:
+    if name is None or exported_name(name) not in names:
         raise ModelError(Finding(f"unknown-{role}", role, name, f"an {role} of the family", did_you_mean(name, names)))
-    return names.index(exported(name))
+    return names.index(exported_name(name))

@@ -24,7 +24,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.model.reduction import Reduction, reduction
-from titop.solvers.signals.exported import exported, state_signals, table_of
+from titop.solvers.signals.exported import exported_name, state_signals, table_of
 from titop.solvers.signals.quantities import DYNAMIC, Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -155,7 +155,7 @@ class SystemFunctions:
         """Return q and v."""
         if follower is not None:
             return follower.state(x[: self._in_x.start])
-        return self.model.mechanism.moved(self.origin, x[: self.model.nv]), x[self.model.nv : 2 * self.model.nv]
+        return self.model.mechanism.integrate_unchecked(self.origin, x[: self.model.nv]), x[self.model.nv : 2 * self.model.nv]
 
     def _read(self, x: Any, w: Any) -> tuple[Array, Array]:
         """Return x, and all that acts, ``[a; tau; u; wrenches]``."""
@@ -170,7 +170,7 @@ class SystemFunctions:
     def _push(self, dynamics: PreparedDynamics, given: Array, x: Array) -> Array:
         """Let inputs and wrenches act on ports; return the inputs, with states of the first order behind them."""
         u = given[self._at_inputs]
-        u = self.model.mechanism.inputs.joined(u, x[self._in_x]) if self.model.nx else u
+        u = self.model.mechanism.inputs.with_states(u, x[self._in_x]) if self.model.nx else u
         if self._ports:
             dynamics.wrenches[: len(self._ports)] = self._wrenches_in(given)
         if len(u):
@@ -184,7 +184,7 @@ class SystemFunctions:
         key, kept = tuple(sorted(params.items())) if params else (), self._kept
         if key != getattr(kept, "key", None):
             model = changed_model(self.model, dict(key)) if key else self.model
-            dynamics = model.mechanism.engine.dynamics.prepared(self._places, self.system_inputs.prescribed)
+            dynamics = model.mechanism.engine.dynamics.prepare(self._places, self.system_inputs.prescribed)
             follower = None if self._independent is None else Follower(self._independent, model)
             if model.is_constrained:
                 dynamics.rank = rank_of_free(model.mechanism, self.point.q, self.system_inputs.prescribed)
@@ -294,7 +294,7 @@ def _system_class() -> Any:
                 inputs=[signal.name for signal in plant.system_inputs.signals] or 0,
                 outputs=[signal.name for signal in outputs] or 0,
                 states=[signal.name for signal in plant.states] or 0,
-                name=exported(plant.model.name),
+                name=exported_name(plant.model.name),
                 dt=0,
             )
             self.plant = plant

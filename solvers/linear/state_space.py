@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
-from titop.solvers.signals.exported import Signal, exported, stems, table_of
+from titop.solvers.signals.exported import Signal, exported_name, stems, table_of
 from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def named_system(
         states=[signal.name for signal in states] or 0,
         inputs=[signal.name for signal in inputs] or 0,
         outputs=[signal.name for signal in outputs] or 0,
-        name=exported(name),
+        name=exported_name(name),
         remove_useless_states=False,
     )
     system.signals = table_of(states, inputs, outputs)
@@ -61,10 +61,10 @@ def unlike(signals: Iterable[Signal], known: Iterable[Signal]) -> list[Signal]:
     taken, result = {signal.name for signal in known}, []
     for signal in signals:
         path, count = signal.path, 1
-        while exported(path) in taken:
+        while exported_name(path) in taken:
             count += 1
             path = f"{signal.path}_{count}"
-        taken.add(exported(path))
+        taken.add(exported_name(path))
         result.append(Signal(path, signal.unit))
     return result
 
@@ -80,8 +80,8 @@ def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list
     result: list[int] = []
     labels = [signal.name for signal in known]
     for name in names:
-        found = [labels.index(exported(str(name)))] if exported(str(name)) in labels else []
-        found = found or [k for k, signal in enumerate(known) if exported(str(name)) in stems(signal.path)]
+        found = [labels.index(exported_name(str(name)))] if exported_name(str(name)) in labels else []
+        found = found or [k for k, signal in enumerate(known) if exported_name(str(name)) in stems(signal.path)]
         if not found:
             advice = did_you_mean(name, labels)
             raise ModelError(Finding("unknown-signal", where, name, "a signal of the model", advice))
@@ -192,7 +192,7 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
     """Return the pairs of signals that a channel stands for."""
     inputs, outputs = _labels(system)
     if isinstance(channel, tuple | list) and len(channel) == 2 and all(isinstance(name, str) for name in channel):
-        pair = exported(channel[0]), exported(channel[1])
+        pair = exported_name(channel[0]), exported_name(channel[1])
         for name, labels in zip(pair, (inputs, outputs), strict=True):
             if name not in labels:
                 raise ModelError(
@@ -203,7 +203,7 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
     if isinstance(channel, str):
         table = getattr(system, "signals", {})
         found = [
-            [label for label in labels if exported(channel) in stems(table[label].path if label in table else label)]
+            [label for label in labels if exported_name(channel) in stems(table[label].path if label in table else label)]
             for labels in (inputs, outputs)
         ]
     if not found[0] or len(found[0]) != len(found[1]):

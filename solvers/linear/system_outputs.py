@@ -17,7 +17,7 @@ from titop.blocks.basics.user_functions import check_function
 from titop.solvers.constraints.consistency import accelerations_by_term, mobility
 from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.derivatives import derivative_of
-from titop.solvers.signals.exported import Signal, components, exported, refuse_twice, signals_of
+from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import OF_COORDINATES, Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
@@ -104,7 +104,7 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: AtState | None) -
 
 
 def _function(model: Model, name: str, function: Callable[..., Any], inputs: SystemInputs, at: AtState | None) -> SystemOutputs:
-    if not exported(name).replace("_", "").isalnum():
+    if not exported_name(name).replace("_", "").isalnum():
         raise ModelError(Finding("bad-name", "outputs", name, "letters, digits and _", 'write ("power", function)'))
     check_function(f"outputs[{name!r}]", function, "q, v, a, u")
     rest = model.neutral(), np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nu)

@@ -143,7 +143,7 @@ class Configurations:
                 draws.append(partial(random_steps, np.concatenate([block.steps for block in blocks])))
         return draws
 
-    def moved(self, q: Array, dq: Array) -> Array:
+    def integrate_unchecked(self, q: Array, dq: Array) -> Array:
         """Return what `integrate` does (nq, rad and m) of arguments `q` and `dq` that need no check, stacked if these are."""
         plain = self.plain_coordinates
         if not plain.others:
@@ -159,7 +159,7 @@ class Configurations:
                 result[row][in_q] = block.integrate(q[row][in_q], dq[row][in_v])
         return result
 
-    def apart(self, q0: Array, q1: Array) -> Array:
+    def difference_unchecked(self, q0: Array, q1: Array) -> Array:
         """Return what `difference` does (nv, rad and m) of arguments `q0` and `q1` that need no check, stacked if these are."""
         plain = self.plain_coordinates
         if not plain.others:

@@ -247,9 +247,9 @@ class Inputs:
         state = self.read_states(x, stacked=True)
         if read.ndim == state.ndim == 2:
             check_stacks({"u": read, "x": state})
-        return self.joined(read, state)
+        return self.with_states(read, state)
 
-    def joined(self, u: Array | None, x: Array) -> Array:
+    def with_states(self, u: Array | None, x: Array) -> Array:
         """Return inputs (nu), None for none, with states (nx) behind them, both known to be sound, or stacked ones."""
         u = np.zeros(len(self.names)) if u is None else u
         rows = max(u.shape[:-1], x.shape[:-1], key=len)
@@ -257,7 +257,7 @@ class Inputs:
         joined: Array = np.concatenate(parts, axis=-1)
         return joined.view(Whole) if self.state_names else joined
 
-    def given(self, u: Array) -> Array:
+    def without_states(self, u: Array) -> Array:
         """Return the inputs (nu) alone, of inputs with the states behind them."""
         return np.asarray(u[..., : len(self.names)]) if self.state_names else u
 
@@ -309,7 +309,7 @@ class Inputs:
 
         Of stacked inputs and configurations, stacked.
         """
-        given = self.given(u) if self.state_names else u
+        given = self.without_states(u) if self.state_names else u
         efforts = self.motors.dot(given) if given.ndim == 1 else given.dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import check_stacks, made_ready, store
+from titop.solvers.arguments.reading import as_arrays, check_stacks, store
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
@@ -135,7 +135,7 @@ class LoadedCall:
                     model.mechanism.engine.raise_pending()
                 except TypeError:
                     pass
-            if not (ready := made_ready(*state, u)):
+            if not (ready := as_arrays(*state, u)):
                 break
             state, u, is_asked = ready[:-1], ready[-1], False
         compute = self._at_all if axes_of(state[0]) == 2 else self._with_care
@@ -269,7 +269,7 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
                             return (result[0], other[0]) if is_single else (result, other)
                 except TypeError:
                     pass
-            if ready := made_ready(*given):
+            if ready := as_arrays(*given):
                 return call(model, *ready, **named)
             return function(model, *given, **named)
 
@@ -318,7 +318,7 @@ def with_care(
     ModelError
         For unusable states, for complex ones if there is a kernel, and whatever the function refuses.
     """
-    if kernel is not None and (ready := made_ready(*given)):
+    if kernel is not None and (ready := as_arrays(*given)):
         result = np.empty(shape)
         try:
             if kernel(*ready, *still, result) == DONE:

@@ -13,9 +13,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.arguments.reading import made_ready
+from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
-from titop.solvers.constraints.assembling import assembled, dependent_coordinates, follow_drivers
+from titop.solvers.constraints.assembling import assemble_loops, dependent_coordinates, follow_drivers
 from titop.solvers.constraints.branch import rank_near, rank_on_branch
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
@@ -83,7 +83,7 @@ def assemble(model: Resolved, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
     mechanism = model.mechanism
     chosen = mechanism.chosen("fixed", fixed)
     guess = follow_drivers(mechanism, mechanism._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow)
-    return assembled(mechanism, guess, chosen).copy()  # of the guess itself where that is closed
+    return assemble_loops(mechanism, guess, chosen).copy()  # of the guess itself where that is closed
 
 
 def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
@@ -124,7 +124,7 @@ def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: It
         except TypeError:
             pass
     mechanism.engine.raise_pending()
-    if ready := made_ready(*parts):
+    if ready := as_arrays(*parts):
         return _nearest_rates(model, order, dict(zip(state, ready, strict=True)), fixed)
     *before, rates = read_states(mechanism, state)
     chosen = mechanism.chosen("fixed", fixed)

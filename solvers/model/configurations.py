@@ -83,7 +83,7 @@ def integrate(model: Resolved, q: Any, dq: Any) -> Array:
     mechanism = model.mechanism
     q, dq = mechanism._read_q(q, stacked=True), mechanism._read_v("dq", dq, stacked=True)
     check_stacks({"q": q, "dq": dq})
-    return mechanism.moved(q, dq)
+    return mechanism.integrate_unchecked(q, dq)
 
 
 @between_configurations("nv", "nv")
@@ -132,7 +132,7 @@ def difference(model: Resolved, q0: Any, q1: Any) -> Array:
     mechanism = model.mechanism
     q0, q1 = mechanism._read_q(q0, "q0", stacked=True), mechanism._read_q(q1, "q1", stacked=True)
     check_stacks({"q0": q0, "q1": q1})
-    return mechanism.apart(q0, q1)
+    return mechanism.difference_unchecked(q0, q1)
 
 
 @between_configurations("nv", "nv")

@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import made_ready, new_floats
+from titop.solvers.arguments.reading import as_arrays, new_floats
 from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push
@@ -172,7 +172,7 @@ def forward_dynamics_tangent(
     along = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
     if along is not None:
         return along[0][0] if dq.ndim == 1 else along[0]
-    if ready := made_ready(q, v, tau, dq, dv, dtau, u):
+    if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
         q, v, tau, dq, dv, dtau, u = ready
         return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)
     return _tangent(model, *_stacked_state(q, v, tau, dq), dq, dv, dtau, wrenches, u)
@@ -217,7 +217,7 @@ def forward_dynamics_adjoint(
     if along is not None:
         by_tau, by_q, by_v = along
         return (by_q[0], by_v[0], by_tau[0]) if axes_of(weights) == 1 else (by_q, by_v, by_tau)
-    if ready := made_ready(q, v, tau, weights, u):
+    if ready := as_arrays(q, v, tau, weights, u):
         q, v, tau, weights, u = ready
         return forward_dynamics_adjoint(model, q, v, tau, weights, wrenches, u)
     return _adjoint(model, *_stacked_state(q, v, tau, weights), weights, wrenches, u)
@@ -283,7 +283,7 @@ def raw_linear_matrices(
             pass
     mechanism = model.mechanism
     mechanism.engine.raise_pending()
-    if ready := made_ready(q, v, tau, u):
+    if ready := as_arrays(q, v, tau, u):
         q, v, tau, u = ready
         return raw_linear_matrices(model, q, v, tau, wrenches, u)
     a = forward_dynamics(model, q, v, tau, wrenches, u=u)

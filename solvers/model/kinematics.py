@@ -47,7 +47,7 @@ def pose(model: Resolved, port: str, q: Any, frame: str = "world") -> tuple[Arra
     """
     if not ((type(frame) is str and frame == "world") or is_world(frame)):
         rotation, position = pose(model, port, q)
-        return rotation, turned(rotation.swapaxes(-1, -2), position)
+        return rotation, rotate_vectors(rotation.swapaxes(-1, -2), position)
     try:
         numbers = np.empty((1, 12))
         if model._calls.at_ports[port].pose(q, numbers) == DONE:
@@ -74,7 +74,7 @@ def twist(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Ar
         pass
 
     def one(motion: PortMotion) -> Array:
-        return turned(motion.rotation, motion.twist) if is_world(frame) else motion.twist
+        return rotate_vectors(motion.rotation, motion.twist) if is_world(frame) else motion.twist
 
     return _at_port(model, port, name, one, (q, v), (6,))
 
@@ -111,7 +111,7 @@ def acceleration(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str 
         acceleration[:3] += motion.rotation.T @ model.mechanism.gravity
         if classical:
             acceleration[:3] += cross(motion.twist[3:], motion.twist[:3])
-        return turned(motion.rotation, acceleration) if is_world(frame) else acceleration
+        return rotate_vectors(motion.rotation, acceleration) if is_world(frame) else acceleration
 
     return _at_port(model, port, name, one, (q, v, a), (6,))
 
@@ -212,7 +212,7 @@ def motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str = "
     """
     if not (type(frame) is str and frame == "port") and is_world(frame):
         found = motion(model, port, q, v, a, sequence)
-        return np.concatenate([turned(pose(model, port, q)[0], found[..., :15]), found[..., 15:]], axis=-1)
+        return np.concatenate([rotate_vectors(pose(model, port, q)[0], found[..., :15]), found[..., 15:]], axis=-1)
     readings = model._calls.readings
     if readings is not None:
         result: Array = readings.motions[str(port), str(sequence)].read(q, v, a)
@@ -234,7 +234,7 @@ def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str
     In the port's axes, or with `frame` ``"world"`` in inertial ones.
     """
     if not (type(frame) is str and frame == "port") and is_world(frame):
-        return turned(pose(model, port, q)[0], accelerometer(model, port, q, v, a))
+        return rotate_vectors(pose(model, port, q)[0], accelerometer(model, port, q, v, a))
     readings = model._calls.readings
     if readings is not None:
         result: Array = readings.accelerometers[str(port)].read(q, v, a)
@@ -261,7 +261,7 @@ def _at_port(model: Resolved, port: str, name: str, one: Any, given: tuple[Any, 
     return with_care(mechanism, kernel, at, given, (1, *shape))[..., 0, :]
 
 
-def turned(rotation: Array, x: Array) -> Array:
+def rotate_vectors(rotation: Array, x: Array) -> Array:
     """Return vectors (..., 3k) turned by rotations (..., 3, 3), every three components of them."""
     parts = x.reshape(*x.shape[:-1], -1, 3)
     return (parts @ rotation.swapaxes(-1, -2)).reshape(x.shape)
@@ -280,10 +280,10 @@ def _in_inertial_axes(found: MotionDerivatives, rotation: Array, twist: Array, a
         return derivative + np.concatenate(halves, axis=-2)
 
     parts = (found.jacobian, changed(found.dV_dq, twist), changed(found.dA_dq, acceleration), found.dA_dv)
-    return MotionDerivatives(*(_turned_columns(rotation, part) for part in parts))
+    return MotionDerivatives(*(_rotate_columns(rotation, part) for part in parts))
 
 
-def _turned_columns(rotation: Array, matrix: Array) -> Array:
+def _rotate_columns(rotation: Array, matrix: Array) -> Array:
     """Return the columns of matrices (..., 6, n) turned."""
     return np.concatenate([rotation @ matrix[..., :3, :], rotation @ matrix[..., 3:, :]], axis=-2)
 

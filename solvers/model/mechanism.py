@@ -27,8 +27,8 @@ from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
 from titop.solvers.signals.line_readings import line_places
 from titop.solvers.signals.quantities import OF_LINES, Quantity
-from titop.solvers.signals.section_opening import cut, is_rod, section_of
-from titop.solvers.signals.sensors import sensed, sensor_entries
+from titop.solvers.signals.section_opening import cut_rod_at, is_rod, section_of
+from titop.solvers.signals.sensors import sensor_entries, sensor_quantities
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod_sections import Fibres
@@ -67,7 +67,7 @@ class Mechanism(ClosedLoops):
         """Gravity (3, m/s^2) in inertial components; a copy."""
         return self.engine.gravity.copy()
 
-    def of(self, assembly: Assembly) -> Self:
+    def with_assembly(self, assembly: Assembly) -> Self:
         """Return the mechanism of another assembly on an engine of this kind."""
         kind: Any = type(self.engine)
         return type(self)(assembly, kind)
@@ -107,7 +107,7 @@ class Mechanism(ClosedLoops):
 
     def motor_efforts(self, u: Any) -> Any:
         """Return what the motors' inputs among `u` do to the coordinates (nv)."""
-        return 0.0 if u is None else self.inputs.motors @ self.inputs.given(of_one_state(self.inputs.whole(u)))
+        return 0.0 if u is None else self.inputs.motors @ self.inputs.without_states(of_one_state(self.inputs.whole(u)))
 
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
         """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""
@@ -200,12 +200,12 @@ class Mechanism(ClosedLoops):
     def probes(self) -> tuple[Array, Array]:
         """The neutral configuration (nq, rad and m), and one in no special position, displaced by the system's size."""
         neutral = self.neutral()
-        step = self.apart(neutral, self.random_configuration(np.random.default_rng(0)))
+        step = self.difference_unchecked(neutral, self.random_configuration(np.random.default_rng(0)))
         of_joints = np.zeros(self.nv, dtype=bool)
         for connection in self._assembly.connections:
             of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
         step[of_joints & self.length_coordinates] *= self.scale.length  # no body is asked for its mass matrix
-        return neutral, self.moved(neutral, step)
+        return neutral, self.integrate_unchecked(neutral, step)
 
     # -- what is read of it ----------------------------------------------------------------------------------------------
 
@@ -215,21 +215,21 @@ class Mechanism(ClosedLoops):
         return line_places(self._assembly)
 
     @cached_property
-    def sensed(self) -> list[Quantity]:
+    def sensor_signals(self) -> list[Quantity]:
         """What the sensors read."""
         weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
-        return [sensed(assembly, sensor) for sensor in assembly.sensors]
+        return [sensor_quantities(assembly, sensor) for sensor in assembly.sensors]
 
     @cached_property
-    def sensed_of_lines(self) -> list[Quantity]:
+    def line_sensor_signals(self) -> list[Quantity]:
         """What the sensors read of lines, which kernels do not read."""
-        return [of for of in self.sensed if of.kind in OF_LINES]
+        return [of for of in self.sensor_signals if of.kind in OF_LINES]
 
     @cached_property
     def order_of_sensed(self) -> Array:
         """Where each output stands in all that is read of lines, followed by all else."""
-        of_lines = np.array([of.kind in OF_LINES for of in self.sensed for _ in of.entries], dtype=bool)
+        of_lines = np.array([of.kind in OF_LINES for of in self.sensor_signals for _ in of.entries], dtype=bool)
         return np.argsort(np.argsort(~of_lines, kind="stable"))
 
     @structural
@@ -286,10 +286,10 @@ class Mechanism(ClosedLoops):
                 kept.pop(next(iter(kept)), None)
             block = self.assembly.blocks[rod]
             assert is_rod(block)
-            mechanism = kept[key] = self.of(cut(self.assembly, block, fraction))
+            mechanism = kept[key] = self.with_assembly(cut_rod_at(self.assembly, block, fraction))
         return mechanism
 
-    def opened(self, name: str) -> Self:
+    def open_at(self, name: str) -> Self:
         """Return the mechanism with six coordinates more where a joint, or a rod at a port, is opened.
 
         Of mechanisms of one structure, the last one's is kept for each joint.
@@ -299,7 +299,10 @@ class Mechanism(ClosedLoops):
             return self.cut_at(rod.name, fraction)
         kept = self._openings.get(name)
         if kept is None or kept[0] is not self.assembly:
-            kept = self._openings[name] = self.assembly, self.of(with_movable(self.assembly, [MovablePlace(name, CHILD_PORT)]))
+            kept = self._openings[name] = (
+                self.assembly,
+                self.with_assembly(with_movable(self.assembly, [MovablePlace(name, CHILD_PORT)])),
+            )
         return kept[1]
 
     @structural

@@ -166,7 +166,7 @@ class Model(Resolved):
     @property
     def output_units(self) -> tuple[str, ...]:
         """Units of the sensors' outputs."""
-        return tuple(unit for of in self.mechanism.sensed for unit in units_of(self, of))
+        return tuple(unit for of in self.mechanism.sensor_signals for unit in units_of(self, of))
 
     # for other tools
 

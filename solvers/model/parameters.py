@@ -43,7 +43,7 @@ def with_parameters(model: Model, values: Mapping[str, float]) -> Model:
     ModelError
         For unknown names and values that a block refuses.
     """
-    mechanism, findings = model.mechanism.engine.changed(values)
+    mechanism, findings = model.mechanism.engine.with_values(values)
     if findings:
         warn(findings)
     return model._alike(mechanism)
@@ -51,7 +51,7 @@ def with_parameters(model: Model, values: Mapping[str, float]) -> Model:
 
 def changed_model(model: Model, values: Mapping[str, float]) -> Model:
     """Return the model `with_parameters`, without a warning: for solvers, which go through many."""
-    return model._alike(model.mechanism.engine.changed(values)[0])
+    return model._alike(model.mechanism.engine.with_values(values)[0])
 
 
 def with_inertial_parameters(model: Model, numbers: Any) -> Model:

@@ -109,7 +109,7 @@ class PreparedDynamics:
         """Return the motion of the targets of all interactions, in their order; inputs are zero."""
         return [target_motion(self.mechanism, loop, q, v) for loop in self.mechanism.interactions]
 
-    def closed(self, q: Array, v: Array, precision: float) -> Closed:
+    def project(self, q: Array, v: Array, precision: float) -> Closed:
         """Return the state on the closures next to a nearly closed one, imposed coordinates held.
 
         Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.

@@ -15,7 +15,7 @@ from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.mechanism.inputs import acting_inputs
-from titop.solvers.model.kinematics import pose, turned
+from titop.solvers.model.kinematics import pose, rotate_vectors
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import quantity_value
@@ -55,7 +55,7 @@ def reaction(
         u = mechanism.inputs.whole(u, x)
     if not (type(frame) is str and frame == "port") and is_world(frame):
         found = reaction(model, joint, q, v, a, wrenches, u, tau)
-        return turned(pose(model, str(mechanism.transmitting_port(joint)), q)[0], found)
+        return rotate_vectors(pose(model, str(mechanism.transmitting_port(joint)), q)[0], found)
     readings = model._calls.readings
     if readings is not None:
         result: Array = readings.reactions[str(joint)].read(q, v, a, wrenches, u, tau)
@@ -237,7 +237,7 @@ def outputs(
     if readings is None or readings.sensors is None:
         return _outputs(model, q, v, a, wrenches, u, tau)
     read: Array = readings.sensors.read(q, v, a, wrenches, u, tau)
-    return _with_lines(model, read, np.asarray(q, float), np.asarray(v, float)) if mechanism.sensed_of_lines else read
+    return _with_lines(model, read, np.asarray(q, float), np.asarray(v, float)) if mechanism.line_sensor_signals else read
 
 
 def _with_lines(model: Any, read: Array, q: Array, v: Array) -> Array:
@@ -245,7 +245,7 @@ def _with_lines(model: Any, read: Array, q: Array, v: Array) -> Array:
     still = np.zeros_like(v)
     at = Snapshot(model, q, v, still, still, None, None)
     mechanism = model.mechanism
-    parts = [quantity_value(at, of) for of in mechanism.sensed_of_lines]
+    parts = [quantity_value(at, of) for of in mechanism.line_sensor_signals]
     return np.concatenate([*parts, read], axis=-1)[..., mechanism.order_of_sensed]
 
 
@@ -256,5 +256,5 @@ def _outputs(model: Any, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | N
     tau = None if tau is None else mechanism._read_v("tau", tau)
     mechanism.external_pushes(wrenches, u)  # refuses what is unusable, whether a sensor reads what it does or not
     at = Snapshot(model, q, v, a, tau, u, wrenches)
-    parts = [quantity_value(at, of) for of in mechanism.sensed]
+    parts = [quantity_value(at, of) for of in mechanism.sensor_signals]
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -20,7 +20,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import made_ready, store
+from titop.solvers.arguments.reading import as_arrays, store
 from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.resolved import Resolved
@@ -225,7 +225,7 @@ def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
 def _elsewhere(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:
     """Return a function of arrays made ready, or at stacked states; None where one state has to be read with care."""
     model.mechanism.engine.raise_pending()
-    if ready := made_ready(*states.values()):
+    if ready := as_arrays(*states.values()):
         return function(**dict(zip(states, ready, strict=True)), **loads)
     return at_states(model.mechanism, function, states, loads) if axes_of(states["q"]) == 2 else None
 

@@ -112,7 +112,7 @@ class ChangedPlacement(ChangedPart):
 
     def of(self, stepped: Stepped) -> Pose:
         """Return the pose of the joint in its parent's port."""
-        return stepped.assembly.joined_by[self.name].placement
+        return stepped.assembly.connection_of_joint[self.name].placement
 
     def parts(self, placement: Pose, state: SensitivityState) -> list[Array]:
         """Return the pose as a matrix."""
@@ -120,7 +120,7 @@ class ChangedPlacement(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what `changes` of the parts do to an effect."""
-        eta = _displacement_of(_matrix(state.model.mechanism.assembly.joined_by[self.name].placement), changes[0])
+        eta = _displacement_of(_matrix(state.model.mechanism.assembly.connection_of_joint[self.name].placement), changes[0])
         effect.moves.append(Move.still(MovablePlace(self.name, None), eta))
 
 
@@ -166,7 +166,7 @@ def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspa
 
 def _hanging_back(block: Block, port: str, state: SensitivityState, eta: Array) -> list[Move]:
     """Return how a body moves where it hangs, if it does so by this port: back."""
-    hanging = state.model.mechanism.assembly.hung.get(block.name)
+    hanging = state.model.mechanism.assembly.hanging.get(block.name)
     return [] if hanging is None or hanging.child.name != port else [Move.still(MovablePlace(block.name, None), -eta)]
 
 
@@ -179,10 +179,10 @@ def _displacement_of(pose: Array, change: Array) -> Array:
 
 def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) -> tuple[str, ...]:
     """Return the ports of a block to which something is attached, or which are among those `pushed`, by their whole names."""
-    if block.name in assembly.joined_by:
+    if block.name in assembly.connection_of_joint:
         return block.ports
     names = {port: f"{block.name}.{port}" for port in block.ports}
-    return tuple(port for port, name in names.items() if name in assembly.attached or name in pushed)
+    return tuple(port for port, name in names.items() if name in assembly.used_ports or name in pushed)
 
 
 # -- what acts -------------------------------------------------------------------------------------------------------------
@@ -283,7 +283,9 @@ class ChangedGravity(ChangedPart):
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
         """Add what holds up against a unit of gravity to an effect."""
-        weighing = self._weighing or state.model.mechanism.of(replace(state.model.mechanism.assembly, gravity=self._direction))
+        weighing = self._weighing or state.model.mechanism.with_assembly(
+            replace(state.model.mechanism.assembly, gravity=self._direction)
+        )
         effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
         self._weighing = weighing
 

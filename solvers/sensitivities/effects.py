@@ -142,7 +142,7 @@ class Movable:
     def __init__(self, model: SensitiveModel, places: Collection[MovablePlace]) -> None:
         self.places = frozenset(places)
         self._ports = model.mechanism.ports
-        self._wider = model.mechanism.of(with_movable(model.mechanism.assembly, self.places))
+        self._wider = model.mechanism.with_assembly(with_movable(model.mechanism.assembly, self.places))
         names, configuration = self._wider.coordinate_names, self._wider.configuration_names
         self._own = np.array([names.index(name) for name in model.coordinate_names], dtype=int)
         self._own_q = np.array([configuration.index(name) for name in model.configuration_names], dtype=int)

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, OWN_NAMES, inertial_derivatives
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.reading import made_ready
+from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
 
@@ -92,7 +92,7 @@ def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any
         except TypeError:
             pass
         mechanism.engine.raise_pending()
-    if ready := made_ready(q, v, a):
+    if ready := as_arrays(q, v, a):
         return regressor_of(mechanism, bodies, *ready)
     q, v, a = read_states(mechanism, {"q": q, "v": v, "a": a}, stacked=True)
     regressors = mechanism.engine.observations.regressors

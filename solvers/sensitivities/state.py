@@ -42,7 +42,7 @@ class SensitivityState:
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
         self.model, self.q, self.v, self.a, self.wrenches = model, q, v, a, wrenches
-        self.u = model.mechanism.inputs.given(u)
+        self.u = model.mechanism.inputs.without_states(u)
         self.pushes: list[Push] = model.mechanism.external_pushes(wrenches, u)
         self._motions: dict[str, PortMotion] = {}
         self._jacobians: dict[str, Array] = {}
@@ -61,7 +61,7 @@ class SensitivityState:
 
     def parent_port(self, block: str) -> PortMotion:
         """Return how the parent port of a body or of a joint moves."""
-        if (joining := self.model.mechanism.assembly.joined_by.get(block)) is None:
+        if (joining := self.model.mechanism.assembly.connection_of_joint.get(block)) is None:
             return self.motion(block)
         rotation, position, twist, acceleration = self.motion(str(joining.parent))
         placement = joining.placement
@@ -71,7 +71,7 @@ class SensitivityState:
 
     def parent_jacobian(self, block: str) -> Array:
         """Return the Jacobian (6, nv) of the parent port of a body or of a joint, in its frame."""
-        if (joining := self.model.mechanism.assembly.joined_by.get(block)) is None:
+        if (joining := self.model.mechanism.assembly.connection_of_joint.get(block)) is None:
             return self.jacobian(block)
         onto = twist_transport(joining.placement.rotation, joining.placement.position)
         return onto @ self.jacobian(str(joining.parent))

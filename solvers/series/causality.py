@@ -20,7 +20,7 @@ from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Loop
-from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, counted, partition_at, shares_at
+from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, constraints_and_rank, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import accelerations_by_term, mobility
 from titop.solvers.constraints.mechanism import PortSeries
@@ -141,7 +141,7 @@ def inverse(
     if actuated is None:
         return mechanism.engine.series.tree_inverse(q, v_series, pushes) - driven
     refuse_opening(mechanism, q, v_series, pushes, driven)
-    rows, rank = counted(mechanism, q, v_series[0])
+    rows, rank = constraints_and_rank(mechanism, q, v_series[0])
     shares = shares_at(mechanism, rows.jacobian, actuated, rank)
     efforts = np.zeros(driven.shape)
     multipliers = np.zeros((len(efforts), len(mechanism.constraint_names)))
@@ -240,7 +240,7 @@ class _ClosedEquations:
 
     def __init__(self, mechanism: ClosedLoops, q: Array, v: Array, imposed: Array) -> None:
         self._imposed = imposed
-        rows, rank = counted(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
+        rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
         self._partition = partition_at(mechanism, rows.jacobian, rank, imposed)
         self._shares = shares_at(mechanism, rows.jacobian, imposed, rank, by_passive=True)
         self._mass = mechanism.engine.dynamics.mass_matrix(q)

@@ -30,10 +30,10 @@ class Signal(NamedTuple):
     @property
     def name(self) -> str:
         """Its exported name."""
-        return exported(self.path)
+        return exported_name(self.path)
 
 
-def exported(path: str) -> str:
+def exported_name(path: str) -> str:
     """Return the name under which a dotted path is known to python-control."""
     return path.replace(".", "_")
 
@@ -95,7 +95,7 @@ def state_signals(model: NamedModel) -> tuple[Signal, ...]:
 def stems(path: str) -> set[str]:
     """Return the exported names that a signal's path begins with, part by part; a name without dots is read for its parts."""
     ends = {match.start() for match in (_ENDS if "." in path else _EXPORTED_ENDS).finditer(path)}
-    return {exported(path[:end]) for end in (*ends, len(path))}
+    return {exported_name(path[:end]) for end in (*ends, len(path))}
 
 
 def components(path: str, unit: str, count: int) -> tuple[Signal, ...]:

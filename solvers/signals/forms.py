@@ -151,7 +151,7 @@ class SensorForm:
         if name not in model.mechanism.sensor_entries:
             return None
         sensor, own = model.mechanism.sensor_entries[name]
-        return model.mechanism.sensed[sensor] if own is None else model.mechanism.sensed[sensor].only(*own)
+        return model.mechanism.sensor_signals[sensor] if own is None else model.mechanism.sensor_signals[sensor].only(*own)
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""

@@ -55,14 +55,14 @@ def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs
     """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
     pair = port_pairs(at.model.mechanism, [loop], at.q)[0]
     own = at.model.mechanism.closure_rows[loop.closure.name]
-    multipliers, changes = (part[own] for part in change.carried(at, inputs.loads))
+    multipliers, changes = (part[own] for part in change.constraint_loads(at, inputs.loads))
     turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)
     return turning + np.hstack(loop.closure.jacobians(pair.rotation, pair.position)).T @ changes
 
 
 def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
     """Return the change of what a joint transmits, from that of the efforts that hold it opened."""
-    opened, carried = Opened.at(at, name), change.carried(at, inputs.loads)
+    opened, carried = Opened.at(at, name), change.constraint_loads(at, inputs.loads)
     model, q, v, a = opened.motion
     changes, jacobian = inverse_with_constraints(model.mechanism, q, v, a, opened.pushes, carried.multipliers)
     return opened.held(changes, change, inputs) - jacobian[:, opened.added].T @ carried.changes
@@ -92,7 +92,7 @@ class Opened(NamedTuple):
     @classmethod
     def at(cls, at: Snapshot, name: str) -> Opened:
         """Return a snapshot's model opened, the added coordinates at rest."""
-        opened = at.model._on(at.model.mechanism.opened(name))
+        opened = at.model._on(at.model.mechanism.open_at(name))
         own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
         q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
         q[[opened.configuration_names.index(name) for name in at.model.configuration_names]] = at.q
@@ -120,7 +120,7 @@ def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantit
     Where a rod is cut it is integrated in other steps: its tip is known a little differently there. So closures act by the
     wrenches that they have in the whole system.
     """
-    opened, carried = Opened.at(at, of.owner), change.carried(at, inputs.loads)
+    opened, carried = Opened.at(at, of.owner), change.constraint_loads(at, inputs.loads)
     model, q, v, a = opened.motion
     pushes = [*opened.pushes, *closure_pushes(at.model.mechanism, at.q, carried.multipliers)]
     result = opened.held(model.mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), change, inputs)

@@ -33,7 +33,7 @@ def section_of(assembly: Assembly, port: str) -> tuple[Rod, float]:
     return rod, rod.rod_ports[own].abscissa / rod.given_length if own else 0.0
 
 
-def cut(assembly: Assembly, rod: Rod, fraction: float) -> Assembly:
+def cut_rod_at(assembly: Assembly, rod: Rod, fraction: float) -> Assembly:
     """Return an assembly with a rod cut at a section: six coordinates more, behind the rod's own."""
     from titop.blocks.bodies.rods.cut_rod import CutRod
 

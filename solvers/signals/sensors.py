@@ -26,7 +26,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.signals.quantities import Kind, Quantity
 
 
-def sensed(assembly: Assembly, sensor: Sensor) -> Quantity:
+def sensor_quantities(assembly: Assembly, sensor: Sensor) -> Quantity:
     """Return what a sensor of an assembly reads; its paths are those of the sensor's outputs."""
     return next(SENSORS[cls](assembly, sensor) for cls in type(sensor).__mro__ if cls in SENSORS)
 
@@ -56,7 +56,7 @@ def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1
 def _wheel_inertia(assembly: Assembly, joint: str) -> float:
     """Return the inertia (kg m^2) about a wheel's axis of the body on its joint."""
     name, coordinate = split_path(joint)
-    connection = assembly.joined_by[name]
+    connection = assembly.connection_of_joint[name]
     bearing, wheel, held = connection.joint, connection.child.block, connection.child.name
     column = bearing.coordinates.index(coordinate) if coordinate else 0
     spin = bearing.motion_subspace(bearing.ports[0], bearing.neutral())[:, column]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.solvers.signals.exported import exported
+from titop.solvers.signals.exported import exported_name
 from titop.solvers.signals.grammar import COMMANDED, MEASURED, read_name
 from titop.solvers.signals.named_model import NamedModel
 
@@ -28,7 +28,7 @@ class SignalTable:
         self.names = tuple(names)
         self._spellings: dict[str, list[str]] = {}
         for alias, name in ({name: name for name in self.names} | dict(aliases or {})).items():
-            for spelling in {alias, exported(alias)}:
+            for spelling in {alias, exported_name(alias)}:
                 self._spellings.setdefault(spelling, []).append(name)
 
     def __contains__(self, name: object) -> bool:

@@ -38,7 +38,7 @@ class Snapshot(NamedTuple):
     @property
     def inputs(self) -> Array:
         """The actuators' inputs (nu)."""
-        return np.zeros(self.model.nu) if self.u is None else self.model.mechanism.inputs.given(np.asarray(self.u))
+        return np.zeros(self.model.nu) if self.u is None else self.model.mechanism.inputs.without_states(np.asarray(self.u))
 
     @property
     def states(self) -> Array:
@@ -77,7 +77,7 @@ class SnapshotChanges:
         found: T = self._found[what]
         return found
 
-    def carried(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
+    def constraint_loads(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
         """Return what closures and gears carry at the snapshot, and its changes.
 
         `loads` gives, at a configuration, rates and inputs, the efforts (nv, inputs) of these and of wrenches a unit of each.

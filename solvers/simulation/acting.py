@@ -256,7 +256,7 @@ class Drive:
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
-        return self.model.mechanism.inputs.joined(u, self.x) if self.has_states else u
+        return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
 
     @property
     def held_inputs(self) -> Array | None:
@@ -287,7 +287,7 @@ class Drive:
         pushes: list[Push] = [PortPush(port, False, wrench.copy()) for port, wrench in self.wrenches(t, q, v).items()]
         if u is None:
             return tau, pushes
-        return tau + inputs.motors @ inputs.given(u), pushes + inputs.pushes(np.array(u))
+        return tau + inputs.motors @ inputs.without_states(u), pushes + inputs.pushes(np.array(u))
 
     def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array:
         """Return outputs at a state with accelerations `a`."""

@@ -64,7 +64,7 @@ def project(plant: DrivenModel, t: float, y: Array, precision: float = PRECISION
     if not model.is_constrained:
         return ClosedState(np.concatenate([*plant.split(t, y), others]), 1.0, 0)
     try:
-        q, v, distance, rank = plant.prepared.closed(*plant.split(t, y), precision)
+        q, v, distance, rank = plant.prepared.project(*plant.split(t, y), precision)
     except ConvergenceError as error:
         raise ConvergenceError(f"at t = {t:.6g} s {error}") from None
     return ClosedState(np.concatenate([q, v, others]), distance, rank)

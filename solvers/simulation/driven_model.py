@@ -62,7 +62,7 @@ class DrivenModel(Drive):
         self.in_x = slice(self._in_v.stop, self._in_v.stop + model.nx)
         places = [WrenchPlace(port, False) for port in (*self.constant, *self.varying)]
         places += model.mechanism.inputs.places if self.is_driven else []
-        self.prepared = model.mechanism.engine.dynamics.prepared(places, motion.mask)
+        self.prepared = model.mechanism.engine.dynamics.prepare(places, motion.mask)
         for row, wrench in zip(self.prepared.wrenches, self.constant.values(), strict=False):
             row[:] = wrench
         rows = self.prepared.wrenches[len(self.constant) :]
@@ -186,7 +186,7 @@ class DrivenModel(Drive):
                 self.command = self.loop.command_at(self, instant, y[k])
             tau[k], u = self.efforts(instant, q[k], v[k]), self.inputs(instant, q[k], v[k])
             if u is not None:
-                inputs[k] = model.mechanism.inputs.given(u)
+                inputs[k] = model.mechanism.inputs.without_states(u)
             for port, wrench in self.varying.items():
                 wrenches[port][k] = wrench.at(instant, q[k], v[k])
             if not (all_finite(tau[k]) and all_finite(inputs[k])):

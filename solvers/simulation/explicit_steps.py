@@ -286,7 +286,7 @@ class CompiledRungeKutta(RungeKutta):
             if status in (layout.OK, MAY_SWITCH):
                 made, self.is_clear = clock.item(control.STEPS) - first, status == layout.OK
                 if not self.is_clear or (made and (clock.item(control.TIME) >= reached or made >= _MANY)):
-                    reached_state = self._dynamics.told
+                    reached_state = self._dynamics.closure_report
                     return ClosedState(self._y.copy(), float(reached_state[1]), int(reached_state[2]))
             elif status in (control.LOOK_CLOSER, control.TOO_SHORT):
                 self.is_clear = None

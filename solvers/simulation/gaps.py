@@ -94,7 +94,7 @@ class Gaps:
         """
         if not self._parts:
             return self._compiled_gaps(q, v)
-        ahead = [self._model.mechanism.moved(*state) for state in zip(q, step * v, strict=True)]
+        ahead = [self._model.mechanism.integrate_unchecked(*state) for state in zip(q, step * v, strict=True)]
         now, then = (np.array([self._python_gaps(*state) for state in zip(at, v, strict=True)]) for at in (q, ahead))
         known = self._compiled_gaps(q, v) if len(self.guards) else (np.zeros((len(q), 0)),) * 2
         return np.hstack([known[0], now]), np.hstack([known[1], (then - now) / step])

@@ -229,7 +229,7 @@ def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, W
         t, y = np.append(t[before], end), np.vstack([y[before], state])
     q, v = plant.split_rows(t, y)
     (tau, u, wrenches), x = plant.acting_rows(t, y, q, v), y[:, plant.in_x]
-    a, tau = plant.dynamics_rows(t, q, v, tau, model.mechanism.inputs.joined(u, x) if model.nx else u, wrenches)
+    a, tau = plant.dynamics_rows(t, q, v, tau, model.mechanism.inputs.with_states(u, x) if model.nx else u, wrenches)
     history = None if plant.loop is None else plant.loop.history(plant, t, y)
     times = {name: np.array(event.times) for name, event in events.items()}
     return Trajectory(model, t, q, v, a, tau, u, wrenches, times, history, statistics, x)

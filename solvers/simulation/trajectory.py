@@ -87,7 +87,7 @@ class Trajectory:
 
     def _loads(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
         """Return wrenches, inputs with states of the first order, and efforts over time, as functions of stacked states do."""
-        u = self.model.mechanism.inputs.joined(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
+        u = self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
         return self.wrenches or None, u, self.tau
 
     def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:

@@ -11,7 +11,13 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.discretisation import packed
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix, transports
 from titop.blocks.bodies.rods.rod_sections import RodSections
-from titop.blocks.bodies.water.immersion import gathered, moving_wrenches, pressed, stream_wrenches, weightless
+from titop.blocks.bodies.water.immersion import (
+    moving_wrenches,
+    stream_wrenches,
+    sum_over_sections,
+    weightless,
+    wrenches_to_efforts,
+)
 from titop.blocks.contract.law import LawTerms
 
 
@@ -121,17 +127,17 @@ class Rod(RodSections):
 
     def _mass_matrix(self, jacobians: Array) -> Array:
         inertia, water = mass_matrix(self.numbers.inertia, jacobians), self.numbers.water
-        return inertia if water is None else inertia + gathered(water.added, jacobians)
+        return inertia if water is None else inertia + sum_over_sections(water.added, jacobians)
 
     def added_inertia(self, q: Array) -> Array:
         """Return the part of the mass matrix that is the fluid's."""
         water = self.numbers.water
-        return super().added_inertia(q) if water is None else gathered(water.added, self._jacobians(q))
+        return super().added_inertia(q) if water is None else sum_over_sections(water.added, self._jacobians(q))
 
     def weightless_inertia(self, q: Array) -> Array:
         """Return the inertia of the fluid, displaced and moved along."""
         water = self.numbers.water
-        return super().weightless_inertia(q) if water is None else gathered(weightless(water), self._jacobians(q))
+        return super().weightless_inertia(q) if water is None else sum_over_sections(weightless(water), self._jacobians(q))
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
         """Return drag, lift, and what a current changes of the added mass."""
@@ -140,7 +146,7 @@ class Rod(RodSections):
             return super().stream_efforts(q, v, twist, rotation)
         current = (rotation.T @ water.current) @ motion.poses()[0][inside]
         twists = motion.biases(v, twist)[0][inside]
-        return pressed(motion.jacobians()[inside], stream_wrenches(water, twists, current))
+        return wrenches_to_efforts(motion.jacobians()[inside], stream_wrenches(water, twists, current))
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the elastic energy ``q^T K q / 2`` (J)."""
@@ -175,7 +181,11 @@ class Rod(RodSections):
     def _gyroscopic(self, jacobians: Array, twists: Array, accelerations: Array) -> Array:
         """Return the wrenches of sections, and of the fluid that they move along, at P and along the coordinates (6 + n)."""
         efforts, water = gyroscopic(self.numbers.inertia, jacobians, twists, accelerations), self.numbers.water
-        return efforts if water is None else efforts + pressed(jacobians, moving_wrenches(water.added, twists, accelerations))
+        return (
+            efforts
+            if water is None
+            else efforts + wrenches_to_efforts(jacobians, moving_wrenches(water.added, twists, accelerations))
+        )
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, from one pass over the points."""

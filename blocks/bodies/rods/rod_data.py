@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose, pose_suspicions
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
@@ -310,7 +310,7 @@ class RodData(Block):
             elif head == "section":
                 put(changed, head, changed.section.with_parameter(entry, value))
             elif head == "reference_strain":
-                put(changed, head, replaced(changed.reference_strain, COMPONENTS.index(entry), value))
+                put(changed, head, replace_entry(changed.reference_strain, COMPONENTS.index(entry), value))
             else:
                 port = changed.rod_ports[head]
                 changed.rod_ports[head] = port._replace(pose=moved_pose(port.pose, entry, value))

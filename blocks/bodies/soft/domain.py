@@ -11,7 +11,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.quadrature import gauss, gauss_angles, gauss_radii
-from titop.blocks.bodies.soft.surface import Edge, circle, placed, polygon, sector, swept, triangulated
+from titop.blocks.bodies.soft.surface import Edge, circle, placed, polygon, sector, swept, triangulate
 from titop.blocks.bodies.soft.tetrahedra import mesh_outline, mesh_points, read_tetrahedra
 from titop.blocks.contract.description import Picture
 
@@ -110,7 +110,7 @@ class Domain:
         #: The surface at rest; None of one's own points.
         self.outline = outline
         #: The same as a quadrature; None of one's own points.
-        self.surface = triangulated(outline) if surface is None and outline is not None else surface
+        self.surface = triangulate(outline) if surface is None and outline is not None else surface
 
     def placed(self, pose: Pose) -> Self:
         """Return the domain turned and shifted: a cavity beside the axis.

@@ -85,7 +85,7 @@ def swept(edges: list[Edge], scales: tuple[float, float], length: float, along: 
     return np.concatenate(parts)
 
 
-def triangulated(outline: Picture) -> Array:
+def triangulate(outline: Picture) -> Array:
     """Return the surface (k, 13) of triangles, three points in each."""
     corners = outline.points[outline.triangles]
     points = np.zeros((3 * len(corners), SURFACE_SIZE))

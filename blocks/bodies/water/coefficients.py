@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import entry_of, owner_of
-from titop.blocks.basics.spatial import Array, replaced
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
@@ -136,7 +136,7 @@ def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
     given = getattr(block, field)
     if field == "fluid":
         return field, given.with_parameter(entry, value)
-    return field, replaced(given, "xyz".index(entry), value) if field == "lift" else {**given, entry: value}
+    return field, replace_entry(given, "xyz".index(entry), value) if field == "lift" else {**given, entry: value}
 
 
 def report_dry(reader: FieldReader, fields: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
-from titop.blocks.basics.spatial import replaced
+from titop.blocks.basics.spatial import replace_entry
 from titop.blocks.basics.user_input import FieldReader
 
 
@@ -63,7 +63,7 @@ class Fluid:
         if name == "density":
             changed.density = value
         else:
-            changed.current = replaced(self.current, "xyz".index(name[-1]), value)
+            changed.current = replace_entry(self.current, "xyz".index(name[-1]), value)
         return changed
 
     def __eq__(self, other: object) -> bool:

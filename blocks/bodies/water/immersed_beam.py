@@ -12,7 +12,14 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, cross, gyroscopic_wrench
 from titop.blocks.bodies.water.coefficients import read_coefficients, read_lift, report_dry
 from titop.blocks.bodies.water.fluid import Fluid, read_fluid
-from titop.blocks.bodies.water.immersion import Water, gathered, pressed, stream_wrenches, water_numbers, weightless
+from titop.blocks.bodies.water.immersion import (
+    Water,
+    stream_wrenches,
+    sum_over_sections,
+    water_numbers,
+    weightless,
+    wrenches_to_efforts,
+)
 from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, water_around
 from titop.blocks.contract.block import Block
 
@@ -42,7 +49,7 @@ class ImmersedLine:
         self._jacobians[:, :3, 3:6] = _levers(self._places)
         self._jacobians[:, :3, 6:], self._jacobians[:, 3:, 6:] = self._moved, np.moveaxis(turned, 2, 0)
         #: The inertia (6 + n, 6 + n; kg, kg m and kg m^2) of what is moved along.
-        self.added = gathered(water.added, self._jacobians)
+        self.added = sum_over_sections(water.added, self._jacobians)
 
     def gyroscopic(self, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms (6 + n; N, N m) of what is moved along."""
@@ -52,7 +59,7 @@ class ImmersedLine:
         """Return the inertia (6 + n, 6 + n) of the displaced fluid at coordinates (n)."""
         jacobians = self._jacobians.astype(np.result_type(q, float))
         jacobians[:, :3, 3:6] = _levers(self._places + self._moved @ q)
-        return gathered(weightless(self._still), jacobians)
+        return sum_over_sections(weightless(self._still), jacobians)
 
     def stream(self, v: Array, twist: Array, current: Array) -> Array:
         """Return drag, lift, and what the current (3, m/s, in the axes of the base) changes of the added mass (6 + n)."""
@@ -61,7 +68,7 @@ class ImmersedLine:
         drift = np.concatenate([current, nothing, 0.0 * v])
         turning = np.concatenate([cross(twist[3:], current), nothing, 0.0 * v])
         with_stream = gyroscopic_wrench(self.added[:6], x) - gyroscopic_wrench(self.added[:6], x - drift)
-        return pressed(self._jacobians, drag) + self._at_base(with_stream) - self.added @ turning
+        return wrenches_to_efforts(self._jacobians, drag) + self._at_base(with_stream) - self.added @ turning
 
     def law_numbers(self, begin: int) -> Array:
         """Return the numbers of the compiled law that stand behind `begin` others; see `kernels.laws.beam_water`."""

@@ -26,12 +26,12 @@ from titop.blocks.bodies.water.fluid import read_fluid
 from titop.blocks.bodies.water.immersion import (
     Water,
     diagonals,
-    gathered,
     lifting,
-    pressed,
     stream_wrenches,
+    sum_over_sections,
     water_numbers,
     weightless,
+    wrenches_to_efforts,
 )
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, Kept, optional, scalar, vector
@@ -93,11 +93,15 @@ class ImmersedBody(Block):
 
     def added_inertia(self, q: Any) -> Array:
         """Return the part of the mass matrix that is the fluid's."""
-        return np.zeros((6, 6)) if self.fluid is None else gathered(self._water().added, self._jacobians())
+        return np.zeros((6, 6)) if self.fluid is None else sum_over_sections(self._water().added, self._jacobians())
 
     def weightless_inertia(self, q: Array) -> Array:
         """Return the inertia of the fluid, displaced and moved along."""
-        return super().weightless_inertia(q) if self.fluid is None else gathered(weightless(self._water()), self._jacobians())
+        return (
+            super().weightless_inertia(q)
+            if self.fluid is None
+            else sum_over_sections(weightless(self._water()), self._jacobians())
+        )
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
         """Return drag, lift, and what a current changes of the added mass."""
@@ -105,7 +109,7 @@ class ImmersedBody(Block):
             return super().stream_efforts(q, v, twist, rotation)
         water, jacobians = self._water(), self._jacobians()
         current = np.array([rotation.T @ water.current] * len(jacobians))
-        return pressed(jacobians, stream_wrenches(water, jacobians @ twist, current))
+        return wrenches_to_efforts(jacobians, stream_wrenches(water, jacobians @ twist, current))
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law of a body in a fluid, and none of others."""

@@ -68,13 +68,13 @@ def weightless(water: Water) -> Array:
     return displaced + water.added
 
 
-def gathered(inertia: Array, jacobians: Array) -> Array:
+def sum_over_sections(inertia: Array, jacobians: Array) -> Array:
     """Return the inertia (6 + n, 6 + n) of sections (s, 6, 6) that move by `jacobians` (s, 6, 6 + n)."""
     width = jacobians.shape[-1]
     return jacobians.reshape(-1, width).T @ (inertia @ jacobians).reshape(-1, width)
 
 
-def pressed(jacobians: Array, wrenches: Array) -> Array:
+def wrenches_to_efforts(jacobians: Array, wrenches: Array) -> Array:
     """Return what wrenches (s, 6) on sections press on the body with (6 + n)."""
     return np.einsum("sij,si->j", jacobians, wrenches)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import is_ready, made_ready, read_wrenches
+from titop.solvers.arguments.reading import as_arrays, is_ready, read_wrenches
 from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.engines.compiled.packed import MOST_VARIANTS, PackedSystem
 from titop.solvers.kernels.entries import dynamics_entries
@@ -103,7 +103,7 @@ class Acting:
         places = inputs.places if driven else ()
         own = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
         loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in own))
-        loaded = system.loaded_at(loads) if loads else system
+        loaded = system.with_loads_at(loads) if loads else system
         self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
         acting = [(system.acting_inputs[name], own) for name, own in inputs.driving] if driven else []
         #: Where the inputs of interactions stand among the numbers and among the inputs, and what rests there.
@@ -242,9 +242,9 @@ class ActedOn:
             if wrenches:
                 for put, wrench in zip(puts, wrenches.values(), strict=False):
                     try:
-                        status = put(wrench) if type(wrench) is np.ndarray else put(*made_ready(wrench))
+                        status = put(wrench) if type(wrench) is np.ndarray else put(*as_arrays(wrench))
                     except TypeError:
-                        status = put(*made_ready(wrench))  # without anything it refuses once more
+                        status = put(*as_arrays(wrench))  # without anything it refuses once more
                     if status != layout.OK:
                         raise TypeError
             if u is not None and put_inputs(u) != layout.OK:
@@ -341,5 +341,5 @@ def _loads_of(wrenches: Any) -> Any:
     """Return wrenches of stacked states (n, 6), and one for all states, as kernels take them."""
     if axes_of(wrenches) == 2:
         return np.ascontiguousarray(real_only(wrenches, "wrenches"), float)
-    ready = made_ready(wrenches)
+    ready = as_arrays(wrenches)
     return ready[0] if ready else wrenches

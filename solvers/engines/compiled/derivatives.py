@@ -35,7 +35,7 @@ class CompiledDerivatives(DerivativesCore):
     def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
         if self._mechanism.is_constrained:
             return super().tangent(q, v, tau, dq, dv, dtau, pushes)
-        system, da, rows = self._system.pushed(pushes), dtau.astype(float), _one_row(q, v, tau, dq, dv)
+        system, da, rows = self._system.with_pushes(pushes), dtau.astype(float), _one_row(q, v, tau, dq, dv)
         rows[2] += own_efforts(pushes, q, self._nv)
         for push in own_pushes(pushes):
             da[push.v] += push.derivatives(q) @ dq[push.v]
@@ -45,7 +45,12 @@ class CompiledDerivatives(DerivativesCore):
     def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
         if self._mechanism.is_constrained:
             return super().adjoint(q, v, tau, weights, pushes)
-        system, by_tau, by_q, by_v = self._system.pushed(pushes), weights.astype(float), np.empty(self._nv), np.empty(self._nv)
+        system, by_tau, by_q, by_v = (
+            self._system.with_pushes(pushes),
+            weights.astype(float),
+            np.empty(self._nv),
+            np.empty(self._nv),
+        )
         rows = _one_row(q, v, tau)
         rows[2] += own_efforts(pushes, q, self._nv)
         results = by_tau[None], by_q[None], by_v[None]
@@ -58,7 +63,7 @@ class CompiledDerivatives(DerivativesCore):
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        system, result = self._system.pushed(pushes), np.empty((3, self._nv, self._nv))
+        system, result = self._system.with_pushes(pushes), np.empty((3, self._nv, self._nv))
         system.raise_for(system.bound(derivative_entries.inverse_derivatives)(system.tables.paths, q, v, a, result))
         result[0] -= own_effort_derivatives(pushes, q, self._nv)
         return result
@@ -105,7 +110,7 @@ class CompiledDerivatives(DerivativesCore):
                 nothing = np.zeros(self._nv)
                 return np.array(closed_derivatives.hybrid(self._mechanism, q, v, tau, nothing, nothing > 0, pushes)[:3])
         else:
-            system = self._system.pushed(pushes)
+            system = self._system.with_pushes(pushes)
             derivatives = system.bound(derivative_entries.forward_derivatives)
             system.raise_for(derivatives(system.tables.tree, system.tables.paths, q, v, driven, result))
         result[0] += result[2] @ own_effort_derivatives(pushes, q, self._nv) if own_pushes(pushes) else 0.0

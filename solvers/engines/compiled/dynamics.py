@@ -42,7 +42,7 @@ class CompiledDynamics:
 
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
-        system, driven = self._system.pushed(pushes), own_efforts(pushes, q, self._nv)
+        system, driven = self._system.with_pushes(pushes), own_efforts(pushes, q, self._nv)
         law, work = system.outward(q, v, layout.FORWARD_COLUMNS)
         a, tau = a.astype(float), tau.astype(float) + driven
         system.raise_for(dynamics_entries.hybrid_stage(system.ints, system.floats, law, q, v, a, tau, mask, work))
@@ -50,12 +50,12 @@ class CompiledDynamics:
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        efforts = self._system.pushed(pushes).inverse_work(*state)[0]
+        efforts = self._system.with_pushes(pushes).inverse_work(*state)[0]
         return efforts - own_efforts(pushes, q, self._nv)
 
     def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
         state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        efforts, law, work = self._system.pushed(pushes).inverse_work(*state)
+        efforts, law, work = self._system.with_pushes(pushes).inverse_work(*state)
         rows = self._constraint_rows(q, v, law, work)
         return efforts - own_efforts(pushes, q, self._nv), rows.error, rows.jacobian
 
@@ -122,7 +122,7 @@ class CompiledDynamics:
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         q, v, tau = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau")
-        system, driven = self._system.pushed(pushes), tau + own_efforts(pushes, q, self._nv)
+        system, driven = self._system.with_pushes(pushes), tau + own_efforts(pushes, q, self._nv)
         a = np.empty(driven.shape)
         if self._mechanism.is_constrained:
             kernel = constrained_forward(system, self._mechanism.generic_rank).call
@@ -149,7 +149,7 @@ class CompiledDynamics:
 
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
         q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        system, tau = self._system.pushed(pushes), np.empty(v.shape)
+        system, tau = self._system.with_pushes(pushes), np.empty(v.shape)
         if actuated is not None:
             self._write_shared(system, (q, v, a, tau), pushes, motors, actuated)
             return tau
@@ -173,7 +173,7 @@ class CompiledDynamics:
     ) -> tuple[Array, Array]:
         if actuated is not None:
             return self.inverse(q, v, a, pushes, motors, actuated), self.mass_matrix(q)
-        system, tau, matrix = self._system.pushed(pushes), np.empty(self._nv), np.empty((self._nv, self._nv))
+        system, tau, matrix = self._system.with_pushes(pushes), np.empty(self._nv), np.empty((self._nv, self._nv))
         state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
         system.raise_for(system.kernel(dynamics_entries.mass_inverse_dynamics)(*system.arrays, *state, tau, matrix))
         return tau - (motors + own_efforts(pushes, q, self._nv)), matrix
@@ -182,7 +182,7 @@ class CompiledDynamics:
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
     ) -> tuple[Array, Array]:
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
-        tables, driven = self._system.pushed(pushes).arrays, motors + own_efforts(pushes, q, self._nv)
+        tables, driven = self._system.with_pushes(pushes).arrays, motors + own_efforts(pushes, q, self._nv)
         accelerations, efforts, applied = np.empty(self._nv), np.empty(self._nv), tau + driven
 
         def run(kernels: HybridKernels) -> int:
@@ -193,9 +193,9 @@ class CompiledDynamics:
         a, tau = closed_dynamics.hybrid(self._mechanism, q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
 
-    def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+    def constrained_accelerations(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
         q, v, tau = (np.ascontiguousarray(real_only(x, name), float) for x, name in ((q, "q"), (v, "v"), (tau, "tau")))
-        a, system = np.empty(self._nv), self._system.pushed(pushes)
+        a, system = np.empty(self._nv), self._system.with_pushes(pushes)
         driven = tau + own_efforts(pushes, q, self._nv)
         system.raise_for(constrained_forward(system, rank, held=True).call(q, v, driven, a))
         return a
@@ -233,7 +233,7 @@ class CompiledDynamics:
         raise_pending()
         return nearest if status == layout.OK else None
 
-    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
+    def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)
 
 

@@ -55,7 +55,7 @@ class CompiledEfforts:
     def actuation(self) -> Any:
         """Compiled efforts a unit of each input (nu, nv), but for those of blocks' own inputs."""
         inputs, system = self._mechanism.inputs, self._system
-        loaded = system.loaded_at(inputs.places) if inputs.places else system
+        loaded = system.with_loads_at(inputs.places) if inputs.places else system
         if inputs.places:
             loaded = loaded.variant(floats=loaded.floats.copy())
             loaded.floats[-len(inputs.places) :, layout.FORCE : layout.FORCE + 6] = inputs.units_at_places

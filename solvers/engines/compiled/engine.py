@@ -21,7 +21,7 @@ from titop.solvers.engines.compiled.law_tables import (
 )
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, repacked
+from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, with_parameters_of
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
 from titop.solvers.engines.compiled.series import CompiledSeries
 from titop.solvers.engines.compiled.states import CompiledStates
@@ -117,7 +117,7 @@ class CompiledEngine:
 
         The system is driven by constant pushes on ports and efforts `tau` (nv). Where it cannot go on, dy is NaN.
         """
-        system = self.system.pushed(pushes)
+        system = self.system.with_pushes(pushes)
         return system.kernel(dynamics_entries.state_derivative).compiled, (*system.arrays, tau)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class CompiledEngine:
         part = plainly_sound(self.system) * NEAR**2
         return self.system.params if keeps(self.system, part, self._mechanism.probes) else None
 
-    def changed(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
+    def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         values = read_mapping("parameters", values)
         system, repacking, ample = self.system, self._repacking, self._ample
         params, index = system.params.copy(), repacking.positions
@@ -144,7 +144,7 @@ class CompiledEngine:
                 return self._rebuilt(values)
             params[index[name]] = value
         near = ample is not None and are_near(ample, params, map(repacking.inertial.get, values))
-        packed = repacked(system, params, values)
+        packed = with_parameters_of(system, params, values)
         if packed is None:
             return self._rebuilt(values)
         still = not near and packed.moves_like(system)
@@ -163,7 +163,7 @@ class CompiledEngine:
         """Return the mechanism built again with changed parameters: other springs, general blocks, or an error."""
         structure, changes = self.system.structure, {**self.system.changes, **values}
         changed = changed_assembly(structure, changes, dict.fromkeys(self.system.tables.parameter_names))
-        mechanism = self._mechanism.of(changed)
+        mechanism = self._mechanism.with_assembly(changed)
         if self._mechanism.is_constrained:
             mechanism.regular_before = self._mechanism.regular_configuration
         return mechanism, suspicions(structure, changes, values, changed) + mechanism.check_inertia()

@@ -16,7 +16,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.overrides import built_in, overrides
+from titop.blocks.contract.overrides import overrides, titop_class
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.engines.compiled.law_kinds import interaction_codes, interaction_of_kind, law_of_kind, program_codes
@@ -181,7 +181,7 @@ def compiled_interaction(interaction: Interaction) -> InteractionStages | None:
 def gap_stage(interaction: Interaction) -> Stage | None:
     """Return what writes the gaps of an interaction compiled, None if it says them in Python, or has none."""
     kind = compiled_interaction(interaction)
-    in_python = redefines(interaction, "gaps", built_in(type(interaction))) or not interaction.complex_safe
+    in_python = redefines(interaction, "gaps", titop_class(type(interaction))) or not interaction.complex_safe
     return None if kind is None or in_python else kind.gap
 
 
@@ -190,7 +190,7 @@ def compiled_rates(interaction: Interaction) -> InteractionStages | None:
     kind = compiled_interaction(interaction)
     if kind is None or (interaction.compiled_law is not None and _says_anew(interaction, ("state_rates",))):
         return None
-    return None if redefines(interaction, "state_rates", built_in(type(interaction))) else kind
+    return None if redefines(interaction, "state_rates", titop_class(type(interaction))) else kind
 
 
 def touches_stage(interaction: Interaction) -> Stage | None:

@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.overrides import built_in, overrides
+from titop.blocks.contract.overrides import overrides, titop_class
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
@@ -116,7 +116,7 @@ class PackedSystem:
                 "own-law",
                 f"{block.name}.{', '.join(own)}",
                 f"{type(block).__name__}'s own",
-                f"that of tt.{built_in(type(block)).__name__}, which the compiled engine has by heart",
+                f"that of tt.{titop_class(type(block)).__name__}, which the compiled engine has by heart",
                 "resolve(engine='reference') follows it; or write what acts as a tt.Interaction between two ports",
             )
             for block in (*(each.closure for each in self.mechanism.rigid_loops), *self.structure.limits, *self.structure.loads)
@@ -212,12 +212,12 @@ class PackedSystem:
         """Leave out what follows from the attributes, kernels among it, which cannot be sent to another process."""
         return self.variant().__dict__
 
-    def pushed(self, pushes: Sequence[Push]) -> PackedSystem:
+    def with_pushes(self, pushes: Sequence[Push]) -> PackedSystem:
         """Return the system in which the pushes on ports are loads, and inputs of interactions act."""
         at_ports, inputs = port_pushes(pushes), acting_inputs(pushes)
         if not at_ports and not inputs:
             return self
-        system = self.loaded_at(tuple(WrenchPlace(port, inertial) for port, inertial, _ in at_ports))
+        system = self.with_loads_at(tuple(WrenchPlace(port, inertial) for port, inertial, _ in at_ports))
         floats, numbers = system.floats, system.numbers
         if at_ports:
             floats = floats.copy()
@@ -232,9 +232,9 @@ class PackedSystem:
     def closing(self, pushes: Sequence[Push] = ()) -> tuple[Array, ...]:
         """Return the tables on which the pushes act, with room for what the rigid closures do to their ports."""
         names = [str(ref) for loop in self.mechanism.rigid_loops for ref in (loop.first, loop.second)]
-        return self.pushed([*pushes, *(PortPush(name, False, np.zeros(6)) for name in names)]).arrays
+        return self.with_pushes([*pushes, *(PortPush(name, False, np.zeros(6)) for name in names)]).arrays
 
-    def loaded_at(self, places: tuple[WrenchPlace, ...]) -> PackedSystem:
+    def with_loads_at(self, places: tuple[WrenchPlace, ...]) -> PackedSystem:
         """Return the system with loads without force at some places: the last rows of its tables."""
         if places not in self._loaded:
             if len(self._loaded) == MOST_VARIANTS:

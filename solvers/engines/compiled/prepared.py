@@ -45,7 +45,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         self._imposed = int(np.count_nonzero(imposed))
         self._states = np.zeros(len(mechanism.inputs.state_names))
         self._system = system
-        loaded = system.pushed([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
+        loaded = system.with_pushes([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
         self._ints, self._floats = loaded.ints, loaded.floats.copy()
         if mechanism.is_constrained:
             self._loops, self._tree = self._closures()
@@ -79,14 +79,14 @@ class CompiledPreparedDynamics(PreparedDynamics):
     @property
     def farthest(self) -> float:
         """The largest distance from a singular configuration of a motion so far."""
-        return float(self.told[3])
+        return float(self.closure_report[3])
 
     @farthest.setter
     def farthest(self, distance: float) -> None:
-        self.told[3] = distance
+        self.closure_report[3] = distance
 
     @cached_property
-    def told(self) -> Array:
+    def closure_report(self) -> Array:
         """What the kernel says of the last state on the closures, as `closed_steps` has it."""
         return np.zeros(4)
 
@@ -102,7 +102,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
             return ()
         plain = self.mechanism.plain_coordinates
         where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
-        return precision, self.mechanism.scale.coordinates, where, self.told, self._tree, self._loops
+        return precision, self.mechanism.scale.coordinates, where, self.closure_report, self._tree, self._loops
 
     def steps(
         self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
@@ -279,7 +279,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         kernel, sizes = self._system.kernel(closure_entries.close_state).compiled, self.mechanism.scale.coordinates
         return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.mechanism.nv), np.zeros(3)
 
-    def closed(self, q: Array, v: Array, precision: float) -> Closed:
+    def project(self, q: Array, v: Array, precision: float) -> Closed:
         (closing, step, told), velocity, status = self._closing, np.empty(len(v)), layout.OK
         self.hold_rank()
 
@@ -294,7 +294,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
             status = min(status, layout.SINGULAR)
         if status != layout.OK:  # what is wrong is found by looking closer
             raise_pending()
-            return super().closed(q, v, precision)
+            return super().project(q, v, precision)
         return Closed(q, velocity, told.item(1), int(told[2]))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, sequence_findings
-from titop.solvers.arguments.reading import all_finite, made_ready
+from titop.solvers.arguments.reading import all_finite, as_arrays
 from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
@@ -122,7 +122,7 @@ class KernelReading:
             except TypeError:
                 pass
         raise_pending()
-        if ready := made_ready(q, v, a, u, tau):
+        if ready := as_arrays(q, v, a, u, tau):
             q, v, a, u, tau = ready
             return self.read(q, v, a, wrenches, u, tau)
         if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
@@ -198,7 +198,7 @@ class KernelReading:
 
     def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
         """Return what is read at a state that was read, or at stacked ones, with all that acts given as pushes."""
-        kernel, tables = self._system.kernel(reading_entries.readings), self._system.pushed(pushes).arrays
+        kernel, tables = self._system.kernel(reading_entries.readings), self._system.with_pushes(pushes).arrays
         named = ((q, "q"), (v, "v"), (a, "a"))
         state = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in named]
         result = np.empty((len(state[0]), self._size))
@@ -306,7 +306,7 @@ class CompiledReadings:
     @cached_property
     def sensors(self) -> KernelReading | None:
         """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
-        sensed = [of for of in self._mechanism.sensed if of.kind not in OF_LINES]
+        sensed = [of for of in self._mechanism.sensor_signals if of.kind not in OF_LINES]
         return self.joined(sensed) if all(map(self.knows, sensed)) else None
 
     def knows(self, of: Quantity) -> bool:

@@ -147,7 +147,7 @@ class Repacking:
         return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
 
 
-def repacked(system: PackedSystem, params: Array, values: Mapping[str, float]) -> PackedSystem | None:
+def with_parameters_of(system: PackedSystem, params: Array, values: Mapping[str, float]) -> PackedSystem | None:
     """Return a system with other parameters: its tables written anew, as far as these depend on them.
 
     Parameters

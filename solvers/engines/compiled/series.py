@@ -107,5 +107,7 @@ class CompiledSeries:
             return CONSTANT, self._system.arrays
         stacks = [np.ascontiguousarray(real_only(push.wrench, f"the wrench on {push.port}"), float) for push in wrenches]
         changes = np.vstack([stack[1:rows] for stack in stacks])
-        loaded = self._system.pushed([push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)])
+        loaded = self._system.with_pushes(
+            [push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)]
+        )
         return changes, loaded.arrays

@@ -67,7 +67,7 @@ class ReferenceDerivatives(DerivativesCore):
 
         def at(step: Array) -> Array:
             dq, dv, dx = step.reshape(3, self._nv)
-            return function(self._mechanism.moved(q, dq), v + dv, x + dx)
+            return function(self._mechanism.integrate_unchecked(q, dq), v + dv, x + dx)
 
         return _split_columns(self._step(at, np.zeros(3 * self._nv)), 3)
 
@@ -84,14 +84,16 @@ class ReferenceDerivatives(DerivativesCore):
 
     def closure_rate(self, q: Array, v: Array) -> Array:
         still = np.zeros(self._nv)
-        return self._step(lambda dq: self._dynamics.constraints(self._mechanism.moved(q, dq), v).jacobian @ v, still)
+        return self._step(
+            lambda dq: self._dynamics.constraints(self._mechanism.integrate_unchecked(q, dq), v).jacobian @ v, still
+        )
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
         gravity = self._mechanism.engine.gravity if weightless else np.zeros(3)
 
         def motions(x: Array) -> Array:
             dq, dv = x.reshape(2, self._nv)
-            found = self._observations.port_motions(ports, self._mechanism.moved(q, dq), v + dv, a)
+            found = self._observations.port_motions(ports, self._mechanism.integrate_unchecked(q, dq), v + dv, a)
             falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in found]
             return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(found, falling, strict=True)])
 
@@ -110,7 +112,7 @@ class ReferenceDerivatives(DerivativesCore):
 
         def both(x: Array) -> Array:
             dq, dv, dtau, da = x.reshape(4, self._nv)
-            q_, v_ = self._mechanism.moved(q, dq), v + dv
+            q_, v_ = self._mechanism.integrate_unchecked(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
             if self._mechanism.is_constrained:
                 return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))

@@ -127,7 +127,7 @@ class ReferenceDynamics:
             a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
         return a, tau - motors
 
-    def held(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
+    def constrained_accelerations(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
         rows = self.constraints(q, v)
         return closed_dynamics.accelerations(self._mechanism, q, v, self._zero, tau, self._none, pushes, rows, rank)
 
@@ -137,7 +137,7 @@ class ReferenceDynamics:
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
         return project_acceleration(self._mechanism, q, v, a, fixed, rank_near(self._mechanism, q))
 
-    def prepared(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
+    def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return PreparedDynamics(self._mechanism, places, imposed)
 
     def constraints(self, q: Array, v: Array) -> Constraints:

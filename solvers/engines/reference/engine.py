@@ -47,7 +47,7 @@ class ReferenceEngine:
     def parameters(self) -> dict[str, tuple[float, str]]:
         return assembly_parameters(self.assembly)
 
-    def changed(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
+    def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         changed = changed_assembly(self.assembly, values, self.parameters())
         mechanism = Mechanism(changed, ReferenceEngine)
         return mechanism, suspicions(self.assembly, values, changed=changed) + mechanism.check_inertia()

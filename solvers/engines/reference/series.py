@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.series_arrays import SeriesArray, crossing, derivatives, joined, moving, numbers, stacked
+from titop.blocks.basics.series_arrays import SeriesArray, crossing, derivatives, join_arrays, moving, numbers, stacked
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
@@ -90,9 +90,9 @@ class MovingTree:
             up = blocks[node.parent]
             rotation, position, transport = self._port(node.parent, node.port)
             onto = self._transport(*node.mount) @ transport
-            twist = moving(onto @ joined([up.V, self.v[passes.nodes[node.parent].v]], self.order), self.order)
+            twist = moving(onto @ join_arrays([up.V, self.v[passes.nodes[node.parent].v]], self.order), self.order)
             turned = up.rotation @ (rotation @ node.mount[0])
-            acceleration = twist.rate - joined([turned.T @ gravity, np.zeros(3)], self.order)
+            acceleration = twist.rate - join_arrays([turned.T @ gravity, np.zeros(3)], self.order)
             place = up.position + up.rotation @ (position + rotation @ node.mount[1])
             blocks.append(Moving(turned, place, twist, acceleration, onto))
         return blocks
@@ -110,7 +110,7 @@ class MovingTree:
         """Return a port's pose in the inertial frame, and its twist in its own."""
         k = self._passes.index[block]
         at, (rotation, position, transport) = self.blocks[k], self._port(k, port)
-        twist = transport @ joined([at.V, self.v[self._passes.nodes[k].v]], self.order)
+        twist = transport @ join_arrays([at.V, self.v[self._passes.nodes[k].v]], self.order)
         return at.rotation @ rotation, at.position + at.rotation @ position, twist
 
     def _port(self, k: int, port: str | None) -> tuple[Along, Along, Along]:
@@ -121,13 +121,13 @@ class MovingTree:
         with asking(node.block):
             parts = current_form(node.block, "pose_and_subspace")(port, self._q[node.q])
         rotation, position, subspace = (stacked(part, self.order) for part in parts)
-        return rotation, position, joined([self._transport(rotation, position), subspace], self.order, axis=1)
+        return rotation, position, join_arrays([self._transport(rotation, position), subspace], self.order, axis=1)
 
     def _transport(self, rotation: Along, position: Along) -> Along:
         """Return what takes twists to a pose; see `titop.blocks.basics.spatial.twist_transport`."""
         back = rotation.T
-        upper = joined([back, -(back @ crossing(position))], self.order, axis=1)
-        return joined([upper, joined([np.zeros((3, 3)), back], self.order, axis=1)], self.order)
+        upper = join_arrays([back, -(back @ crossing(position))], self.order, axis=1)
+        return join_arrays([upper, join_arrays([np.zeros((3, 3)), back], self.order, axis=1)], self.order)
 
     # -- what acts ---------------------------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class ReferenceSeries:
         accelerations, tau = tree.v.rate, -efforts
         for k in range(len(tree.blocks) - 1, 0, -1):
             node, block, (M, h, passive) = self._passes.nodes[k], tree.blocks[k], tree.law(k)
-            wrench = M @ joined([block.A, accelerations[node.v]], tree.order) + h - pressing[k]
+            wrench = M @ join_arrays([block.A, accelerations[node.v]], tree.order) + h - pressing[k]
             tau[node.v] = tau[node.v] + wrench[6:] - passive
             if node.parent:
                 pressing[node.parent] = pressing[node.parent] - block.onto.T @ wrench[:6]
@@ -237,9 +237,9 @@ class ReferenceSeries:
         for k, node in enumerate(self._passes.nodes[1:], start=1):
             own, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
             block, (M, h, passive) = tree.blocks[k], tree.law(k)
-            jacobians.append(moving(block.onto @ joined([jacobians[node.parent], parent], tree.order), tree.order))
+            jacobians.append(moving(block.onto @ join_arrays([jacobians[node.parent], parent], tree.order), tree.order))
             # twist and rates of the block a unit of each coordinate
-            moved = moving(joined([jacobians[k], own], tree.order), tree.order)
+            moved = moving(join_arrays([jacobians[k], own], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
             coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)
             gravity = gravity - moved.T @ (M[:, :3] @ (block.rotation.T @ self._passes.assembly.gravity))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.blocks.basics.series_arrays import SeriesArray, crossing, derivatives, joined, moving, numbers, stacked
+from titop.blocks.basics.series_arrays import SeriesArray, crossing, derivatives, join_arrays, moving, numbers, stacked
 from titop.blocks.basics.spatial import skew
 from titop.blocks.basics.taylor import derivatives_of
 
@@ -34,8 +34,8 @@ A, B, a, b, M = drawn(0, 3, 3), drawn(1, 3, 3), drawn(2, 3), drawn(3, 3), np.ran
         (M[0] - a, M[0] - numbers(a)),
         (A.T[:, :2], numbers(A).T[:, :2]),
         (a.rate, np.array([entry.rate for entry in numbers(a)])),
-        (joined([A, M], ORDER, axis=1), np.hstack([numbers(A), M])),
-        (joined([a, M[0]], ORDER), np.concatenate([numbers(a), M[0]])),
+        (join_arrays([A, M], ORDER, axis=1), np.hstack([numbers(A), M])),
+        (join_arrays([a, M[0]], ORDER), np.concatenate([numbers(a), M[0]])),
         (crossing(a) @ b, np.cross(numbers(a), numbers(b))),
     ],
 )
@@ -47,7 +47,7 @@ def test_as_of_single_numbers(found: SeriesArray, expected: np.ndarray) -> None:
 def test_what_stands_still_stays_plain() -> None:
     assert stacked(M, ORDER) is M
     assert numbers(M) is M
-    np.testing.assert_array_equal(joined([M, M], ORDER), np.vstack([M, M]))
+    np.testing.assert_array_equal(join_arrays([M, M], ORDER), np.vstack([M, M]))
     np.testing.assert_array_equal(crossing(M[0]), skew(M[0]))
     still = derivatives(moving(M, ORDER), 2)
     np.testing.assert_array_equal(still[0], M)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, factored, is_sparse, lowest_modes
+from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse, lowest_modes, solver_of
 
 Array = NDArray[np.float64]
 SIZE, MODES, BOUNDARY = 80, 4, 2
@@ -29,7 +29,7 @@ def forms() -> list[Any]:
 def test_modes_of_a_chain_are_sines(form: int) -> None:
     """``w_k = 2 sin(k pi / 2 (n + 1))``, with shapes ``sin(k pi j / (n + 1))``."""
     mass, stiffness = forms()[form]
-    found = lowest_modes(mass, stiffness, MODES, factored(stiffness))
+    found = lowest_modes(mass, stiffness, MODES, solver_of(stiffness))
     k, j = np.arange(1, MODES + 1), np.arange(1, SIZE + 1)[:, None]
     sines = np.sqrt(2 / (SIZE + 1)) * np.sin(k * np.pi * j / (SIZE + 1))
     np.testing.assert_allclose(np.abs(found.T @ sines), np.eye(MODES), rtol=0, atol=1e-10)
@@ -62,7 +62,7 @@ def test_attachment_modes_span_the_statics_and_are_orthonormal() -> None:
 def test_several_equal_modes_are_all_found() -> None:
     """Two chains beside each other: an iteration from one vector meets each frequency once."""
     double = [scipy.sparse.csc_array(scipy.sparse.block_diag([matrix, matrix])) for matrix in chain()]
-    found = lowest_modes(*double, 4, factored(double[1]))
+    found = lowest_modes(*double, 4, solver_of(double[1]))
     squares = np.diag(found.T @ (double[1] @ found))
     expected = (2 * np.sin(np.repeat([1, 2], 2) * np.pi / (2 * (SIZE + 1)))) ** 2
     np.testing.assert_allclose(squares, expected, rtol=1e-8)
@@ -74,17 +74,17 @@ def test_what_is_not_positive_definite_is_refused(form: Any) -> None:
     _, stiffness = chain(6)
     for bad in (stiffness - 3.0 * np.eye(6), np.zeros((6, 6)), np.eye(6, k=1) + np.eye(6, k=-1)):
         with pytest.raises(np.linalg.LinAlgError):
-            factored(form(bad))
+            solver_of(form(bad))
     loads = np.arange(6.0)
-    np.testing.assert_allclose(stiffness @ factored(form(stiffness))(loads), loads, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(stiffness @ solver_of(form(stiffness))(loads), loads, rtol=0, atol=1e-13)
 
 
 def test_modes_want_masses() -> None:
     _, stiffness = chain(6)
     with pytest.raises(np.linalg.LinAlgError):
-        lowest_modes(np.diag([1.0, 1, 0, 0, 0, 0]), stiffness, 3, factored(stiffness))
-    assert lowest_modes(np.diag([1.0, 1, 0, 0, 0, 0]), stiffness, 2, factored(stiffness)).shape == (6, 2)
-    assert lowest_modes(np.eye(6), stiffness, 0, factored(stiffness)).shape == (6, 0)
+        lowest_modes(np.diag([1.0, 1, 0, 0, 0, 0]), stiffness, 3, solver_of(stiffness))
+    assert lowest_modes(np.diag([1.0, 1, 0, 0, 0, 0]), stiffness, 2, solver_of(stiffness)).shape == (6, 2)
+    assert lowest_modes(np.eye(6), stiffness, 0, solver_of(stiffness)).shape == (6, 0)
 
 
 def test_sparse_matrices_are_told_from_dense_ones() -> None:

@@ -32,7 +32,7 @@ def test_what_leads_moves_all_that_gears_let_move(seed: int) -> None:
     rows = gears_among(rng, 12, 9)
     taken = following(rows)
     leads = np.delete(np.arange(12), taken.followers)
-    x = taken.folded(np.eye(12))[:, leads]
+    x = taken.onto_leading(np.eye(12))[:, leads]
     # rounding of numbers of order one
     np.testing.assert_allclose(rows[taken.gears] @ x, 0.0, atol=1e-14)
     np.testing.assert_allclose(x.T @ x, np.eye(12 - len(taken.gears)), atol=1e-14)

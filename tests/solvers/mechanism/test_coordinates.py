@@ -133,14 +133,18 @@ def test_unchecked_moves_are_the_blocks_own() -> None:
     model, reference = tree.resolve(), tree.resolve("reference")
     q = np.array([model.random_configuration(rng) for _ in range(3)])
     dq = rng.normal(size=(3, model.nv))
-    np.testing.assert_allclose(model.mechanism.moved(q, dq), reference.mechanism.moved(q, dq), **ROUNDING)
-    np.testing.assert_allclose(model.mechanism.moved(q[1], dq[1]), reference.mechanism.moved(q[1], dq[1]), **ROUNDING)
-    assert not np.allclose(model.mechanism.moved(q, dq), reference.mechanism.moved(q, 0.9 * dq))
-    assert np.iscomplexobj(model.mechanism.moved(q, 1j * dq))
+    np.testing.assert_allclose(
+        model.mechanism.integrate_unchecked(q, dq), reference.mechanism.integrate_unchecked(q, dq), **ROUNDING
+    )
+    np.testing.assert_allclose(
+        model.mechanism.integrate_unchecked(q[1], dq[1]), reference.mechanism.integrate_unchecked(q[1], dq[1]), **ROUNDING
+    )
+    assert not np.allclose(model.mechanism.integrate_unchecked(q, dq), reference.mechanism.integrate_unchecked(q, 0.9 * dq))
+    assert np.iscomplexobj(model.mechanism.integrate_unchecked(q, 1j * dq))
     dq[1, -1] = np.nan
-    found = model.mechanism.moved(q, dq)
+    found = model.mechanism.integrate_unchecked(q, dq)
     assert np.isnan(found[1]).any()
-    np.testing.assert_allclose(found[[0, 2]], reference.mechanism.moved(q, dq)[[0, 2]], **ROUNDING)
+    np.testing.assert_allclose(found[[0, 2]], reference.mechanism.integrate_unchecked(q, dq)[[0, 2]], **ROUNDING)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

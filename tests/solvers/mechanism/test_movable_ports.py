@@ -21,7 +21,7 @@ def test_efforts_that_hold_a_joints_child_are_the_reaction(seed: int) -> None:
     tau = model.inverse_dynamics(q, v, a)
     for joint in model.joint_names:
         place = MovablePlace(joint, CHILD_PORT)
-        wider = model._on(model.mechanism.of(with_movable(model.mechanism.assembly, [place])))
+        wider = model._on(model.mechanism.with_assembly(with_movable(model.mechanism.assembly, [place])))
         assert wider.nv == model.nv + 6
         own, own_q = wider.mechanism.assembly.v_slices[place.joint], wider.mechanism.assembly.q_slices[place.joint]
         rest = np.delete(np.arange(wider.nv), own)

@@ -213,7 +213,7 @@ def test_joints_bear_the_rotors_of_all_motors_whatever_changes(engine: str) -> N
     for values, expected in changes:
         changed = model.with_parameters(values)
         assert changed.mass_matrix([0.0]).item() == pytest.approx(expected, rel=1e-14)
-        assert model._on(model.mechanism.of(changed.mechanism.assembly)).mass_matrix([0.0]).item() == pytest.approx(
+        assert model._on(model.mechanism.with_assembly(changed.mechanism.assembly)).mass_matrix([0.0]).item() == pytest.approx(
             expected, rel=1e-14
         )
 

@@ -31,7 +31,7 @@ def chosen(model: Model, rng: np.random.Generator) -> Array:
 def assert_equals_the_model(model: Model, rng: np.random.Generator, imposed: Array, wrench: Array | None = None) -> None:
     """Compare rates, accelerations and efforts at two states, one after the other, with wrenches of their own."""
     ports = list(model.port_names[3:5])
-    dynamics = model.mechanism.engine.dynamics.prepared([WrenchPlace(port, False) for port in ports], imposed)
+    dynamics = model.mechanism.engine.dynamics.prepare([WrenchPlace(port, False) for port in ports], imposed)
     for _ in range(2):
         q, v, a, tau = random_state(model, rng)
         wrenches = {port: rng.normal(size=6) for port in ports}
@@ -69,7 +69,7 @@ def test_prepared_dynamics_of_closed_loops(engine: str, names: list[str]) -> Non
         model = four_bar().resolve(engine)
     q = model.assemble([0.9, -0.5, -0.5], names)
     v, tau, a = model.assemble_velocity(q, np.ones(3), names), np.linspace(1, 2, 3), np.full(3, 0.3)
-    dynamics = model.mechanism.engine.dynamics.prepared([], np.isin(model.coordinate_names, names))
+    dynamics = model.mechanism.engine.dynamics.prepare([], np.isin(model.coordinate_names, names))
     dynamics.rank = 2
     expected = model.hybrid_dynamics(q, v, tau, a, names)
     for found, wanted in zip(dynamics.dynamics(q, v, tau, a), expected, strict=True):

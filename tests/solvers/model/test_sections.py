@@ -198,15 +198,15 @@ def test_opened_joints_are_kept_for_one_of_models_that_are_alike() -> None:
     """So that families keep no more than one; copies in other processes begin without."""
     model = robot()
     heavier = model.with_parameters({"hand.mass": 2.0})
-    opened = model.mechanism.opened("wrist")
+    opened = model.mechanism.open_at("wrist")
     assert opened.nv == model.nv + 6
-    assert model.mechanism.opened("wrist") is opened
-    assert heavier.mechanism.opened("wrist").parameters()["hand.mass"][0] == 2.0
-    assert model.mechanism.opened("wrist") is not opened
-    assert model.mechanism.opened("rod.mid") is model.mechanism.opened("rod.mid")
+    assert model.mechanism.open_at("wrist") is opened
+    assert heavier.mechanism.open_at("wrist").parameters()["hand.mass"][0] == 2.0
+    assert model.mechanism.open_at("wrist") is not opened
+    assert model.mechanism.open_at("rod.mid") is model.mechanism.open_at("rod.mid")
     copied = pickle.loads(pickle.dumps(model)).mechanism
     assert not {"_openings", "_cuts"} & {*vars(copied), *copied._structural}
-    assert copied.opened("wrist").nv == opened.nv
+    assert copied.open_at("wrist").nv == opened.nv
 
 
 def test_refusals() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.bodies.rods.cut_rod import CutRod
-from titop.solvers.signals.section_opening import cut, is_on_rod, is_rod, section_of
+from titop.solvers.signals.section_opening import cut_rod_at, is_on_rod, is_rod, section_of
 
 
 def system() -> tt.System:
@@ -39,7 +39,7 @@ def test_sections_are_parts_of_the_length() -> None:
 def test_all_that_hangs_on_the_rod_hangs_on_the_cut_one() -> None:
     assembly = MODEL.mechanism.assembly
     rod, part = section_of(assembly, "rod.camera")
-    opened = cut(assembly, rod, part)
+    opened = cut_rod_at(assembly, rod, part)
     whole = opened.blocks["rod"]
     assert isinstance(whole, CutRod)
     assert isinstance(assembly.blocks["rod"], tt.Rod)
@@ -52,7 +52,7 @@ def test_all_that_hangs_on_the_rod_hangs_on_the_cut_one() -> None:
 def test_a_cut_that_is_closed_moves_as_the_rod() -> None:
     """Six more coordinates, behind the rod's own; held at zero, they change neither poses nor energy."""
     assembly = MODEL.mechanism.assembly
-    opened = MODEL.mechanism.of(cut(assembly, *section_of(assembly, "rod.camera")))
+    opened = MODEL.mechanism.with_assembly(cut_rod_at(assembly, *section_of(assembly, "rod.camera")))
     assert opened.nv == MODEL.nv + 6
     q = np.array([0.3, 0.2, -0.1])
     more = np.concatenate([q, np.zeros(6)])

@@ -80,7 +80,7 @@ def test_names_of_sensors_are_found_among_many(monkeypatch: pytest.MonkeyPatch) 
     heard = 0
     for name in sorted(names):
         expected = None
-        for sensor, of in zip(m.mechanism.assembly.sensors, m.mechanism.sensed, strict=True):
+        for sensor, of in zip(m.mechanism.assembly.sensors, m.mechanism.sensor_signals, strict=True):
             own = [k for k, path in enumerate(of.paths) if name in (sensor.name, path) or path.startswith(f"{name}[")]
             if own:
                 expected = of.only(*own)

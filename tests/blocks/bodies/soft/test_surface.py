@@ -22,7 +22,7 @@ from titop.blocks.bodies.soft.surface import (
     polygon,
     sector,
     swept,
-    triangulated,
+    triangulate,
 )
 
 Array = NDArray[np.float64]
@@ -89,8 +89,8 @@ def test_volumes_follow_affine_maps_wherever_they_go(name: str) -> None:
 def test_surfaces_of_triangles_enclose_their_volume() -> None:
     outline = lofted([CORNERS], (1.0, 0.5), L)
     expected = shoelace(CORNERS) * L * (1 + 0.5 + 0.25) / 3
-    assert inside(triangulated(outline)) == pytest.approx(expected, rel=ROUNDING)
-    assert inside(triangulated(outline), shift=np.array([5.0, 5.0, 5.0])) == pytest.approx(expected, rel=1e-11)
+    assert inside(triangulate(outline)) == pytest.approx(expected, rel=ROUNDING)
+    assert inside(triangulate(outline), shift=np.array([5.0, 5.0, 5.0])) == pytest.approx(expected, rel=1e-11)
 
 
 def test_placed_surfaces_are_their_images() -> None:

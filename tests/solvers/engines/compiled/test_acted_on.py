@@ -173,6 +173,6 @@ def test_a_model_from_another_process_keeps_the_functions_of_its_blocks() -> Non
     slopes = travelled.forward_dynamics_derivatives(q, v, tau)
     found = travelled.forward_dynamics(q.tolist(), v, tau, wrench, u=[0.3]), *slopes
     system = travelled.mechanism.engine.system
-    assert system.laws is system.loaded_at((WrenchPlace("near", False),)).laws
+    assert system.laws is system.with_loads_at((WrenchPlace("near", False),)).laws
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, **ROUNDING)

@@ -33,24 +33,24 @@ def test_pushes_act_as_wrenches_on_the_reference_engine_do(packed: Packed, inert
     ports, wrenches = packed.model.port_names[-3:], np.random.default_rng(0).normal(size=(3, 6))
     pushes = [PortPush(port, inertial, wrench) for port, wrench in zip(ports, wrenches, strict=True)]
     before = efforts(packed.system, packed)
-    found = efforts(packed.system.pushed(pushes), packed)
+    found = efforts(packed.system.with_pushes(pushes), packed)
     expected = before.copy()
     for port, wrench in zip(ports, wrenches, strict=True):
         turn = packed.reference.pose(port, packed.q)[0].T if inertial else np.eye(3)
         expected -= packed.reference.jacobian(port, packed.q).T @ np.kron(np.eye(2), turn) @ wrench
     np.testing.assert_allclose(found, expected, **ROUNDING_OF_MANY)
     assert np.array_equal(efforts(packed.system, packed), before)  # the system itself hears nothing of it
-    assert packed.system.pushed([]) is packed.system
+    assert packed.system.with_pushes([]) is packed.system
 
 
 def test_variants_are_kept_and_not_without_end(packed: Packed) -> None:
     places = [(WrenchPlace(port, bool(k % 2)),) for k in range(4) for port in packed.model.port_names]
-    first = packed.system.loaded_at(places[0])
-    assert packed.system.loaded_at(places[0]) is first
+    first = packed.system.with_loads_at(places[0])
+    assert packed.system.with_loads_at(places[0]) is first
     for k in range(MOST_VARIANTS + 1):
-        packed.system.loaded_at(tuple(WrenchPlace(packed.model.port_names[-1], False) for _ in range(k + 1)))
+        packed.system.with_loads_at(tuple(WrenchPlace(packed.model.port_names[-1], False) for _ in range(k + 1)))
     assert len(packed.system._loaded) <= MOST_VARIANTS
-    again = packed.system.loaded_at(places[0])
+    again = packed.system.with_loads_at(places[0])
     assert np.array_equal(again.ints, first.ints)
 
 

@@ -240,7 +240,7 @@ def test_prescribed_motion_beside_driven_cables() -> None:
     q, v, tau, u = state(m, 5)
     imposed = np.array([name == "elbow" for name in m.coordinate_names])
     for engine in (m, s.resolve(engine="reference")):
-        dynamics = engine.mechanism.engine.dynamics.prepared([], imposed)
+        dynamics = engine.mechanism.engine.dynamics.prepare([], imposed)
         for size in (1.0, -2.0):
             dynamics.drive_interactions(size * u)
             expected = m.hybrid_dynamics(q, v, tau, tau, ["elbow"], u=size * u)

@@ -22,7 +22,7 @@ def packed() -> Packed:
 def test_loads_push_through_jacobians(packed: Packed, inertial: bool) -> None:
     wrench, work, world = np.arange(1.0, 7.0), packed.work(), packed.world()
     for port in packed.model.port_names[-6:]:
-        loaded = packed.system.loaded_at((WrenchPlace(port, inertial),))
+        loaded = packed.system.with_loads_at((WrenchPlace(port, inertial),))
         row, floats, efforts = len(loaded.ints) - 1, loaded.floats.copy(), np.zeros(packed.model.nv)
         floats[row, layout.FORCE : layout.FORCE + 6] = wrench
         own = pushes.load_at_port(loaded.ints, floats, None, world, row)
