@@ -81,7 +81,7 @@ class FollowingEfforts(NamedTuple):
 def following_efforts(point: LoadedState) -> FollowingEfforts:
     """Return what efforts change by while the states follow."""
     mechanism = point.model.mechanism
-    rates, efforts = mechanism.engine.states.slopes(point.q, point.v, mechanism.inputs.joined(point.u, point.x))
+    rates, efforts = mechanism.engine.states.slopes(point.q, point.v, mechanism.inputs.with_states(point.u, point.x))
     along = efforts @ _steady_inverse(rates.by_x)
     carried = efforts + along @ rates.by_x
     return FollowingEfforts(along @ rates.by_q + carried @ rates.by_v, along @ rates.by_v, along @ rates.by_u)
