@@ -83,6 +83,13 @@ def _read_points(contact: Block, field: str, value: Any) -> Any:
 
 
 _UP = (0.0, 0.0, 1.0)
+#: Fields that would add energy if they were negative, and the codes of findings about them.
+_NON_NEGATIVE = {
+    "dissipation": "negative-dissipation",
+    "friction": "negative-friction",
+    "rolling": "negative-rolling",
+    "tangential_stiffness": "negative-stiffness",
+}
 
 
 class Contact(Interaction):
@@ -174,15 +181,15 @@ class Contact(Interaction):
     radius = Field(_read_radius)
     stiffness = Field(scalar)
     normal = Field(axis)
-    dissipation = Field(non_negative("negative-dissipation"))
-    friction = Field(non_negative("negative-friction"))
+    dissipation = Field(non_negative(_NON_NEGATIVE["dissipation"]))
+    friction = Field(non_negative(_NON_NEGATIVE["friction"]))
     slip_velocity = Field(scalar)
     exponent = Field(scalar)
     on = Fixed(_read_touching)
     shape = Field(_read_shape)
     points = Field(_read_points)
-    rolling = Field(non_negative("negative-rolling"))
-    tangential_stiffness = Field(non_negative("negative-stiffness"))
+    rolling = Field(non_negative(_NON_NEGATIVE["rolling"]))
+    tangential_stiffness = Field(non_negative(_NON_NEGATIVE["tangential_stiffness"]))
 
     def __init__(
         self,
@@ -353,6 +360,10 @@ class Contact(Interaction):
         for field in ("stiffness", "slip_velocity"):
             if not (value := getattr(self, field)) > 0:
                 yield Finding(f"bad-{field}", f"{self.name}.{field}", value, "a number > 0", "check sign and unit")
+        for field, code in (_NON_NEGATIVE | {"radius": "negative-radius"}).items():  # parameters come here unread
+            value = getattr(self, field)
+            if value is not None and np.any(np.real(value) < 0):
+                yield Finding(code, f"{self.name}.{field}", value, "a value >= 0", "check the sign and the unit")
         if not self.exponent >= 1:
             advice = "write 1.5 for Hertz's law, 1 for a linear one"
             yield Finding("bad-exponent", f"{self.name}.exponent", self.exponent, "a number >= 1", advice)

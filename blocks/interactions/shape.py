@@ -231,7 +231,7 @@ def _read(reader: FieldReader, name: str, value: Any) -> Any:
             reader.report("zero-axis", name, normal.tolist(), "a direction", "give [0, 0, 1]")
             return normal
         return normal / np.sqrt(normal @ normal)
-    if name == "length" and value is None:
+    if name == "length" and value is None and reader.owner == "shape.cylinder":
         return None
     read: Any = reader.array(name, value, (3,)) if name == "sides" else reader.scalar(name, value)
     if (np.asarray(read) <= 0).any():

@@ -80,8 +80,8 @@ class FollowingEfforts(NamedTuple):
 
 def following_efforts(point: LoadedState) -> FollowingEfforts:
     """Return what efforts change by while the states follow."""
-    at = point.q, point.v, point.x, point.u
-    rates, efforts = point.model.state_rates_derivatives(*at), point.model.state_efforts(*at)
+    mechanism = point.model.mechanism
+    rates, efforts = mechanism.engine.states.slopes(point.q, point.v, mechanism.inputs.with_states(point.u, point.x))
     along = efforts @ _steady_inverse(rates.by_x)
     carried = efforts + along @ rates.by_x
     return FollowingEfforts(along @ rates.by_q + carried @ rates.by_v, along @ rates.by_v, along @ rates.by_u)

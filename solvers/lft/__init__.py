@@ -7,8 +7,8 @@ which is solved once, reduced, and named. Files know those above them:
 - `loops`: signals that are linear in states, inputs and what uncertain numbers return; `polynomials` of these numbers; `fits`:
   functions as fractions with few repetitions;
 - `uncertainty`: names, ranges and gains; `operating_points`: at other values, and `moving_equilibria` with them;
-- `steps`: from frame to frame; `changed_blocks`: a block at other values; `block_laws`: which law a block has, factors
-  where they are known, else `matrix_laws`; `legs`: from a block's parent port to its child ports;
+- `steps`: from frame to frame; `changed_blocks`: a block at other values; `matrix_laws`: laws by matrices; `block_laws`: which
+  law a block has, factors where they are known, else these; `legs`: from a block's parent port to its child ports;
 - `tree_passes`: motions outwards over the tree, wrenches back; `joining`: interactions, closures and gears; `system_loop`: all
   of it, with inputs, states and outputs; `refusals`: what is refused and warned of;
 - `sampled_models`: from one sampling instant to the next; `feedback`: controllers and delays; `neglected`: neglected dynamics;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -81,21 +81,26 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
             yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
 
 
-def brief_impacts(model: Model, q: Array, v: Array, x: Array, step: float) -> Iterator[Finding]:
-    """Yield contacts that take up an impact of a few fixed steps (s) only, in states q, v and x (n, ...): the shortest."""
-    for name, loop in contacts_of(model.mechanism).items():
-        gaps = model.contacts(q, v, name, x).gap
-        hits = np.argwhere((gaps[:-1] > 0) & (gaps[1:] <= 0))
-        if (
-            len(hits)
-            and (shortest := min(_impact_time(model, loop, q[row], v[row], point) for row, point in hits))
-            < _IMPACT_STEPS * step
-        ):
-            impact, expected = (
-                f"an impact of {shortest:.2g} s in steps of {step:.2g} s",
-                f"at least {_IMPACT_STEPS} steps an impact",
-            )
-            advice = f"take step={shortest / _IMPACT_STEPS:.1g}, or leave it out: steps then follow from rtol and atol"
+def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:
+    """Yield contacts that take up an impact of a few fixed steps (s) only: the shortest.
+
+    Parameters
+    ----------
+    model : Model
+    impacts : iterable of (str, int, (nq,) array, (nv,) array)
+        What has gaps, the one of them that closes, and the state in which it does.
+    step : float, s
+    """
+    contacts, shortest = contacts_of(model.mechanism), dict[str, float]()
+    for name, point, q, v in impacts:
+        if name in contacts:
+            lasts = _impact_time(model, contacts[name], q, v, point)
+            shortest[name] = min(lasts, shortest.get(name, np.inf))
+    for name, lasts in shortest.items():
+        if lasts < _IMPACT_STEPS * step:
+            impact = f"an impact of {lasts:.2g} s in steps of {step:.2g} s"
+            expected = f"at least {_IMPACT_STEPS} steps an impact"
+            advice = f"take step={lasts / _IMPACT_STEPS:.1g}, or leave it out: steps then follow from rtol and atol"
             yield Finding("brief-impact", name, impact, expected, advice)
 
 

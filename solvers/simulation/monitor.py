@@ -17,6 +17,7 @@ from titop.blocks.interactions.springs import CompliantClosure
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import relative_pose
+from titop.solvers.kernels.ports.guards import LOCATED
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -61,7 +62,11 @@ class Monitor:
     ----------
     half_turns : HalfTurns
         Springs that pass half a turn.
+    impacts : Impacts or None
+        What closes, where steps are fixed.
     """
+
+    impacts: Impacts | None = None
 
     def __init__(
         self, plant: DrivenModel, times: Array, method: str | GeneralizedAlpha, max_step: float, progress: bool
@@ -69,7 +74,7 @@ class Monitor:
         self._plant, self._begin, end = plant, float(times[0]), float(times[-1])
         bounds = {"max_step": max_step}
         if isinstance(method, GeneralizedAlpha) and method.step is not None:
-            bounds["step"] = method.step
+            bounds["step"], self.impacts = method.step, Impacts(plant, method.step)
         if plant.loop is not None:
             bounds["sample_time"] = plant.loop.sample_time
         self.half_turns, self._pace = HalfTurns(plant.model), Pace(self._begin, end, bounds)
@@ -103,6 +108,8 @@ class Monitor:
             self.half_turns.look(t, self._plant.split(t, y)[0])
         if switches is not None:
             self._chatter.look(t, switches, steps)
+            if self.impacts is not None:
+                self.impacts.look(t, y, switches)
         if self._stiffness is not None and self._stiffness.is_due:
             self._stiffness.look(t, y, int(steps()), pieces if switches is None else pieces + int(switches.sum()))
         if (bar := self._bar) is not None and t - self._begin - bar.n > bar.total / 200:
@@ -306,6 +313,39 @@ class HalfTurns:
             expected = "rotations by less than half a turn: the spring's displacement jumps there, and energy with it"
             advice = "put the rotation into a joint, or leave its stiffness out"
             yield Finding("half-turn", name, f"half a turn by t = {t:.6g} s", expected, advice)
+
+
+class Impacts:
+    """The states in which gaps close, the fastest of each.
+
+    Parameters
+    ----------
+    plant : DrivenModel
+    step : float, s
+        Of the integrator; where compiled code does not know rates of gaps, they are differences over a part of it.
+    """
+
+    def __init__(self, plant: DrivenModel, step: float) -> None:
+        self._plant, self.step, self._counts = plant, step, np.zeros(plant.gaps.count)
+        self._fastest: dict[int, tuple[float, Array, Array]] = {}
+
+    def look(self, t: float, y: Array, counts: Array) -> None:
+        """Look at the state at the time `t` (s), and how often each gap has switched (n)."""
+        switched = np.flatnonzero(counts != self._counts)
+        if not len(switched):
+            return
+        self._counts = counts.copy()
+        q, v = self._plant.split(t, y)
+        rates = self._plant.gaps.rows(q[None], v[None], LOCATED * self.step)[1][0]
+        for k in switched.tolist():
+            if rates[k] < min(0.0, self._fastest.get(k, (0.0,))[0]):
+                self._fastest[k] = float(rates[k]), q.copy(), v.copy()
+
+    def states(self) -> Iterator[tuple[str, int, Array, Array]]:
+        """Yield what has gaps, the one of its gaps that closes, and q and v there."""
+        owners = self._plant.gaps.owners
+        for k, (_, q, v) in self._fastest.items():
+            yield owners[k], owners[:k].count(owners[k]), q, v
 
 
 def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:

@@ -209,8 +209,8 @@ def simulate(
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
-        if isinstance(scheme, GeneralizedAlpha) and scheme.step is not None:
-            warn(brief_impacts(model, trajectory.q, trajectory.v, trajectory.x, scheme.step))
+        if monitor.impacts is not None:
+            warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
         return trajectory
     except KeyboardInterrupt as error:
         last = solution.t[-1], solution.y[-1]

@@ -36,6 +36,12 @@ def _rod() -> tt.Rod:
     [
         ({"radius": 0.1, "stiffness": 1.0, "exponent": 0.5}, "c.exponent: got 0.5; expected a number >= 1"),
         ({"radius": 0.1}, "c.stiffness: got 0.0"),
+        ({"radius": 0.1, "stiffness": -1.0}, "c.stiffness: got -1.0; expected a number > 0"),
+        ({"radius": -0.1, "stiffness": 1.0}, "c.radius: got -0.1"),
+        ({"radius": 0.1, "stiffness": 1.0, "slip_velocity": 0.0}, "c.slip_velocity: got 0.0"),
+        ({"radius": 0.1, "stiffness": 1.0, "dissipation": -1.0}, "c.dissipation: got -1.0"),
+        ({"radius": 0.1, "stiffness": 1.0, "friction": -0.1}, "c.friction: got -0.1"),
+        ({"radius": 0.1, "stiffness": 1.0, "friction": 0.5, "tangential_stiffness": -1.0}, "c.tangential_stiffness: got -1.0"),
         ({"stiffness": 1.0}, "c.radius: got None"),
         ({"radius": [0.1, 0.2], "stiffness": 1.0}, "c.radius: got 2 radii; expected one for all, or one for each of 1"),
         ({"radius": 0.1, "stiffness": 1.0, "shape": "box"}, "c.shape: got box; expected a tt.Shape"),
@@ -54,6 +60,30 @@ def _rod() -> tt.Rod:
 def test_unusable_contacts_are_refused(given: dict[str, Any], said: str) -> None:
     errors, _ = tt.Contact("c", **given).check()
     assert any(said in str(error) for error in errors), errors
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("radius", -0.1),
+        ("stiffness", -1.0),
+        ("exponent", 0.5),
+        ("dissipation", -1.0),
+        ("friction", -0.1),
+        ("slip_velocity", 0.0),
+        ("rolling", -0.1),
+        ("tangential_stiffness", -1.0),
+    ],
+)
+def test_parameters_become_no_coefficients_that_add_energy(name: str, value: float) -> None:
+    s = tt.System("ball", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("ball", 1.0), tt.Prismatic("up", axis=[0, 0, 1]))
+    contact = tt.Contact("c", 0.1, 1e4, friction=0.5, rolling=1e-3, tangential_stiffness=1e3)
+    s.close_loop("world", s["ball"], contact)
+    m = s.resolve()
+    with pytest.raises(tt.ModelError, match=rf"c\.{name}: got {value}; expected "):
+        m.with_parameters({f"c.{name}": value})
+    assert m.with_parameters({f"c.{name}": 1.25}).parameters()[f"c.{name}"][0] == 1.25
 
 
 def test_spheres_along_a_rod_are_as_thick_as_its_sections() -> None:

@@ -67,6 +67,10 @@ def test_inside_of_a_box_the_nearest_face_counts() -> None:
         (lambda: tt.Shape.sphere(0.0), "shape.sphere.radius: got 0.0"),
         (lambda: tt.Shape.box([1.0, -1.0, 1.0]), "shape.box.sides: got"),
         (lambda: tt.Shape.capsule(0.1, 0.0), "shape.capsule.length: got 0.0"),
+        (lambda: tt.Shape.capsule(0.1, None), "shape.capsule.length: got None"),  # type: ignore[arg-type]
+        (lambda: tt.Shape.cylinder(-0.1), "shape.cylinder.radius: got -0.1"),
+        (lambda: tt.Shape.cylinder(0.1, -1.0), "shape.cylinder.length: got -1.0"),
+        (lambda: tt.Shape.capsule(-0.1, 1.0), "shape.capsule.radius: got -0.1"),
         (lambda: tt.Shape.cylinder(float("nan")), "shape.cylinder.radius"),
         (lambda: tt.Shape.cylinder(0.1, 0.3, inside=True), "shape.cylinder.length: got 0.3; expected none"),
         (lambda: tt.Shape.plane([0, 0, 0]), "shape.plane.normal"),
