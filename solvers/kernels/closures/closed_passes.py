@@ -1,5 +1,9 @@
 """Whole passes of systems with rigid closures: from a state to efforts and constraints, and to accelerations.
 
+``M a + h = tau + J^T lambda`` and ``J a = -bias``: with rows I of J that are independent,
+``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. Gears have been eliminated before, as far as they take a coordinate
+out (`following`).
+
 Some motion may be imposed. Then accelerations are sought beside those that begin with the imposed ones, and with what follows
 these by gears: the coordinates keep their places, with zeros in forces and constraints and ones in the mass matrix.
 """
@@ -8,23 +12,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.constrained_forward import (
-    add_gears,
-    choose_rows,
-    clear_where,
-    constrained_accelerations,
-    contradicted,
-    hold,
-    longest_free_row,
-    longest_row,
-    opened,
-    rows_to_choose,
-)
+from titop.solvers.kernels.closures.cholesky import solve_symmetric
+from titop.solvers.kernels.closures.consistency import contradicted, opened
 from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
+from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_free_row, longest_row, rows_to_choose
 from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts_of
 from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_whole, status_of
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.tree.factor import factor, solve_rows
+from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 
@@ -124,6 +121,80 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
         for j in range(n):
             a[j] += start[j]
     return status_of(a)
+
+
+@helper
+def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, columns, gram, a):
+    """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
+
+    `chosen` are the independent rows of the Jacobian. Factors of M stay in `matrix`, ``M^-1 J^T`` in the first of `columns`
+    (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the multipliers in `gram` (r x r + 1).
+    """
+    n, r = ints[0, layout.NV], chosen.size
+    for k in range(n):
+        for c in range(r):
+            columns[k, c] = jacobian[chosen[c], k]
+        columns[k, r] = a[k]
+    failed = factor(tree, matrix)
+    if failed >= 0:
+        return element_of(ints, failed)
+    solve_rows(tree, matrix, columns)
+    for c in range(r):
+        row = chosen[c]
+        start, end = span_of(jacobian, row)
+        gram[c] = 0.0
+        for k in range(start, end):
+            entry = jacobian[row, k]
+            for d in range(r + 1):
+                gram[c, d] += entry * columns[k, d]
+        gram[c, r] = -(gram[c, r] + bias[row])
+    if not solve_symmetric(gram, r):
+        return layout.SINGULAR
+    for k in range(n):
+        total = columns[k, r]
+        for c in range(r):
+            total += columns[k, c] * gram[c, r]
+        a[k] = total
+    return layout.OK
+
+
+@helper
+def span_of(matrix, row):
+    """Return where the entries of a row that are not zero begin and end."""
+    start, end = 0, matrix.shape[1]
+    while start < end and matrix[row, start] == 0.0:
+        start += 1
+    while end > start and matrix[row, end - 1] == 0.0:
+        end -= 1
+    return start, end
+
+
+@helper
+def add_gears(loops, jacobian, a, second):
+    """Add accelerations to the gears' second derivatives, the last ones."""
+    k = second.size
+    for i in range(k - loops[0, layout.GEARS], k):
+        for j in range(a.size):
+            second[i] += jacobian[i, j] * a[j]
+
+
+@helper
+def clear_where(imposed, x):
+    """Put zeros where the motion is imposed."""
+    for j in range(x.size):
+        if imposed[j]:
+            x[j] = 0.0
+
+
+@helper
+def hold(imposed, matrix):
+    """Let imposed coordinates stand still in a mass matrix: zeros, and ones on the diagonal."""
+    for i in range(imposed.size):
+        if imposed[i]:
+            for j in range(imposed.size):
+                matrix[i, j] = 0.0
+                matrix[j, i] = 0.0
+            matrix[i, i] = 1.0
 
 
 @shared

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from titop.solvers.kernels.closures.constrained_forward import choose_rows, clear_where, longest_free_row
+from titop.solvers.kernels.closures.closed_passes import clear_where
 from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
+from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_free_row
 from titop.solvers.kernels.closures.least_norm import add_least, split_rows, to_nearest
 from titop.solvers.kernels.equations.whole_passes import outward_whole, status_of
 from titop.solvers.kernels.interface import layout

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.constrained_forward import solve_triangles
+from titop.solvers.kernels.closures.cholesky import solve_triangles
 from titop.solvers.kernels.closures.following import fold_vectors, remaining, unfold_vectors
 from titop.solvers.kernels.closures.least_norm import add_least, take_least
 from titop.solvers.kernels.tree.factor import solve_rows

@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, RANK
-from titop.solvers.kernels.closures.constrained_forward import choose_rows, longest_row, opening
+from titop.solvers.kernels.closures.consistency import opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, ones_of, remaining
+from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper, shared
 

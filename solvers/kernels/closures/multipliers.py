@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.constrained_forward import solve_symmetric
+from titop.solvers.kernels.closures.cholesky import solve_symmetric
 from titop.solvers.kernels.closures.following import ones_of
 from titop.solvers.kernels.closures.least_norm import (
     BALANCED,

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
-from titop.solvers.kernels.closures.constrained_forward import opening
+from titop.solvers.kernels.closures.consistency import opening
 from titop.solvers.kernels.closures.following import ones_of, remaining
 from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, share_slopes
 from titop.solvers.kernels.closures.least_norm import (
@@ -24,7 +24,7 @@ from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_sl
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

@@ -1,6 +1,7 @@
 """The entry points of systems with rigid closures.
 
-As in `entries`, each returns a status or nothing; `loops` says where the closures stand and what gears take out (see `layout`).
+As in `dynamics_entries`, each returns a status or nothing; `loops` says where the closures stand and what gears take out
+(see `layout`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, constraints_at, efforts_and_constraints
 from titop.solvers.kernels.closures.closing import closing_step
-from titop.solvers.kernels.closures.constrained_forward import opened
+from titop.solvers.kernels.closures.consistency import opened
 from titop.solvers.kernels.closures.constraint_rows import constraints
 from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, to_nearest
 from titop.solvers.kernels.entries.pair import pair
@@ -21,7 +22,7 @@ from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

@@ -20,7 +20,7 @@ from titop.solvers.kernels.tree.kinematics import subtract_brackets
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

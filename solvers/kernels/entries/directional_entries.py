@@ -19,7 +19,7 @@ from titop.solvers.kernels.tree.response import respond
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

@@ -35,7 +35,7 @@ from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING
 #: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
 PATIENCE = 0.3
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

@@ -31,7 +31,7 @@ from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

@@ -1,6 +1,6 @@
 """The entry points of hybrid dynamics: motion is imposed on some coordinates, efforts on the others.
 
-As in `entries`, each returns a status.
+As in `dynamics_entries`, each returns a status.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
-from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
-from titop.solvers.kernels.closures.constrained_forward import hold
+from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, hold
 from titop.solvers.kernels.closures.following import ones_of, remaining
 from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, efforts_slopes
 from titop.solvers.kernels.closures.least_norm import (
@@ -29,7 +28,7 @@ from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
 
-#: Whether the system has general blocks or interactions: see `kernel.Pair`.
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
 
 

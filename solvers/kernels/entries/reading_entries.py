@@ -6,7 +6,7 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import efforts_and_constraints
 from titop.solvers.kernels.closures.closure_derivatives import write_closure_wrenches
-from titop.solvers.kernels.closures.constrained_forward import opened
+from titop.solvers.kernels.closures.consistency import opened
 from titop.solvers.kernels.closures.multipliers import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, start_inverse, status_of_rows, world_rows

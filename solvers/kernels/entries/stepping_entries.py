@@ -1,6 +1,6 @@
 """The entry points of integrators: whole steps of explicit Runge-Kutta methods, and what is made of them.
 
-As in `entries`, each returns a status. What `open_steps` and `closed_steps` take first is
+As in `dynamics_entries`, each returns a status. What `open_steps` and `closed_steps` take first is
 
 - `tries`: how many steps to try at most; or zero: then only stages are filled in, of a step of the length in the `clock`, from
   `first` on to before `last`, and the state at `last`, if there is one;

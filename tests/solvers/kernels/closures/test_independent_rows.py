@@ -8,7 +8,8 @@ import pytest
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.kernels.closures import constrained_forward as kernels
+from titop.solvers.kernels.closures import cholesky, closed_passes, consistency
+from titop.solvers.kernels.closures.independent_rows import choose_rows
 from titop.solvers.kernels.interface import layout
 
 
@@ -16,7 +17,7 @@ def chosen_rows(jacobian: Array, room: int) -> list[int]:
     """Return the rows that are chosen, with room for some."""
     k, n = jacobian.shape
     chosen = np.full(room, -1, dtype=np.int64)
-    count = kernels.choose_rows(jacobian, np.ones(n), 0.0, np.empty(k), chosen)
+    count = choose_rows(jacobian, np.ones(n), 0.0, np.empty(k), chosen)
     return chosen[:count].tolist()
 
 
@@ -55,9 +56,9 @@ def test_symmetric_systems_are_solved_if_definite() -> None:
     root, right = rng.normal(size=(4, 4)), rng.normal(size=4)
     matrix = root @ root.T
     system = np.column_stack([matrix, right])
-    assert kernels.solve_symmetric(system, 4)
+    assert cholesky.solve_symmetric(system, 4)
     np.testing.assert_allclose(system[:, 4], np.linalg.solve(matrix, right), **ROUNDING)
-    assert not kernels.solve_symmetric(np.column_stack([np.diag([1.0, -1.0]), np.ones(2)]), 2)
+    assert not cholesky.solve_symmetric(np.column_stack([np.diag([1.0, -1.0]), np.ones(2)]), 2)
 
 
 def test_accelerations_are_those_of_the_full_equations() -> None:
@@ -69,7 +70,7 @@ def test_accelerations_are_those_of_the_full_equations() -> None:
     ints[0, layout.NV] = 4
     a = force.copy()
     assert (
-        kernels.constrained_accelerations(
+        closed_passes.constrained_accelerations(
             ints, tree, mass.copy(), jacobian, bias, chosen, np.empty((4, 3)), np.empty((2, 3)), a
         )
         == layout.OK
@@ -79,7 +80,7 @@ def test_accelerations_are_those_of_the_full_equations() -> None:
     np.testing.assert_allclose(a, np.linalg.solve(whole, np.concatenate([force, -bias[chosen]]))[:4], **ROUNDING)
     dependent = np.vstack([jacobian[0], 2 * jacobian[0], jacobian[1]])
     assert (
-        kernels.constrained_accelerations(
+        closed_passes.constrained_accelerations(
             ints, tree, mass.copy(), dependent, bias, np.array([0, 1]), np.empty((4, 3)), np.empty((2, 3)), force.copy()
         )
         == layout.SINGULAR
@@ -90,17 +91,17 @@ def test_contradictions_are_seen_where_loops_are_closed_alone() -> None:
     jacobian, bias, v = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]), np.zeros(2)
     kept, broken = np.array([0.3, 0.7]), np.array([0.3, 0.8])
     closed, gaping = np.zeros(2), np.array([0.0, 1e-3])
-    assert not kernels.contradicted(jacobian, closed, bias, v, kept, kept)
-    assert kernels.contradicted(jacobian, closed, bias, v, broken, broken)
-    assert not kernels.contradicted(jacobian, gaping, bias, v, broken, broken)
+    assert not consistency.contradicted(jacobian, closed, bias, v, kept, kept)
+    assert consistency.contradicted(jacobian, closed, bias, v, broken, broken)
+    assert not consistency.contradicted(jacobian, gaping, bias, v, broken, broken)
 
 
 def test_imposed_coordinates_stand_still_in_a_mass_matrix() -> None:
     root = np.random.default_rng(4).normal(size=(4, 4))
     mass, imposed = root @ root.T, np.array([False, True, False, True])
     held, force = mass.copy(), np.ones(4)
-    kernels.hold(imposed, held)
-    kernels.clear_where(imposed, force)
+    closed_passes.hold(imposed, held)
+    closed_passes.clear_where(imposed, force)
     expected = np.linalg.solve(mass[np.ix_(~imposed, ~imposed)], np.ones(2))
     np.testing.assert_allclose(np.linalg.solve(held, force)[~imposed], expected, **ROUNDING)
     assert (np.linalg.solve(held, force)[imposed] == 0.0).all()
