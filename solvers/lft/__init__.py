@@ -14,4 +14,9 @@ which is solved once, reduced, and named. Files know those above them:
 - `sampled_models`: from one sampling instant to the next; `feedback`: controllers and delays; `neglected`: neglected dynamics;
 - `members`: the same system at other values, by `linearize`; `lft_files`; `lft_model`: what users have in hand;
 - `lft`: the functions of users; `block_system`: one block's linear TITOP model, by the same passes with nothing uncertain.
+
+One call, from top to bottom: `lft` reads ranges by `Uncertainty`, which makes a `DeltaBlock` of each; `SystemLoop` asks every
+block for its law, entries of which are polynomials of the uncertain numbers (`Uncertainty.vector`); `fractions` solves and
+reduces the loop; `recentre` shifts the zero of each delta from the middle of the range to the nominal value; `_assemble` counts
+repetitions and names the channels.
 """

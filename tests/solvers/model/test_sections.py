@@ -172,14 +172,14 @@ def test_changed_models_are_cut_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_stacked_states_share_their_cuts(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each section is cut once for all states, more sections than are kept too."""
     made: list[float] = []
-    cut = mechanism.cut
+    cut = mechanism.cut_rod_at
 
     def counted(assembly: Any, rod: Any, fraction: float) -> Any:
         made.append(fraction)
         return cut(assembly, rod, fraction)
 
     monkeypatch.setattr(mechanism, "_KEPT", 2)
-    monkeypatch.setattr(mechanism, "cut", counted)
+    monkeypatch.setattr(mechanism, "cut_rod_at", counted)
     model, places = robot(closed=closed), [0.1, 0.2, 0.3, 0.4]
     q, v, a = (np.array([x, x, x]) for x in state(model))
     if closed:
