@@ -142,9 +142,10 @@ class Cable(Interaction):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the cable and what is suspicious."""
         errors, warnings = super().check()
-        if self.stiffness < 0:
-            expected, advice = "a number >= 0", "check the sign: the cable would be unstable"
-            errors.append(Finding("negative-stiffness", f"{self.name}.stiffness", self.stiffness, expected, advice))
+        for field in ("stiffness", "dissipation"):
+            if (value := getattr(self, field)) < 0 and not self.reader.findings:  # parameters come here unread
+                where, advice = f"{self.name}.{field}", "check the sign and the unit"
+                errors.append(Finding(f"negative-{field}", where, value, "a value >= 0", advice))
         for arm, value in enumerate(self.arms):
             if not value:
                 expected, advice = "an arm other than zero", "leave coordinate and arm out"

@@ -204,13 +204,13 @@ def simulate(
             with Monitor(plant, times, scheme, max_step, progress) as monitor:
                 solution = _integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
             warn(monitor.half_turns.findings())
+            if monitor.impacts is not None:
+                warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
         solution.statistics["seconds"] = time.perf_counter() - begin
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
-        if monitor.impacts is not None:
-            warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
         return trajectory
     except KeyboardInterrupt as error:
         last = solution.t[-1], solution.y[-1]
