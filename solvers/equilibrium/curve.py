@@ -45,8 +45,8 @@ class Station(NamedTuple):
     ----------
     y : (n,) array
         Load factor, unknowns, and multipliers where loops are closed.
-    Of unit length without the multipliers, in the direction in which the curve is followed.
-        Of length one without multipliers, the way the curve is followed.
+    tangent : (n,) array
+        Of unit length without the multipliers, in the direction in which the curve is followed.
     point : OperatingPoint
     """
 
@@ -89,11 +89,11 @@ class Curve:
         self._judged = AccelerationEquations(self._unknowns)
         self._equations: Equations = self._judged if self._judged.moving else EffortEquations(self._unknowns)
         count, loads, multipliers = len(self._unknowns.entries), len(names), self._equations.multipliers
-        #:         #: Maps y to the unknowns and multipliers of the equations.
+        #: Maps y to the unknowns and multipliers of the equations.
         self._expand = np.zeros((count + multipliers, 1 + count - loads + multipliers))
         self._expand[:loads, 0] = changes / self._unknowns.scales[:loads]
         self._expand[loads:, 1:] = np.eye(count - loads + multipliers)
-        #:         #: Entries of y that count in lengths.
+        #: Entries of y that count in lengths.
         self._weights = np.repeat([1.0, 0.0], [1 + count - loads, multipliers])
         self._turns = np.zeros(len(self._weights))
         self._turns[1 : 1 + count - loads] = [self._turn(k) for k in range(loads, count)]

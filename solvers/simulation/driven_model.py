@@ -114,7 +114,7 @@ class DrivenModel(Drive):
             self.split(float(t[finite.argmin()]), y[finite.argmin()])  # raises if a controller is the reason
         return self.motion.impose_rows(t, self.model.mechanism.unit_configuration(y[:, self._in_q]), y[:, self._in_v])
 
-    #     # -- loads -----------------------------------------------------------------------------------------------------------
+    # -- loads -----------------------------------------------------------------------------------------------------------
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
         """Set wrenches and inputs; return the efforts, and those of the inputs."""
@@ -243,7 +243,7 @@ class DrivenModel(Drive):
             self.check_acting()
             raise
 
-    #     # -- compiled code ---------------------------------------------------------------------------------------------------
+    # -- compiled code ---------------------------------------------------------------------------------------------------
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments; compiled if the whole system is."""

@@ -112,7 +112,7 @@ class Gaps:
                 _read(closure, motions[k], count)
         return gaps, rates
 
-    #     # -- owners --------------------------------------------------------------------------------------------------------
+    # -- owners --------------------------------------------------------------------------------------------------------
 
     def _add_all(self, q: Array, v: Array) -> Array:
         """Collect all gaps, as many as there are at a state; return guard rows for those in compiled code."""

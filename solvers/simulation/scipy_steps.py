@@ -139,7 +139,7 @@ class NewtonFactors:
         none = [np.zeros(0, dtype=int)]
         self._q = np.concatenate(none + [np.arange(model.nq)[places.q_slices[name]] for name in plain])
         self._v = np.concatenate(none + [np.arange(model.nv)[places.v_slices[name]] for name in plain])
-        #:         #: Positions of q and v of the other blocks.
+        #: Positions of q and v of the other blocks.
         self._others = [(places.q_slices[b.name], places.v_slices[b.name]) for b in blocks if b.name not in plain]
 
     def factor(self, matrix: Array) -> Factors:

@@ -189,7 +189,7 @@ class OdeStepper(Stepper):
             self._refused = error
         return dy
 
-    #     # -- to be defined by methods ----------------------------------------------------------------------------------------
+    # -- to be defined by methods ----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod

@@ -45,9 +45,9 @@ class Switching:
 
     Parameters
     ----------
-    Begin and end of the integration.
+    plant : DrivenModel
     span : (float, float), s
-        From when to when it is followed.
+        Begin and end of the integration.
     y : array
         State at the beginning.
 
@@ -61,7 +61,7 @@ class Switching:
         self._plant, self._at = plant, span[0]
         q, v = plant.split(span[0], y)
         gaps, self.is_guarded = plant.gaps, plant.gaps.is_guarded
-        #:         #: The latest values of the gaps, in the columns of guards: compiled code's own, if it checks them.
+        #: The latest values of the gaps, in the columns of guards: compiled code's own, if it checks them.
         self._known = plant.gaps.step_guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
         values, rates = gaps.rows(q[None], v[None], LOCATED * (span[1] - span[0]))
         self._known[:, VALUE], self._known[:, RATE], self._known[:, SIDE] = values[0], rates[0], np.sign(values[0])
