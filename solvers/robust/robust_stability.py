@@ -107,8 +107,8 @@ def robust_stability(
 
     Parameters
     ----------
-    The nominal loop, stable, also sampled; the first channels of a state space are those of the blocks.
-        The nominal loop, stable; of a state space the first channels are those of the blocks. Sampled ones too.
+    lft : LFTModel or control.StateSpace
+        The nominal loop, stable, also sampled; the first channels of a state space are those of the blocks.
     level : float
         Ranges are scaled by ``1 / level`` about their middles.
     blocks : sequence of DeltaBlock, optional
