@@ -47,7 +47,7 @@ class Assembly:
     actuators : tuple of Actuator
     sensors : tuple of Sensor
     loops : tuple of Loop
-        With what blocks' states of the first order do, last.
+        With what blocks' first-order states do, last.
     gears : tuple of Gear
     limits : tuple of CoordinateLimits
         Of own coordinates of bodies.

@@ -60,7 +60,7 @@ def swiftest(mechanism: ClosedMechanism, v: Array) -> Array:
 
 
 def mobility(mechanism: ClosedMechanism, q: Array) -> Array:
-    """Return the tree's accelerations (nv, nv) a unit of each effort, their signs left out; none of what moves no inertia."""
+    """Return the tree's accelerations (nv, nv) per unit of each effort, their signs left out; none of what moves no inertia."""
     massless = mechanism.engine.dynamics.pivots(q).ratios <= CANCELLED
     return np.abs(mechanism.engine.dynamics.tree_response(q, np.eye(mechanism.nv), massless))
 

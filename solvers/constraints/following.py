@@ -45,13 +45,13 @@ class Following:
 
     @cached_property
     def shares(self) -> Array:
-        """How far each follower moves a unit of the coordinate that it follows (f); 0 on the ground."""
+        """How far each follower moves per unit of the coordinate that it follows (f); 0 on the ground."""
         own = self.rows[self.gears, self.followers]
         return np.where(self.leaders == GROUND, 0.0, -self.rows[self.gears, self.leaders] / own)
 
     @cached_property
     def basis(self) -> tuple[Ints, Array]:
-        """For each coordinate the one that leads it, and how far it moves a unit of that one (n each): the matrix G."""
+        """For each coordinate the one that leads it, and how far it moves per unit of that one (n each): the matrix G."""
         n = self.rows.shape[1]
         leading, moves = np.arange(n), np.ones(n, dtype=self.rows.dtype)
         for i, j, share in self._outwards():

@@ -28,7 +28,7 @@ def target_motion(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u:
 
 
 def stated_motions(mechanism: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
-    """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
+    """Yield the interactions with first-order states, each with its motion; `u` as `Inputs.whole` takes it."""
     given, driving = of_one_state(mechanism.inputs.whole(u)), dict(mechanism.inputs.driving)
     for loop in mechanism.interactions:
         if loop.closure.state_names:
@@ -131,7 +131,7 @@ def input_efforts(mechanism: ClosedMechanism, q: Array, pushes: Iterable[Push]) 
 
 
 def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, matrix: Array) -> None:
-    """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu).
+    """Write the efforts per unit of each input of an interaction into its columns of `matrix` (nv, nu).
 
     Inputs act linearly: they are taken as large as what acts without them, where a unit may be lost beside it.
     """

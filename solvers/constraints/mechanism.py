@@ -72,7 +72,7 @@ class DynamicsCore(Protocol):
         """Return accelerations and efforts (nv), the motion imposed where `mask` is true, as if no loop were closed."""
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
-        """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
+        """Return the accelerations (nv x m) per unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
 
     def responses(self, q: Array, efforts: Array) -> Array:
         """Return the accelerations (batch, m, nv) of the tree that each of m `efforts` alone causes from rest, stacked."""
@@ -173,7 +173,7 @@ class DerivativesCore(Protocol):
 
 
 class StateDerivatives(NamedTuple):
-    """Derivatives of the rates dx/dt (nx) of the states of the first order.
+    """Derivatives of the rates dx/dt (nx) of the first-order states.
 
     By coordinates (nx, nv; along their tangents), by their rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
     """
@@ -185,13 +185,13 @@ class StateDerivatives(NamedTuple):
 
 
 class StatesCore(Protocol):
-    """The states of the first order of an engine, at arguments that need no check; `u` are inputs with the states behind."""
+    """The first-order states of an engine, at arguments that need no check; `u` are inputs with the states behind."""
 
     def rates(self, q: Array, v: Array, u: Array) -> Array:
         """Return the rates dx/dt (nx)."""
 
     def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
-        """Return the derivatives of the rates, and the efforts (nv, nx) along the coordinates a unit of each state."""
+        """Return the derivatives of the rates, and the efforts (nv, nx) along the coordinates per unit of each state."""
 
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
         """Return the states ``x = begun + half dx/dt`` that Newton's method finds from a guess, all (nx).
@@ -279,7 +279,7 @@ class ObservationsCore(Protocol):
         """Return the efforts (nv) of all that is sprung, damped or acted on by its surroundings."""
 
     def actuation_matrix(self, q: Array) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+        """Return the efforts on the coordinates per unit of each input (nv, nu)."""
 
     def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
         """Return gap (m), force (3, N) and slip (3, m/s) of all that touches in a contact (k, 7), driven by u."""
@@ -407,7 +407,7 @@ class ClosedMechanism(Configurations):
 
     @structural
     def inputs(self) -> Inputs:
-        """The inputs of actuators and blocks, and the states of the first order behind these: names, units, ranges."""
+        """The inputs of actuators and blocks, and the first-order states behind these: names, units, ranges."""
         return Inputs(self.assembly)
 
     @structural

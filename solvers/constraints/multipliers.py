@@ -182,7 +182,7 @@ class Partition:
     independent : (m,) int array
         Coordinates that lead.
     shares : (r, m) array
-        How far the dependent ones move a unit of each, against it.
+        How far the dependent ones move per unit of each, against it.
     """
 
     def __init__(self, jacobian: Array, rows: Ints, dependent: Ints, held: NDArray[np.bool_] | None = None) -> None:
@@ -218,7 +218,7 @@ class Partition:
 
     @cached_property
     def motions(self) -> Array:
-        """The motions (n x m) that the constraints leave, a unit of each coordinate that leads."""
+        """The motions (n x m) that the constraints leave, per unit of each coordinate that leads."""
         motions = np.zeros((self.size[1], len(self.independent)), dtype=self.shares.dtype)
         motions[self.independent], motions[self.dependent] = np.eye(len(self.independent)), -self.shares
         return motions

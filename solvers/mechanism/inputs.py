@@ -1,4 +1,4 @@
-"""The named inputs of a model, and its states of the first order: what they do to joints, ports and own coordinates.
+"""The named inputs of a model, and its first-order states: what they do to joints, ports and own coordinates.
 
 The mechanics take such states x as they take inputs u: both stand in one array, ``[u; x]``, as which they go through all
 functions of the dynamics (`Whole`).
@@ -137,11 +137,11 @@ class Inputs:
     lower, upper : (nu,) arrays
         Ranges of inputs.
     motors : (nv, nu) array
-        Efforts on the coordinates a unit of the motors' inputs.
+        Efforts on the coordinates per unit of the motors' inputs.
     places : tuple of WrenchPlace
         Where the others act.
     thrust : (6 n, nu) array
-        Their wrenches at these n places, a unit of each input.
+        Their wrenches at these n places, per unit of each input.
     own : list of (Block, slice, slice, slice)
         Blocks with inputs of their own; where their coordinates stand in q and v, and their inputs among all.
     acting : list of (str, slice)
@@ -314,7 +314,7 @@ class Inputs:
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: MovingPorts, q: Any) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
+        """Return the efforts on the coordinates per unit of each input (nv, nu); zero columns for inputs of interactions."""
         own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
         matrix = self.motors[:, : len(self.names)].astype(
             np.result_type(self.motors, self.units_at_places, *(part for *_, part in own))

@@ -161,7 +161,7 @@ class Sensitivities:
         return known
 
     def _push(self, name: str, state: SensitivityState) -> Array:
-        """Return the efforts a unit of an input (nv), or of a wrench on a port (nv, 6)."""
+        """Return the efforts per unit of an input (nv), or of a wrench on a port (nv, 6)."""
         cause = self._causes[name]
         if cause.kind == Kind.INPUT:
             return self.model.actuation_matrix(state.q)[:, cause.entries[0]]

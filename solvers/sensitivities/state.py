@@ -37,7 +37,7 @@ class SensitivityState:
     q, v, a : (nq,), (nv,), (nv,) arrays
     wrenches : mapping of port name to (6,) array
     u : (nu + nx,) array
-        States of the first order behind the inputs.
+        First-order states behind the inputs.
     """
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:

@@ -67,10 +67,10 @@ def acting_series(
     Raises
     ------
     ModelError
-        For unusable arguments, and for a model with states of the first order.
+        For unusable arguments, and for a model with first-order states.
     """
     if inputs.state_names:
-        expected, advice = "a model without states of the first order", "take time derivatives of simulated trajectories"
+        expected, advice = "a model without first-order states", "take time derivatives of simulated trajectories"
         raise ModelError(Finding("no-series", "model", ", ".join(inputs.state_names[:4]), expected, advice))
     pushes: list[Push] = []
     for port, value in ({} if wrenches is None else read_mapping("wrenches", wrenches)).items():

@@ -223,7 +223,7 @@ class ContactForm:
 
 @dataclass(frozen=True)
 class OwnStateForm:
-    """States of the first order; and blocks, which stand for all of theirs."""
+    """First-order states; and blocks, which stand for all of theirs."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
         """Return what a name stands for."""

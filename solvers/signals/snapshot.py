@@ -42,7 +42,7 @@ class Snapshot(NamedTuple):
 
     @property
     def states(self) -> Array:
-        """The states of the first order (nx)."""
+        """The first-order states (nx)."""
         return np.asarray(self.model.mechanism.inputs.whole(self.u))[..., self.model.nu :]
 
 
@@ -80,7 +80,7 @@ class SnapshotChanges:
     def constraint_loads(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
         """Return what closures and gears carry at the snapshot, and its changes.
 
-        `loads` gives, at a configuration, rates and inputs, the efforts (nv, inputs) of these and of wrenches a unit of each.
+        `loads` gives, at a configuration, rates and inputs, the efforts (nv, inputs) of these and of wrenches per unit of each.
         """
         return self.once("carried", lambda: _carried(at, self, loads))
 

@@ -44,7 +44,7 @@ class SystemInputs:
     hold : sequence of str
         Joints or coordinates that are frozen.
     states : bool
-        Whether the model's states of the first order are driven too: linear models close what they do from outside.
+        Whether the model's first-order states are driven too: linear models close what they do from outside.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class SystemInputs:
     imposed_names : list of str
         Their names.
     applied, motions : (nv, inputs) arrays
-        The efforts that are inputs themselves, and the accelerations imposed, a unit of each input.
+        The efforts that are inputs themselves, and the accelerations imposed, per unit of each input.
     signals : tuple of Signal
         Paths and units of the named ones.
     depend_on_attitude : bool
-        Whether the efforts a unit of the inputs change with the configuration.
+        Whether the efforts per unit of the inputs change with the configuration.
 
     Raises
     ------
@@ -92,13 +92,13 @@ class SystemInputs:
         self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
 
     def efforts(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
+        """Return the efforts on the coordinates per unit of each input (nv, inputs), nothing for accelerations."""
         return self.applied + self.loads(model, q, v, u)
 
     def loads(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
-        """Return what actuators and wrenches do along the coordinates a unit of each input (nv, inputs).
+        """Return what actuators and wrenches do along the coordinates per unit of each input (nv, inputs).
 
-        Of the model, or of one that was `opened`. What states of the first order do depends on rates, inputs and these too.
+        Of the model, or of one that was `opened`. What first-order states do depends on rates, inputs and these too.
         """
         result = np.zeros((model.nv, len(self.channels)))
         actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None

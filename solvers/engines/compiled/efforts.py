@@ -53,7 +53,7 @@ class CompiledEfforts:
 
     @cached_property
     def actuation(self) -> Any:
-        """Compiled efforts a unit of each input (nu, nv), but for those of blocks' own inputs."""
+        """Compiled efforts per unit of each input (nu, nv), but for those of blocks' own inputs."""
         inputs, system = self._mechanism.inputs, self._system
         loaded = system.with_loads_at(inputs.places) if inputs.places else system
         if inputs.places:

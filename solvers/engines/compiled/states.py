@@ -1,4 +1,4 @@
-"""States of the first order of the compiled engine."""
+"""First-order states of the compiled engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from titop.solvers.native.callbacks import raise_pending
 
 
 class CompiledStates:
-    """The states of the first order of the compiled engine; see `StatesCore` for its functions."""
+    """The first-order states of the compiled engine; see `StatesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system

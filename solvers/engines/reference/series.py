@@ -238,7 +238,7 @@ class ReferenceSeries:
             own, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
             block, (M, h, passive) = tree.blocks[k], tree.law(k)
             jacobians.append(moving(block.onto @ join_arrays([jacobians[node.parent], parent], tree.order), tree.order))
-            # twist and rates of the block a unit of each coordinate
+            # twist and rates of the block per unit of each coordinate
             moved = moving(join_arrays([jacobians[k], own], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
             coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)

@@ -1,4 +1,4 @@
-"""States of the first order by the interactions' own functions, and complex steps through these."""
+"""First-order states by the interactions' own functions, and complex steps through these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ITERATIONS, _RENEWED = 30, 3
 
 
 class ReferenceStates:
-    """The states of the first order of the reference engine; see `StatesCore` for its functions."""
+    """The first-order states of the reference engine; see `StatesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
