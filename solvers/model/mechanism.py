@@ -184,7 +184,7 @@ class Mechanism(ClosedLoops):
         return findings + conditioning_findings(conditions, self.own_coordinates)
 
     def moves_at_rest(self) -> bool:
-        """Tell whether the tree's forward dynamics exist, at rest, at the neutral and at another configuration."""
+        """Tell whether the tree, gears in mesh, has accelerations at rest, at the neutral and at a generic configuration."""
         try:
             for q in self.probes:
                 self._accelerations_at_rest(q)
