@@ -225,7 +225,7 @@ def outputs(
     tau: Any = None,
     x: Any = None,
 ) -> Array:
-    """Return the sensors' outputs (each in its own unit), in the order of `output_names`.
+    """Return the sensors' readings (outputs, each in its own unit), in the order of `output_names`.
 
     The `wrenches`, inputs `u` and states `x` have to be those under which the accelerations are `a`: reactions depend on
     them, and with rigid closures also on the efforts `tau` (see `reaction`).

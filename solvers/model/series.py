@@ -59,7 +59,7 @@ def inverse_dynamics_series(
     actuated: Sequence[str] | None = None,
     twists: str = "body",
 ) -> Array:
-    """Return the applied efforts and their time derivatives ``tau, ..., tau^(r)`` (r + 1, nv) that cause a motion.
+    """Return the applied efforts ``tau`` that cause a motion, followed by their time derivatives (r + 1, nv).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def forward_dynamics_series(
     u: Any = None,
     twists: str = "body",
 ) -> Array:
-    """Return the accelerations and their time derivatives ``a, ..., v^(r+1)`` (r + 1, nv) that efforts cause.
+    """Return the accelerations ``a`` that efforts cause, followed by their time derivatives (r + 1, nv).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the reference engine reads of a state: motion of ports, energy, momentum, efforts."""
+"""Observations of the reference engine at a state: motion of ports, energy, momentum, efforts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from titop.solvers.mechanism.port_motion import PortMotion
 
 
 class ReferenceObservations:
-    """What the reference engine reads of a state; see `ObservationsCore` for its functions."""
+    """The observations of the reference engine; see `ObservationsCore` for its functions."""
 
     def __init__(self, passes: Passes) -> None:
         self._passes, self._mechanism, self._nv = passes, passes.mechanism, passes.nv
@@ -57,7 +57,7 @@ class ReferenceObservations:
         return efforts
 
     def _applied_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) of what the blocks say acts on them: see `Block.applied_efforts`."""
+        """Return the efforts (nv) that blocks apply: see `Block.applied_efforts`."""
         passes, states = self._passes, self._passes.outward_kinematics(q, v)
         efforts = np.zeros(self._nv, np.result_type(q, v, passes.dtype))
         for node, state, jacobian in zip(passes.nodes, states, passes.element_jacobians(states), strict=True):

@@ -3,9 +3,9 @@
 Plain NumPy over block objects, complex-safe, one elimination for every kind of block. The compiled resolver is
 held equal to it by tests.
 
-The blocks form one algebraic loop; it is solved from the leaves inwards and back. With ``B = [Ad(g)^-1  S]`` of the port on
-which a child hangs, the child's subtree enters its parent's law as ``B^T MA B`` and ``B^T (MA gamma + pA)``; then, of the block
-itself, ``MA = M_PP - M_Pf M_ff^-1 M_fP`` and ``pA = h_P + M_Pm a_m + M_Pf M_ff^-1 (tau_f - h_f - M_fm a_m)``.
+The blocks form one algebraic loop; it is solved from the leaves to the root and back. With ``B = [Ad(g)^-1  S]`` of the port to
+which a child is attached, the child's subtree adds ``B^T MA B`` and ``B^T (MA gamma + pA)`` to its parent's law. Elimination in
+the block itself gives ``MA = M_PP - M_Pf M_ff^-1 M_fP`` and ``pA = h_P + M_Pm a_m + M_Pf M_ff^-1 (tau_f - h_f - M_fm a_m)``.
 
 Symbols: ``V`` twist, ``A`` spatial acceleration less gravity's, ``W`` wrench applied to a block at
 its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree presents at its parent port,
@@ -43,7 +43,7 @@ from titop.solvers.model.mechanism import Mechanism
 class Node:
     """A block in the tree, parents before children.
 
-    `mount` is the pose of the block's parent port in the port of the parent on which it hangs.
+    `mount` is the pose of the block's parent port in the port of the parent to which it is attached.
     """
 
     block: Block
@@ -56,7 +56,7 @@ class Node:
 
 @dataclass
 class State:
-    """What the passes know of a block: world pose, twist, transports, law, elimination, results."""
+    """The quantities of a block in the passes: pose, twist, transports, law, elimination, results."""
 
     rotation: Array
     position: Array
@@ -125,7 +125,7 @@ class Passes:
                     V=twist,
                     B=onto @ np.hstack([to_port, subspace]),
                     gamma=onto @ gamma,
-                    M=np.array(node.block.mass_matrix(q[node.q])),  # a copy: it may be returned again
+                    M=np.array(node.block.mass_matrix(q[node.q])),  # a copy: the block may return the same array again
                     h=node.block.gyroscopic(q[node.q], v[node.v], twist),
                 )
             )
@@ -144,7 +144,7 @@ class Passes:
             self._subtract(states, q, block, name, wrench)
 
     def add_surroundings(self, states: list[State], q: Array, v: Array, all_of_them: bool = True) -> None:
-        """Subtract what acts on the blocks from their laws; unless `all_of_them`, only gravity on weights beside inertia."""
+        """Subtract applied efforts from the blocks' laws; unless `all_of_them`, only gravity on weight that is not inertia."""
         for node, state in zip(self.nodes, states, strict=True):
             if is_acted_on(node.block):
                 at = BlockMotion(q[node.q], v[node.v], state.V, state.rotation, state.position)
