@@ -52,7 +52,7 @@ class CompiledStates:
 
     @cached_property
     def _columns(self) -> Array:
-        """Where inputs and states of the interactions with states stand among all, one interaction after the other."""
+        """Indices of the inputs and states of interactions with states among all, one interaction after the other."""
         stated = dict(self._mechanism.inputs.states)
         parts = [np.arange(self._mechanism.inputs.count)[own] for name, own in self._mechanism.inputs.driving if name in stated]
         return np.concatenate(parts)

@@ -245,7 +245,7 @@ class Passes:
             raise ModelError(massless_joint(joint, "no inertia at this configuration"))
 
     def parts(self, states: list[State]) -> list[EliminatedPart]:
-        """Return what rounding may do to the blocks at a state."""
+        """Return the parts of elimination with their rounding errors at a state."""
         inertias = [np.real(state.M).astype(float) for state in states]
         return [
             EliminatedPart(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
@@ -287,7 +287,7 @@ class Passes:
             raise ModelError(overflow(self.assembly))
 
     def resting_states(self, q: Array, imposed: Array) -> list[State]:
-        """Return the states of all blocks at rest, nothing but inertia acting."""
+        """Return the states of all blocks at rest, with inertia only."""
         states = self.outward_kinematics(q, np.zeros(self.nv))
         self.check_pivots(states, imposed)
         return states

@@ -31,7 +31,7 @@ Along = SeriesArray | Array
 
 
 class Moving(NamedTuple):
-    """How a block moves: pose of its parent port in the inertial frame, twist, acceleration less gravity's.
+    """The motion of a block: pose of its parent port in the inertial frame, twist, acceleration minus gravity.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class MovingTree:
         pressing[k] = pressing[k] + self._port(k, port[1])[2].T @ stacked(wrench, self.order)
 
     def _interact(self, pushes: Sequence[Push], pressing: list[Along], efforts: Array) -> None:
-        """Add what interactions do to ports and coordinates."""
+        """Add the loads of interactions on ports and coordinates."""
         assembly, mechanism, inputs = self._passes.assembly, self._passes.mechanism, acting_inputs(pushes)
         for loop in mechanism.interactions:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
@@ -192,13 +192,13 @@ class MovingTree:
         return push._replace(u=self._padded(push.u))
 
     def _padded(self, stack: Array) -> Array:
-        """Return numbers that carry derivatives, those that are not known as zeros."""
+        """Return numbers that carry derivatives; unknown derivatives are zero."""
         return taylor_array(np.concatenate([stack, np.zeros((self.order + 1 - len(stack), *stack.shape[1:]))]))
 
 
 @contextmanager
 def asking(block: Block) -> Iterator[None]:
-    """Tell of which block a function does not take numbers with derivatives."""
+    """Name the block with a function that does not accept numbers with derivatives, in the error."""
     try:
         yield
     except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
