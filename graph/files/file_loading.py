@@ -86,9 +86,9 @@ def _check_version(document: Mapping[str, Any]) -> None:
 
 
 def _empty_system(document: Mapping[str, Any], reading: FileReading, kind: type[AnyNetwork]) -> AnyNetwork:
-    own, world = (_read_table(name, fields, document, reading) for name, fields in (("system", SYSTEM), ("world", WORLD)))
-    system = kind(**own)
-    if own.get("gravity") is None:
+    fields, world = (_read_table(name, known, document, reading) for name, known in (("system", SYSTEM), ("world", WORLD)))
+    system = kind(**fields)
+    if fields.get("gravity") is None:
         found = f"nothing; {system.gravity.tolist()} m/s^2 is taken"
         expected, advice = "the uniform field, in inertial components", "write gravity = [0, 0, -9.81] below [system]"
         warn([Finding("no-gravity", "system.gravity", found, expected, advice)], stacklevel=6)

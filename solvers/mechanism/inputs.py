@@ -317,16 +317,16 @@ class Inputs:
 
     def matrix(self, model: MovingPorts, q: Any) -> Array:
         """Return the efforts on the coordinates per unit of each input (nv, nu); zero columns for inputs of interactions."""
-        own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
+        parts = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
         matrix = self.motors[:, : len(self.names)].astype(
-            np.result_type(self.motors, self.units_at_places, *(part for *_, part in own))
+            np.result_type(self.motors, self.units_at_places, *(part for *_, part in parts))
         )
         for (port, inertial), wrench, k in zip(self.places, self.units_at_places, self.columns, strict=True):
             if inertial:
                 back = model.pose(port, q)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             matrix[:, k] += model.jacobian(port, q).T @ wrench
-        for at_v, columns, part in own:
+        for at_v, columns, part in parts:
             matrix[at_v, columns] = part
         return matrix
 

@@ -131,9 +131,9 @@ class CompiledDerivatives(DerivativesCore):
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):
             return changes
-        own = own_effort_derivatives(pushes, q, self._nv)
-        efforts = np.where(mask[:, None], changes.dtau_dtau @ own - own, 0.0)
-        return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ own, dtau_dq=changes.dtau_dq + efforts)
+        by_q = own_effort_derivatives(pushes, q, self._nv)
+        efforts = np.where(mask[:, None], changes.dtau_dtau @ by_q - by_q, 0.0)
+        return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ by_q, dtau_dq=changes.dtau_dq + efforts)
 
     # -- closures --------------------------------------------------------------------------------------------------------
 

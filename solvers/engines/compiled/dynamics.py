@@ -93,8 +93,8 @@ class CompiledDynamics:
 
     def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
         tau = np.empty(self._nv)
-        given = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        self._system.raise_for(self._calls.inertial_inverse_dynamics(*given, tau))
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        self._system.raise_for(self._calls.inertial_inverse_dynamics(*state, tau))
         return tau
 
     def mass_matrix(self, q: Array) -> Array:
@@ -104,8 +104,8 @@ class CompiledDynamics:
 
     def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         tau, matrix = np.empty(self._nv), np.empty((self._nv, self._nv))
-        given = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        self._system.raise_for(self._calls.mass_inertial_inverse_dynamics(*given, tau, matrix))
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        self._system.raise_for(self._calls.mass_inertial_inverse_dynamics(*state, tau, matrix))
         return tau, matrix
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:

@@ -46,8 +46,11 @@ class CompiledEfforts:
         ints[0, layout.LOADS] = 0
         if self.applied_in_python:
             ints[0, layout.APPLYING] = 0
-        asked = [general.element for general in system.tables.general if general not in self.answering]
-        acting, table = system.variant(ints=ints, floats=system.floats.copy()), np.array(asked, dtype=np.int64).reshape(1, -1)
+        elements = [general.element for general in system.tables.general if general not in self.answering]
+        acting, table = (
+            system.variant(ints=ints, floats=system.floats.copy()),
+            np.array(elements, dtype=np.int64).reshape(1, -1),
+        )
         acting.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
         return partial(acting.kernel(effort_entries.passive_efforts).compiled, *acting.arrays, system.bare.ints, table)
 

@@ -87,11 +87,11 @@ class CompiledSeries:
         if not self._serves(pushes):
             return None
         state = real_only(q, "q"), real_only(v, "v")
-        given = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
-        accelerations, efforts = np.empty(given[0].shape), np.empty(given[0].shape)
+        stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
+        accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
         changes, tables = self._acting(pushes, len(efforts))
         kernel = series_entries.hybrid_dynamics_series
-        self._system.raise_for(kernel(changes, mask, *tables, *state, *given, accelerations, efforts))
+        self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:

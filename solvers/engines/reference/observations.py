@@ -62,9 +62,9 @@ class ReferenceObservations:
         efforts = np.zeros(self._nv, np.result_type(q, v, passes.dtype))
         for node, state, jacobian in zip(passes.nodes, states, passes.element_jacobians(states), strict=True):
             if is_acted_on(node.block):
-                own = node.block.applied_efforts(q[node.q], v[node.v], state.V, state.rotation, state.position)
-                efforts = efforts + jacobian.T @ own[:6]
-                efforts[node.v] += own[6:]
+                applied = node.block.applied_efforts(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                efforts = efforts + jacobian.T @ applied[:6]
+                efforts[node.v] += applied[6:]
         return efforts
 
     def actuation_matrix(self, q: Array) -> Array:
@@ -108,9 +108,9 @@ class ReferenceObservations:
         mass, moment = 0.0, np.zeros(3)
         states = self._passes.outward_kinematics(q, np.zeros(self._nv))
         for node, state in zip(self._passes.nodes[1:], states[1:], strict=True):
-            own, first = mass_and_moment(state.M - node.block.added_inertia(q[node.q]))
-            mass = mass + own
-            moment = moment + own * state.position + state.rotation @ first
+            block_mass, first = mass_and_moment(state.M - node.block.added_inertia(q[node.q]))
+            mass = mass + block_mass
+            moment = moment + block_mass * state.position + state.rotation @ first
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
             return np.append(np.divide(moment, mass), mass)
 

@@ -266,14 +266,14 @@ class Passes:
 
         `bare` leaves passive efforts and loads out.
         """
-        own, inputs = own_efforts(pushes, q, self.nv), acting_inputs(pushes)
-        given = (*(push.wrench for push in port_pushes(pushes)), *inputs.values())
-        dtype = np.result_type(self.dtype, q, v, a, tau, own, *given)
+        driven, inputs = own_efforts(pushes, q, self.nv), acting_inputs(pushes)
+        loads = (*(push.wrench for push in port_pushes(pushes)), *inputs.values())
+        dtype = np.result_type(self.dtype, q, v, a, tau, driven, *loads)
         passive = np.zeros(self.nv) if bare else self.own_passive_efforts(q, v)
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         self.add_surroundings(states, q, v, all_of_them=not bare)
-        passive = passive + own + (0.0 if bare else self.add_interactions(states, q, v, inputs))
+        passive = passive + driven + (0.0 if bare else self.add_interactions(states, q, v, inputs))
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         self.check_pivots(states, imposed)
         self.complete(states, v, a, effort, imposed, self.assembly.gravity)
