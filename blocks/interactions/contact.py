@@ -74,12 +74,12 @@ def _read_radius(contact: Block, field: str, value: Any) -> Any:
 
 def _read_points(contact: Block, field: str, value: Any) -> Any:
     """Read nothing, a number of points, abscissas (k) or places (k, 3)."""
-    given = None if value is None else real_array(value)
-    if value is not None and (given is None or given.ndim > 2 or (given.ndim == 2 and given.shape[1] != 3) or not given.size):
+    array = None if value is None else real_array(value)
+    if value is not None and (array is None or array.ndim > 2 or (array.ndim == 2 and array.shape[1] != 3) or not array.size):
         advice = "give rows of three numbers; on rods a number of points, or their abscissas"
         contact.reader.report("wrong-shape", field, value, "places (k, 3), or on a rod abscissas or their number", advice)
         return None
-    return given if given is None else contact.reader.array(field, given, given.shape)
+    return array if array is None else contact.reader.array(field, array, array.shape)
 
 
 _UP = (0.0, 0.0, 1.0)
@@ -211,11 +211,11 @@ class Contact(Interaction):
     @property
     def parameter_units(self) -> dict[str, str]:  # type: ignore[override]
         """Units of the parameters; that of the stiffness follows from the exponent."""
-        own = {"radius": "m"} if np.ndim(self.radius) == 0 and self.radius is not None else {}
+        units = {"radius": "m"} if np.ndim(self.radius) == 0 and self.radius is not None else {}
         unit = f"N/m^{np.real(self.exponent):g}" if np.real(self.exponent) != 1.0 else "N/m"
-        own |= {"stiffness": unit, "dissipation": "s/m", "friction": "1", "slip_velocity": "m/s"}
+        units |= {"stiffness": unit, "dissipation": "s/m", "friction": "1", "slip_velocity": "m/s"}
         bristles = {"tangential_stiffness": "1/m"} if self.tangential_stiffness else {}
-        return own | {"exponent": "1", "rolling": "m"} | bristles
+        return units | {"exponent": "1", "rolling": "m"} | bristles
 
     # -- what touches what -------------------------------------------------------------------------------------------------
 
@@ -291,8 +291,8 @@ class Contact(Interaction):
 
     def touches(self, motion: TargetMotion) -> list[Touch]:
         """Return what the contact does at every sphere."""
-        told = [touch(*sphere) for sphere in self._spheres_at(motion)]
-        return [Touch(gap, *map(np.array, vectors)) for gap, *vectors in told]
+        results = [touch(*sphere) for sphere in self._spheres_at(motion)]
+        return [Touch(gap, *map(np.array, vectors)) for gap, *vectors in results]
 
     def _spheres_at(self, motion: TargetMotion) -> Iterator[tuple[Any, ...]]:
         """Yield of every sphere what laws are told of it: see `titop.blocks.laws.touch`."""
@@ -334,8 +334,8 @@ class Contact(Interaction):
     @property
     def _law(self) -> Array:
         """The numbers of the law at a sphere."""
-        own = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
-        return np.array([*self.touched.numbers, *own, float(self.touching.turns), self.tangential_stiffness])
+        numbers = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
+        return np.array([*self.touched.numbers, *numbers, float(self.touching.turns), self.tangential_stiffness])
 
     # -- checks ------------------------------------------------------------------------------------------------------------
 

@@ -40,14 +40,14 @@ def read_density(reader: FieldReader, field: str, value: Any, unit: str) -> Dens
     if callable(value):
         check_function(f"{reader.owner}.{field}", value, "X")
         return value
-    given = real_array(value)
-    if given is None or given.ndim != 2:
+    array = real_array(value)
+    if array is None or array.ndim != 2:
         return reader.array(field, value, (3,), f"give three numbers ({unit}), rows of three, or a function of X (m)")
-    if len(given) < 2 or given.shape[1] != 3:
+    if len(array) < 2 or array.shape[1] != 3:
         expected, advice = "at least two rows of three numbers", f"write one for each of some equally distant places ({unit})"
-        reader.report("wrong-shape", field, f"shape {given.shape}", expected, advice)
+        reader.report("wrong-shape", field, f"shape {array.shape}", expected, advice)
         return np.zeros(3)
-    return reader.array(field, given, given.shape)
+    return reader.array(field, array, array.shape)
 
 
 def density_kinks(density: Density) -> Array:
@@ -269,8 +269,8 @@ class DistributedLoad(Interaction):
                 breaks.append(place)
         places, weights = gauss_points([*breaks[:-1], last], points)
         across, abscissas = (places - first) / (last - first), places * length
-        given = zip(self._densities, densities, strict=True)
-        rows = [density_values(f"{self.name}.{field}", density, across, abscissas) for field, density in given]
+        pairs = zip(self._densities, densities, strict=True)
+        rows = [density_values(f"{self.name}.{field}", density, across, abscissas) for field, density in pairs]
         return places, (weights * self.rod.length)[:, None] * np.hstack(rows)
 
     # -- what it does ----------------------------------------------------------------------------------------------------
@@ -294,8 +294,8 @@ class DistributedLoad(Interaction):
         if self.frame != "world" or self.driven:
             return 0.0
         assert self.numbers is not None
-        own = RodMotion(self.numbers, motion.q).poses()[1][-len(self.wrenches_at_stations) :]
-        return -self.scale * ((motion.r[1] + own @ motion.R[1].T) * self.wrenches_at_stations[:, :3]).sum()
+        places = RodMotion(self.numbers, motion.q).poses()[1][-len(self.wrenches_at_stations) :]
+        return -self.scale * ((motion.r[1] + places @ motion.R[1].T) * self.wrenches_at_stations[:, :3]).sum()
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_loads`."""
@@ -321,8 +321,8 @@ class DistributedLoad(Interaction):
         if not self.wrenches_at_stations.any():
             yield Finding("idle-load", self.name, "no force and no moment", "one of the two", "give force or torque")
             return
-        given, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
-        if np.abs(given - dense).max() > NEGLIGIBLE:
+        sums, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
+        if np.abs(sums - dense).max() > NEGLIGIBLE:
             enough = (points for points in range(self.points + 1, MAX_POINTS) if self._is_fine(points, dense))
             points = next(enough, MAX_POINTS)
             expected = f"{points} points or more, which this load needs for errors below {NEGLIGIBLE:.1%}"
@@ -339,10 +339,10 @@ class DistributedLoad(Interaction):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the numbers of the densities, none for functions, and the scale."""
-        own: dict[str, tuple[float, str]] = {}
+        numbers: dict[str, tuple[float, str]] = {}
         for field, unit in self._densities.items():
-            own |= density_parameters(field, getattr(self, field), unit)
-        return own | super().parameters()
+            numbers |= density_parameters(field, getattr(self, field), unit)
+        return numbers | super().parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""

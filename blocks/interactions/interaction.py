@@ -243,11 +243,11 @@ def motion_among(
     places = [np.zeros(3)]
     for _, position in poses[1:]:
         size = np.abs(_values(position)).sum() + np.abs(_values(origin)).sum() + reach
-        places.append(_placed(back @ (position - origin), places, COINCIDENT * size))
+        places.append(_place_or_coincident(back @ (position - origin), places, COINCIDENT * size))
     return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u, x)
 
 
-def _placed(place: Array, others: list[Array], rounding: float) -> Array:
+def _place_or_coincident(place: Array, others: list[Array], rounding: float) -> Array:
     """Return a place (3, m), or the last of others that is no further away than `rounding`, with its own derivatives."""
     here = _values(place)
     offsets = [_values(other) - here for other in others]
@@ -348,11 +348,11 @@ def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
     ModelError
         If a class says something else.
     """
-    given = getattr(interaction, f"{what}_counts")
-    counts = real_array(given)
+    value = getattr(interaction, f"{what}_counts")
+    counts = real_array(value)
     if counts is None or counts.shape != (2,):
         where, advice = f"{type(interaction).__name__}.{what}_counts", "write (2, 2) for two of them, (1, np.inf) for any"
-        raise ModelError(Finding("bad-counts", where, given, "the least and the largest number", advice))
+        raise ModelError(Finding("bad-counts", where, value, "the least and the largest number", advice))
     least, most = counts.tolist()
     return least, most
 

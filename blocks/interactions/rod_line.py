@@ -165,10 +165,10 @@ class RodLine(Line):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the numbers of the routing, none for functions, and `parameter_units`."""
-        own: dict[str, tuple[float, str]] = {}
+        numbers: dict[str, tuple[float, str]] = {}
         for field, unit in self._dimension_units.items():
-            own |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
-        return own | super().parameters()
+            numbers |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
+        return numbers | super().parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""

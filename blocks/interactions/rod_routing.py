@@ -116,7 +116,7 @@ class RodPart(NamedTuple):
     def sizes(self) -> Array:
         """The numbers of coordinates and of `groups`, and where each strain component's coordinates begin and end (6 x 2)."""
         runs = [
-            (int(own.min()), int(own.max()) + 1) if len(own := np.flatnonzero(self.components == k)) else (0, 0)
+            (int(columns.min()), int(columns.max()) + 1) if len(columns := np.flatnonzero(self.components == k)) else (0, 0)
             for k in range(len(COMPONENTS))
         ]
         return np.array([len(self.components), len(self.groups), *np.ravel(runs)])
@@ -227,18 +227,18 @@ class Path:
     def hessian(self, q: Array) -> Array:
         """Return the second derivatives (n, n) of the measure at a configuration."""
         result = np.zeros((self.size, self.size), q.dtype)
-        for (units, sizes), part, (_, onto), own in zip(
+        for (units, sizes), part, (_, onto), columns in zip(
             self._directions(q), self.parts, self._affine, self._slices, strict=True
         ):
             across = onto - units[:, :, None] * np.einsum("pi,pin->pn", units, onto)[:, None, :]
-            result[own, own] = np.einsum("p,pin,pim->nm", part.weights / sizes, across, onto)
+            result[columns, columns] = np.einsum("p,pin,pim->nm", part.weights / sizes, across, onto)
         return result
 
     def _directions(self, q: Array) -> list[tuple[Array, Array]]:
         """Return for every rod the unit directions (..., k, 3) at the points, and ``|dr/dX|`` (..., k)."""
-        found = []
-        for (straight, _), onto, own in zip(self._affine, self._flattened, self._slices, strict=True):
-            course = straight + (q[..., own] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
+        directions = []
+        for (straight, _), onto, columns in zip(self._affine, self._flattened, self._slices, strict=True):
+            course = straight + (q[..., columns] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
             sizes = np.sqrt((course * course).sum(-1))
-            found.append((course / sizes[..., None], sizes))
-        return found
+            directions.append((course / sizes[..., None], sizes))
+        return directions

@@ -165,16 +165,16 @@ class Shape:
         """
         if kind not in DIMENSIONS:
             raise ModelError(Finding("unknown-shape", "shape.kind", kind, "a shape", did_you_mean(kind, DIMENSIONS)))
-        own, missing = DIMENSIONS[kind], [name for name in DIMENSIONS[kind][:1] if name not in dimensions]
-        if unknown := [name for name in dimensions if name not in own]:
-            advice = did_you_mean(unknown[0], own)
+        known, missing = DIMENSIONS[kind], [name for name in DIMENSIONS[kind][:1] if name not in dimensions]
+        if unknown := [name for name in dimensions if name not in known]:
+            advice = did_you_mean(unknown[0], known)
             raise ModelError(
                 Finding("unknown-dimension", f"shape.{unknown[0]}", unknown[0], f"a dimension of a {kind}", advice)
             )
         if missing or (kind == "capsule" and len(dimensions) < 2):
-            expected = f"all dimensions of a {kind}: {', '.join(own)}"
+            expected = f"all dimensions of a {kind}: {', '.join(known)}"
             raise ModelError(Finding("missing-dimension", "shape", [*dimensions], expected, "give them"))
-        first, *_ = own
+        first, *_ = known
         made: Shape = getattr(cls, kind)(dimensions.pop(first), **dimensions)
         return made
 
@@ -217,8 +217,8 @@ class Shape:
         return self.kind != "plane" and not self.dimensions.get("inside", False)
 
     def __repr__(self) -> str:
-        given = (value.tolist() if isinstance(value, np.ndarray) else value for value in self.dimensions.values())
-        return f"Shape.{self.kind}({', '.join(map(str, given))})"
+        values = (value.tolist() if isinstance(value, np.ndarray) else value for value in self.dimensions.values())
+        return f"Shape.{self.kind}({', '.join(map(str, values))})"
 
 
 def _read(reader: FieldReader, name: str, value: Any) -> Any:

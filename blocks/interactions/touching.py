@@ -214,8 +214,8 @@ class SoftPoints(Carried):
 
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
         """Return the motion of the points."""
-        places, own, _ = self._columns(motion)
-        velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, own, strict=True)]
+        places, relative, _ = self._columns(motion)
+        velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, relative, strict=True)]
         return places, np.array(velocities), np.zeros((len(places), 3))
 
     def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
@@ -256,12 +256,12 @@ def touching_of(on: Rod | SoftBody | Shape | None, points: Any, radius: Any, sha
         return SoftPoints(on, places, radius + np.zeros(len(places)))
     if on is None:
         return RigidSpheres(places, radius + np.zeros(len(places)))
-    own, half = on.dimensions["radius"], 0.5 * on.dimensions.get("length", 0.0)
+    shape_radius, half = on.dimensions["radius"], 0.5 * on.dimensions.get("length", 0.0)
     if half and shape.is_convex:
-        return RigidSpheres(places, own + np.zeros(len(places)), half, shape)
+        return RigidSpheres(places, shape_radius + np.zeros(len(places)), half, shape)
     ends = np.outer([-half, half] if half else [0.0], _AXIS)
     places = (places[:, None] + ends).reshape(-1, 3)
-    return RigidSpheres(places, own + np.zeros(len(places)))
+    return RigidSpheres(places, shape_radius + np.zeros(len(places)))
 
 
 def places_of(on: SoftBody | Shape | Rod | None, points: Any) -> Array:
@@ -269,8 +269,8 @@ def places_of(on: SoftBody | Shape | Rod | None, points: Any) -> Array:
     if points is None:
         outline = on.domain.outline if isinstance(on, SoftBody) else None
         return np.zeros((1, 3)) if outline is None else outline.points
-    given: Array = points
-    return given
+    places: Array = points
+    return places
 
 
 def _abscissas(rod: Rod, points: Any) -> Array:
@@ -278,5 +278,5 @@ def _abscissas(rod: Rod, points: Any) -> Array:
     if points is None or points.ndim == 0:
         count = 1 if points is None else int(points)
         return np.linspace(0.0, rod.given_length, count) if count > 1 else np.array([rod.given_length])
-    given: Array = points
-    return given
+    abscissas: Array = points
+    return abscissas
